@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tileir
 from tileir.tools.main import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -170,3 +171,15 @@ def test_page_is_served_until_it_is_asked_to_end(ending: int) -> None:
         assert process.wait(60) == 0
     finally:
         process.kill()
+
+
+def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording, page = tmp_path / "before.tilerec", tmp_path / "page.html"
+    assert run(["explore", *LAUNCH, "--record", str(recording), "--export", str(page)]) == 0
+    assert len(tileir.load_recording(recording).blocks) == 3
+    assert run(["explore", *LAUNCH, "--compare", str(recording), "--export", str(page)]) == 0
+    capsys.readouterr()
+    assert run(["explore", *LAUNCH, "--compare", str(tmp_path / "none"), "--export", str(page)]) == 2
+    assert "cannot read" in capsys.readouterr().err
+    assert run(["explore", *LAUNCH, "--compare", str(page), "--export", str(page)]) == 1
+    assert "no recording" in capsys.readouterr().err

@@ -35,6 +35,12 @@ USAGE = Usage(
             "draw an array (default: the first that is written) by block, time or count; repeat for several",
             value="[ARRAY[:COLOUR]=]FILE.svg",
         ),
+        Option(
+            "compare",
+            "a recording to look at beside this launch, as --record writes it; repeat for several",
+            value="FILE",
+        ),
+        Option("record", "write the recording of the launch to a file", value="FILE"),
         Option("targets", "what costs are estimated for, as h200,b200 (default: all)", value="NAMES"),
         Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
         Option("port", "where the page is served on 127.0.0.1 (default: a port that is free)", value="N"),
@@ -96,7 +102,9 @@ class _Options:
         self.pictures: list[tuple[str, str, str]] = [
             _picture(text) for name, text in given.sequence if name == "picture"
         ]
-        for path in (self.export, *[path for _, _, path in self.pictures]):
+        self.record: str = given.value("record", "")
+        self.compare: list[str] = [text for name, text in given.sequence if name == "compare"]
+        for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
             if path and path != "-":
                 check_target(path)
         self.grid: tuple[int, ...] = grid_of(given.value("grid", "1"))
@@ -177,6 +185,7 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
 
 def _explored(options: _Options, kernel: Any, grid: Any, args: Any, entry: str | None, title: str) -> Exploration:
     # Imported here: mistakes are told sooner.
+    from tileir.execute.recording.loading import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.launches import launch_of
@@ -184,7 +193,17 @@ def _explored(options: _Options, kernel: Any, grid: Any, args: Any, entry: str |
 
     launch = launch_of(kernel, grid, args, entry, title)
     limit = options.limit if options.limit is not None else LIMIT
-    return Exploration(opened(launch, limit=limit, schedule=options.schedule, targets=options.targets), options.port)
+    try:
+        others = {path: load_recording(path) for path in options.compare}
+    except OSError as error:
+        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}", EXIT_USAGE) from None
+    made = opened(launch, limit=limit, schedule=options.schedule, targets=options.targets, compare=others)
+    if options.record and made.recording is not None:
+        try:
+            made.recording.save(options.record)
+        except OSError as error:
+            raise ToolFailure(f"cannot write '{options.record}': {error.strerror}", EXIT_USAGE) from None
+    return Exploration(made, options.port)
 
 
 def _write(found: Exploration, options: _Options) -> None:

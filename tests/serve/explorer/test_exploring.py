@@ -142,3 +142,15 @@ def test_mistakes_are_told_in_words() -> None:
         tileir.explore(VECTOR_ADD, 3, vectors(), targets=["abacus"], open=False)
     with pytest.raises(LaunchError):
         tileir.explore(VECTOR_ADD, (0, 1), vectors(), open=False)
+
+
+def test_other_recordings_are_compared_with() -> None:
+    before = tileir.record(VECTOR_ADD, 3, *vectors())
+    args = vectors()
+    args[1][5] = 7
+    with tileir.explore(VECTOR_ADD, 3, args, compare={"with ones": before}, open=False) as found:
+        listed = found.answer("summary")["comparisons"]
+        assert {"id": "recording0", "title": "with ones", "reason": None} in listed
+        comparison = found.answer("comparison", {"id": "recording0", "block": 0})
+        assert [one["place"] for one in comparison["differences"]] == [[5], [5]]
+        assert [one["array"] for one in comparison["arrays"]] == [1, 2]

@@ -31,6 +31,7 @@ def explore(
     schedule: str | None = None,
     limit: int = LIMIT,
     targets: Iterable[str] | None = None,
+    compare: Mapping[str, Recording] | None = None,
     export: str | os.PathLike[str] | None = None,
     blocks: Iterable[int] | None = None,
     open: bool | None = None,
@@ -45,10 +46,12 @@ def explore(
     With `export` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number,
     or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
     yes).  `schedule` is the order of tile blocks, `limit` bounds the recording, in bytes; `targets` are those whose
-    costs are shown, by default all.
+    costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
+    page gives them.
     """
     launch = launch_of(kernel, grid, args, entry)
-    made = opened(launch, limit=limit, schedule=schedule, targets=None if targets is None else list(targets))
+    chosen = None if targets is None else list(targets)
+    made = opened(launch, limit=limit, schedule=schedule, targets=chosen, compare=compare)
     found = Exploration(made, port)
     if export is not None:
         found.export(export, blocks=blocks)

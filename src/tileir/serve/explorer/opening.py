@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,12 +42,13 @@ def opened(
     limit: int = LIMIT,
     schedule: str | None = None,
     targets: Sequence[str] | None = None,
+    compare: Mapping[str, Recording] | None = None,
     output: Callable[[str], object] | None = None,
 ) -> Opened:
     """Run a launch in the interpreter, recorded, and open an explorer for it.
 
-    `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None.  What the
-    kernel prints goes to `output`.
+    `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
+    are other recordings, by title, to look at beside this one.  What the kernel prints goes to `output`.
     """
     kernel, values = launch.kernel, launch.values
     recording = None
@@ -67,7 +68,7 @@ def opened(
     ]
     if recording is not None:
         parts.append(findings_part(recording))
-        parts.append(comparisons_part(Comparisons(recording), first))
+        parts.append(comparisons_part(Comparisons(recording, compare), first))
     return Opened(Explorer(parts), recording)
 
 
