@@ -53,7 +53,7 @@ class Forms {
       element(
         "div",
         { class: "toolbar" },
-        element("span", { class: "forms-help" }, "Point at a line to light what it became; click it or press Enter to go there. Left and right move along long lines."),
+        element("span", { class: "forms-help" }, "Point at a line to light what it became; click it or press Enter to go there. Left and right move along long lines, / finds."),
         this.more,
         this.fewer,
       ),

@@ -42,6 +42,7 @@ const HEIGHT = 400;
 const PLOT = { left: 74, right: 560, top: 18, bottom: 348 };
 /** Of two labels, from baseline to baseline. */
 const LABEL_HEIGHT = 16;
+const MOST_TICKS = 8;
 /** About, of words at this size. */
 const LETTER_WIDTH = 6.6;
 
@@ -164,14 +165,15 @@ function axes(low, high, bottom, top, x, y, colours) {
 }
 
 /**
+ * Powers of ten, all of them or as many as have space.
  * @param {number} from
  * @param {number} to
  */
 function decades(from, to) {
+  const [first, last] = [Math.ceil(Math.log10(from) - 1e-9), Math.floor(Math.log10(to) + 1e-9)];
+  const step = Math.ceil((last - first + 1) / MOST_TICKS);
   const values = [];
-  for (let exponent = Math.ceil(Math.log10(from) - 1e-9); exponent <= Math.log10(to) + 1e-9; exponent++) {
-    values.push(10 ** exponent);
-  }
+  for (let exponent = first; exponent <= last; exponent += step) values.push(10 ** exponent);
   return values;
 }
 
