@@ -1,12 +1,13 @@
 // One array of the view of memory: its picture, what lies above it, and what is said about it.
 
-import { KINDS } from "explorer/accesses.js";
 import { findConflicts } from "explorer/conflicts.js";
-import { amountColour, blockColour, pixel, ramp, styleColour } from "explorer/drawing.js";
+import { amountColour, blockColour, pixel, ramp } from "explorer/drawing.js";
 import { button, element, fill } from "explorer/elements.js";
-import { foldWidth, indexAt, makeGrid, meeting, piecesOf, touches } from "explorer/grid.js";
-import { paddingOf, reachBeyond } from "explorer/padding.js";
+import { foldWidth, indexAt, makeGrid, piecesOf } from "explorer/grid.js";
+import { outlinesOf, paddingsOf } from "explorer/overlay.js";
+import { reachBeyond } from "explorer/padding.js";
 import { Picture, cellSizes } from "explorer/pictures.js";
+import { areaOf, meeting, piecesOfRows, rowInSlice, touches } from "explorer/pieces.js";
 import { Plot } from "explorer/plot.js";
 import { counted, extents, grouped, short } from "explorer/words.js";
 
@@ -38,9 +39,6 @@ import { counted, extents, grouped, short } from "explorer/words.js";
  * @property {(card: ArrayCard, area: Area | null, point: { x: number, y: number }) => void} pointed
  */
 
-/** Pieces of the block's accesses that are outlined, at most. */
-const OUTLINES = 256;
-
 const RAMP = ramp(amountColour);
 
 export class ArrayCard {
@@ -57,6 +55,8 @@ export class ArrayCard {
     this.owner = owner;
     this.grid = makeGrid(array, array.shape.length < 2 ? foldWidth(array, table) : 0);
     this.pieces = piecesOf(this.grid, table, array.id);
+    /** Accesses that are recorded by their bounds. */
+    this.approximate = table.rowsOfArray(array.id).reduce((count, row) => count + table.approximate[row], 0);
     this.beyond = reachBeyond(context.summary, this.grid, table, array.id);
     /** @type {Race[]} */
     this.races = [];
@@ -165,7 +165,7 @@ export class ArrayCard {
    * @param {number} row
    */
   reveal(row) {
-    const [from, to] = this._piecesOf(row, row + 1);
+    const [from, to] = piecesOfRows(this.pieces, row, row + 1);
     if (from === to) return;
     const { rank, spans } = this.pieces;
     const at = 3 * rank * from;
@@ -175,65 +175,7 @@ export class ArrayCard {
       const step = spans[at + 3 * dimension + 2];
       if (shown < 0 || shown % step !== 0 || shown / step >= spans[at + 3 * dimension + 1]) this.showSlice(dimension, start);
     }
-    if (!this.plot.whole) this.plot.reveal(this._area(from));
-  }
-
-  /**
-   * The pieces of a range of accesses.
-   * @param {number} first
-   * @param {number} end
-   * @returns {[number, number]}
-   */
-  _piecesOf(first, end) {
-    const find = (/** @type {number} */ row) => {
-      let low = 0;
-      let high = this.pieces.count;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (this.pieces.row[middle] < row) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
-    return [find(first), find(end)];
-  }
-
-  /**
-   * @param {number} piece
-   * @returns {Area}
-   */
-  _area(piece) {
-    const { rank, spans } = this.pieces;
-    const at = 3 * rank * piece + 3 * (rank - 2);
-    return {
-      row: spans[at],
-      column: spans[at + 3],
-      rows: (spans[at + 1] - 1) * spans[at + 2] + 1,
-      columns: (spans[at + 4] - 1) * spans[at + 5] + 1,
-    };
-  }
-
-  /**
-   * Whether the shown slice has a part of a piece.
-   * @param {number} piece
-   */
-  _inSlice(piece) {
-    const { rank, spans } = this.pieces;
-    return this.plot.slice.every((index, dimension) => {
-      const at = 3 * rank * piece + 3 * dimension;
-      const from = index - spans[at];
-      return from >= 0 && from % spans[at + 2] === 0 && from / spans[at + 2] < spans[at + 1];
-    });
-  }
-
-  /**
-   * Whether the shown slice has a part of an access.
-   * @param {number} row
-   */
-  _touchesSlice(row) {
-    const [from, to] = this._piecesOf(row, row + 1);
-    for (let piece = from; piece < to; piece++) if (this._inSlice(piece)) return true;
-    return false;
+    if (!this.plot.whole) this.plot.reveal(areaOf(this.pieces, from));
   }
 
   /**
@@ -243,7 +185,7 @@ export class ArrayCard {
   follow({ place, step }) {
     for (const row of this.table.rowsOfBlock(this.table.order[place] ?? -1)) {
       if (this.table.step[row] !== step || this.table.array[row] !== this.array.id) continue;
-      if (!this._touchesSlice(row)) this.reveal(row);
+      if (!rowInSlice(this.pieces, row, this.plot.slice)) this.reveal(row);
       return;
     }
   }
@@ -274,18 +216,21 @@ export class ArrayCard {
     const happened = options.whole ? this.table.count : this.table.upTo(selection.place, selection.step);
     this._colour(this.picture, happened, options.colour);
     this._findConflictCells(frame, options.conflicts);
+    const { outlines, left } = outlinesOf(this, selection, options.kinds, happened);
+    this.left = left;
     /** @type {Scene} */
     const scene = {
       frame,
       pixels: this.pixels ?? new Uint32Array(0),
       conflicts: this._conflictCells,
-      outlines: this._outlines(selection, options, happened),
-      paddings: this._paddings(selection),
+      outlines,
+      paddings: paddingsOf(this, selection),
       races: this.races.flatMap(({ place }) => this._inShownSlice(place)),
     };
     this.scene = scene;
     this.plot.draw(scene);
-    fill(this.caption, this._words(frame));
+    const words = this._words(frame);
+    if (words !== this.caption.textContent) fill(this.caption, words);
     const alone = selection.array === this.array.id;
     fill(this.enlarge, alone ? "All" : "Only");
     this.enlarge.title = alone ? "All arrays" : "Only this array";
@@ -356,65 +301,6 @@ export class ArrayCard {
   }
 
   /**
-   * @param {Selection} selection
-   * @param {Options} options
-   * @param {number} happened
-   */
-  _outlines(selection, options, happened) {
-    /** @type {Scene["outlines"]} */
-    const outlines = [];
-    const block = this.table.order[selection.place] ?? -1;
-    const rows = this.table.rowsOfBlock(block).filter((row) => this.table.array[row] === this.array.id);
-    const now = rows.filter((row) => this.table.step[row] === selection.step);
-    const before = rows.filter((row) => row < happened && !now.includes(row) && options.kinds[this.table.kind[row]]);
-    this.left = 0;
-    const add = (/** @type {number} */ row, /** @type {Partial<Scene["outlines"][0]>} */ look) => {
-      const [from, to] = this._piecesOf(row, row + 1);
-      const colour = styleColour(this.element, `--${KINDS[this.table.kind[row]]}`, "#000");
-      for (let piece = from; piece < to; piece++) {
-        if (!this._inSlice(piece)) continue;
-        if (outlines.length >= OUTLINES) this.left++;
-        else outlines.push({ ...this._area(piece), colour, width: 1, ...look });
-      }
-    };
-    // A loop may have made thousands: the newest are outlined.
-    const newest = before.slice(Math.max(0, before.length - OUTLINES)).reverse();
-    for (const row of newest) add(row, { dashed: true });
-    this.left += before.length - newest.length;
-    outlines.reverse();
-    for (const row of now) add(row, { width: 3 });
-    const marks = ["--bad", "--accent"].map((name) => styleColour(this.element, name, "#b00"));
-    selection.marked.forEach((row, which) => {
-      if (this.table.array[row] !== this.array.id) return;
-      add(row, { width: 3, dashed: which > 0, colour: marks[which % 2], label: String.fromCharCode(65 + (which % 26)), shift: 18 * which });
-    });
-    return outlines;
-  }
-
-  /**
-   * @param {Selection} selection
-   * @returns {Scene["paddings"]}
-   */
-  _paddings(selection) {
-    const block = this.table.order[selection.place] ?? -1;
-    const strong = styleColour(this.element, "--text", "#000");
-    const faint = styleColour(this.element, "--border", "#ccc");
-    /** @type {Scene["paddings"]} */
-    const areas = [];
-    if (this.beyond.rows > 0 || this.beyond.columns > 0) {
-      const { rows, columns } = this.grid;
-      if (this.beyond.columns > 0) areas.push({ row: 0, column: columns, rows: rows + this.beyond.rows, columns: this.beyond.columns, colour: faint });
-      if (this.beyond.rows > 0) areas.push({ row: rows, column: 0, rows: this.beyond.rows, columns, colour: faint });
-    }
-    for (const row of this.table.rowsOfBlock(block)) {
-      if (this.table.array[row] !== this.array.id || !this._touchesSlice(row)) continue;
-      for (const area of paddingOf(this.context.summary, this.grid, this.table, row)) areas.push({ ...area, colour: strong });
-      if (areas.length > OUTLINES) break;
-    }
-    return areas;
-  }
-
-  /**
    * The row and the column of a place, if it is in the shown slice.
    * @param {number[]} place
    */
@@ -430,7 +316,9 @@ export class ArrayCard {
    * @param {string} kind
    */
   addRace(rows, title, kind) {
-    const [one, other] = [this._piecesOf(rows[0], rows[0] + 1), this._piecesOf(rows[rows.length - 1], rows[rows.length - 1] + 1)];
+    const last = rows[rows.length - 1];
+    const one = piecesOfRows(this.pieces, rows[0], rows[0] + 1);
+    const other = piecesOfRows(this.pieces, last, last + 1);
     for (let first = one[0]; first < one[1]; first++) {
       for (let second = other[0]; second < other[1]; second++) {
         const place = meeting(this.pieces, first, second);
@@ -461,9 +349,7 @@ export class ArrayCard {
       const mean = frame.binRows * frame.binColumns > 1 ? " (mean of a cell)" : "";
       words.push(`at most ${counted(Number(short(this.most)), "access", "accesses")} to an element${mean}`);
     }
-    let approximate = 0;
-    for (const row of rows) approximate += this.table.approximate[row];
-    if (approximate > 0) words.push(`${counted(approximate, "scattered access", "scattered accesses")} recorded by their bounds`);
+    if (this.approximate > 0) words.push(`${counted(this.approximate, "scattered access", "scattered accesses")} recorded by their bounds`);
     if (this.pieces.outside > 0) words.push(`${counted(this.pieces.outside, "box", "boxes")} between elements`);
     if (this.left) words.push(`${counted(this.left, "part")} of this tile block's accesses without an outline`);
     return `${words.join("; ")}.`;

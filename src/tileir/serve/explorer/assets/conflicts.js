@@ -3,7 +3,8 @@
 //
 // Two accesses of different blocks conflict if one of them writes, unless both are atomic.
 
-import { Pieces, contiguous, placeBox } from "explorer/grid.js";
+import { contiguous, placeBox } from "explorer/grid.js";
+import { Pieces } from "explorer/pieces.js";
 
 /** @typedef {import("./grid.js").Grid} Grid */
 /** @typedef {import("./accesses.js").AccessTable} AccessTable */

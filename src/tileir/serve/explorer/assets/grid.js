@@ -5,6 +5,8 @@
 // element, extents, steps between elements); here they become pieces: for each dimension of the grid a start, a count
 // and a step, so that drawing needs no addresses.
 
+import { Pieces } from "explorer/pieces.js";
+
 /** @typedef {import("./types").ArrayInfo} ArrayInfo */
 /** @typedef {import("./accesses.js").AccessTable} AccessTable */
 
@@ -24,38 +26,6 @@ export const PIECE_LIMIT = 6_000_000;
  * @property {number} rows
  * @property {number} columns
  */
-
-/** For each dimension of the grid a start, a count and a step, one after the other. */
-export class Pieces {
-  /** @param {number} rank */
-  constructor(rank) {
-    this.rank = rank;
-    this.count = 0;
-    /** Which row of the accesses each piece belongs to, never falling. */
-    this.row = new Int32Array(1024);
-    this.spans = new Int32Array(1024 * 3 * rank);
-    /** Boxes that are drawn by their bounds, and boxes that are not within the array. */
-    this.bounded = 0;
-    this.outside = 0;
-  }
-
-  /**
-   * @param {number} row
-   * @returns {number} Where the spans of a new piece begin.
-   */
-  add(row) {
-    if (this.count === this.row.length) {
-      const row = new Int32Array(2 * this.count);
-      const spans = new Int32Array(2 * this.spans.length);
-      row.set(this.row);
-      spans.set(this.spans);
-      this.row = row;
-      this.spans = spans;
-    }
-    this.row[this.count] = row;
-    return 3 * this.rank * this.count++;
-  }
-}
 
 /**
  * @param {ArrayInfo} array
@@ -381,46 +351,6 @@ function bound(grid, pieces, row, first, axes) {
     pieces.spans[at + 3 * dimension + 1] = high[dimension] - low[dimension] + 1;
     pieces.spans[at + 3 * dimension + 2] = 1;
   }
-}
-
-/**
- * Whether a piece touches any element of a part of the grid: a start and an extent for each dimension.
- * @param {Pieces} pieces
- * @param {number} piece
- * @param {ArrayLike<number>} start
- * @param {ArrayLike<number>} extents
- */
-export function touches(pieces, piece, start, extents) {
-  const spans = pieces.spans;
-  let at = 3 * pieces.rank * piece;
-  for (let dimension = 0; dimension < pieces.rank; dimension++, at += 3) {
-    const from = Math.max(0, Math.ceil((start[dimension] - spans[at]) / spans[at + 2]));
-    const found = spans[at] + from * spans[at + 2];
-    if (from >= spans[at + 1] || found >= start[dimension] + extents[dimension]) return false;
-  }
-  return true;
-}
-
-/**
- * A place that two pieces both touch, or null.
- * @param {Pieces} pieces
- * @param {number} one
- * @param {number} other
- */
-export function meeting(pieces, one, other) {
-  const { rank, spans } = pieces;
-  /** @type {number[]} */
-  const place = [];
-  for (let dimension = 0; dimension < rank; dimension++) {
-    const [start, count, step] = spans.subarray(3 * (rank * one + dimension), 3 * (rank * one + dimension + 1));
-    const [begin, length, by] = spans.subarray(3 * (rank * other + dimension), 3 * (rank * other + dimension + 1));
-    const end = Math.min(start + count * step, begin + length * by);
-    let at = start + Math.max(0, Math.ceil((begin - start) / step)) * step;
-    while (at < end && (at - begin) % by !== 0) at += step;
-    if (at >= end) return null;
-    place.push(at);
-  }
-  return place;
 }
 
 /**

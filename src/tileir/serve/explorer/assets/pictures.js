@@ -3,7 +3,7 @@
 // A cell is one element, or a bin of some rows and columns of elements where the array is larger than the picture.
 // A picture at a moment is the one before with some accesses more; states kept on the way make going back cheap.
 
-/** @typedef {import("./grid.js").Pieces} Pieces */
+/** @typedef {import("./pieces.js").Pieces} Pieces */
 /** @typedef {import("./accesses.js").AccessTable} AccessTable */
 
 /** States of one picture together have at most so many bytes. */
