@@ -53,6 +53,9 @@ _TOP: Final = 44
 # Beyond so many rectangles, the cells are an image.
 _RECTANGLES: Final = 20_000
 _EMPTY: Final = (234, 238, 242)
+_CONFLICT: Final = "#b3151f"
+# Cells of fewer pixels are hatched together instead of crossed.
+_CROSSED: Final = 5
 
 
 def memory_picture(
@@ -253,9 +256,24 @@ class _Drawing:
         if not places:
             return ""
         width, height = self._bins[1] * self._across, self._bins[0] * self._down
+        if min(width, height) < _CROSSED:
+            marks = numpy.zeros((*self._cells.conflicts.shape, 3), numpy.uint8)
+            runs = join(marks, self._cells.conflicts)
+            parts = [
+                f"M{_LEFT + column * width:g} {_TOP + row * height:g}"
+                f"h{columns * width:g}v{rows * height:g}h{-columns * width:g}z"
+                for row, column, rows, columns, _ in runs
+            ]
+            pattern = (
+                '<pattern id="conflicts" width="6" height="6" patternUnits="userSpaceOnUse">'
+                f'<path d="M0 6L6 0" stroke="{_CONFLICT}"/></pattern>'
+            )
+            # The edge makes a single small cell seen.
+            look = f'fill="url(#conflicts)" stroke="{_CONFLICT}"'
+            return f'{pattern}\n<path d="{"".join(parts)}" {look}/>'
         cross = f"l{width:g} {height:g}m{-width:g} 0l{width:g} {-height:g}"
         path = "".join([f"M{_LEFT + column * width:g} {_TOP + row * height:g}{cross}" for row, column in places])
-        return f'<path d="{path}" stroke="#b3151f" stroke-width="{min(2.0, width / 5):g}" fill="none"/>'
+        return f'<path d="{path}" stroke="{_CONFLICT}" stroke-width="{min(2.0, width / 5):g}" fill="none"/>'
 
     def _ticks(self) -> list[str]:
         look = 'font-size="11" fill="#57606a"'

@@ -146,6 +146,39 @@ export function hatch(pen, x, y, width, height, colour, gap = 6) {
 }
 
 /**
+ * Rectangles of equal pixels: runs of a row, continued down while the next row has the same run.
+ * @param {Uint32Array} pixels
+ * @param {number} rows
+ * @param {number} columns
+ */
+export function join(pixels, rows, columns) {
+  /** @type {{ row: number, column: number, rows: number, columns: number, pixel: number }[]} */
+  const found = [];
+  /** @type {Map<string, { row: number, column: number, rows: number, columns: number, pixel: number }>} */
+  let open = new Map();
+  for (let row = 0; row < rows; row++) {
+    /** @type {typeof open} */
+    const next = new Map();
+    for (let column = 0; column < columns; ) {
+      const pixel = pixels[row * columns + column];
+      let end = column + 1;
+      while (end < columns && pixels[row * columns + end] === pixel) end++;
+      if (pixel !== 0) {
+        const key = `${column} ${end} ${pixel}`;
+        const known = open.get(key);
+        const run = known ?? { row, column, rows: 0, columns: end - column, pixel };
+        run.rows++;
+        if (known === undefined) found.push(run);
+        next.set(key, run);
+      }
+      column = end;
+    }
+    open = next;
+  }
+  return found;
+}
+
+/**
  * Indices for an axis: round steps, so many that their labels do not touch.
  * @param {number} from  The first index that is seen.
  * @param {number} count  How many are seen.

@@ -1,6 +1,6 @@
 // Drawing a plot: cells, lines between them, what lies above, axes.
 
-import { hatch, sharpen, styleColour, ticks } from "explorer/drawing.js";
+import { hatch, join, sharpen, styleColour, ticks } from "explorer/drawing.js";
 
 /** @typedef {import("./pictures.js").Frame} Frame */
 /** @typedef {import("./plot.js").Area} Area */
@@ -148,28 +148,31 @@ function paintLines(plot, pen, frame, colour) {
 function paintConflicts(plot, pen, { frame, conflicts }, colour) {
   const width = frame.binColumns * plot.view.x;
   const height = frame.binRows * plot.view.y;
-  // A cell of a pixel is filled; a larger one keeps its colour and is crossed.
-  const crossed = width >= 5 && height >= 5;
   pen.fillStyle = colour;
   pen.strokeStyle = colour;
-  pen.lineWidth = Math.min(2, width / 5);
-  pen.beginPath();
-  for (let row = 0; row < frame.rows; row++) {
-    for (let column = 0; column < frame.columns; column++) {
-      if (!conflicts?.[row * frame.columns + column]) continue;
-      const x = plot.x(frame.column + column * frame.binColumns);
-      const y = plot.y(frame.row + row * frame.binRows);
-      if (!crossed) pen.rect(x, y, Math.max(1, width), Math.max(1, height));
-      else {
-        pen.moveTo(x + 1.5, y + 1.5);
-        pen.lineTo(x + width - 1.5, y + height - 1.5);
-        pen.moveTo(x + width - 1.5, y + 1.5);
-        pen.lineTo(x + 1.5, y + height - 1.5);
+  pen.lineWidth = Math.min(2, Math.max(1, width / 5));
+  for (const { row, column, rows, columns } of join(Uint32Array.from(conflicts ?? []), frame.rows, frame.columns)) {
+    const x = plot.x(frame.column + column * frame.binColumns);
+    const y = plot.y(frame.row + row * frame.binRows);
+    // Large cells are crossed, small ones hatched together, and single pixels filled, so that each is seen.
+    if (Math.min(columns * width, rows * height) < 5) {
+      pen.fillRect(x, y, Math.max(1, columns * width), Math.max(1, rows * height));
+    } else if (Math.min(width, height) < 5) {
+      hatch(pen, x, y, columns * width, rows * height, colour);
+      pen.strokeRect(x + 0.5, y + 0.5, columns * width - 1, rows * height - 1);
+    } else {
+      pen.beginPath();
+      for (let cell = 0; cell < rows * columns; cell++) {
+        const left = x + (cell % columns) * width;
+        const top = y + Math.floor(cell / columns) * height;
+        pen.moveTo(left + 1.5, top + 1.5);
+        pen.lineTo(left + width - 1.5, top + height - 1.5);
+        pen.moveTo(left + width - 1.5, top + 1.5);
+        pen.lineTo(left + 1.5, top + height - 1.5);
       }
+      pen.stroke();
     }
   }
-  if (crossed) pen.stroke();
-  else pen.fill();
 }
 
 /**

@@ -1,7 +1,7 @@
 // The pictures of arrays as SVG, for papers: rectangles of one colour instead of cells, text as text.
 
 import { svg } from "explorer/elements.js";
-import { ticks } from "explorer/drawing.js";
+import { join, ticks } from "explorer/drawing.js";
 import { MARGIN } from "explorer/painting.js";
 
 /** @typedef {import("./arrays.js").ArrayCard} ArrayCard */
@@ -9,7 +9,7 @@ import { MARGIN } from "explorer/painting.js";
 /** @typedef {import("./painting.js").Scene} Scene */
 
 /** Rectangles of one array beyond which its cells are an image. */
-const RECTANGLES = 20_000;
+const RECTANGLES = 5_000;
 const HEADING = 22;
 const GAP = 18;
 
@@ -136,39 +136,6 @@ function cells(card, { frame, pixels }) {
 }
 
 /**
- * Rectangles of equal pixels: runs of a row, continued down while the next row has the same run.
- * @param {Uint32Array} pixels
- * @param {number} rows
- * @param {number} columns
- */
-export function join(pixels, rows, columns) {
-  /** @type {{ row: number, column: number, rows: number, columns: number, pixel: number }[]} */
-  const found = [];
-  /** @type {Map<string, { row: number, column: number, rows: number, columns: number, pixel: number }>} */
-  let open = new Map();
-  for (let row = 0; row < rows; row++) {
-    /** @type {typeof open} */
-    const next = new Map();
-    for (let column = 0; column < columns; ) {
-      const pixel = pixels[row * columns + column];
-      let end = column + 1;
-      while (end < columns && pixels[row * columns + end] === pixel) end++;
-      if (pixel !== 0) {
-        const key = `${column} ${end} ${pixel}`;
-        const known = open.get(key);
-        const run = known ?? { row, column, rows: 0, columns: end - column, pixel };
-        run.rows++;
-        if (known === undefined) found.push(run);
-        next.set(key, run);
-      }
-      column = end;
-    }
-    open = next;
-  }
-  return found;
-}
-
-/**
  * @param {{ x: number, y: number, width: number, height: number }} area
  * @param {string} colour
  */
@@ -185,6 +152,7 @@ function hatched({ x, y, width, height }, colour) {
 }
 
 /**
+ * Crosses on cells with conflicts; small cells are hatched together, or filled.
  * @param {ArrayCard} card
  * @param {Scene} scene
  * @param {string} colour
@@ -194,14 +162,24 @@ function crossed(card, { frame, conflicts }, colour) {
   const { plot } = card;
   const width = frame.binColumns * plot.view.x;
   const height = frame.binRows * plot.view.y;
+  /** @type {SVGElement[]} */
+  const drawn = [];
   let path = "";
-  for (let row = 0; row < frame.rows; row++) {
-    for (let column = 0; column < frame.columns; column++) {
-      if (!conflicts[row * frame.columns + column]) continue;
-      const x = plot.x(frame.column + column * frame.binColumns);
-      const y = plot.y(frame.row + row * frame.binRows);
-      path += `M${x} ${y}l${width} ${height}m${-width} 0l${width} ${-height}`;
+  for (const run of join(Uint32Array.from(conflicts), frame.rows, frame.columns)) {
+    const x = plot.x(frame.column + run.column * frame.binColumns);
+    const y = plot.y(frame.row + run.row * frame.binRows);
+    const area = { x, y, width: run.columns * width, height: run.rows * height };
+    if (Math.min(area.width, area.height) < 5) drawn.push(svg("rect", { ...area, fill: colour }));
+    else if (Math.min(width, height) < 5) {
+      drawn.push(svg("rect", { ...area, fill: "none", stroke: colour }), hatched(area, colour));
+    } else {
+      for (let cell = 0; cell < run.rows * run.columns; cell++) {
+        const left = x + (cell % run.columns) * width;
+        const top = y + Math.floor(cell / run.columns) * height;
+        path += `M${left} ${top}l${width} ${height}m${-width} 0l${width} ${-height}`;
+      }
     }
   }
-  return [svg("path", { d: path, stroke: colour, fill: "none", "stroke-width": Math.min(2, width / 5) })];
+  if (path) drawn.push(svg("path", { d: path, stroke: colour, fill: "none", "stroke-width": Math.min(2, width / 5) }));
+  return drawn;
 }
