@@ -92,6 +92,13 @@ def compiled(sanitize: bool) -> Callable[[str], bytes]:
     return work
 
 
+def forms(module: Any) -> object:
+    """All forms of a kernel but those that compilers make, with their links."""
+    found = tileir.Forms(module, entry_of(module).symbol_name)
+    made = [each.id for each in found.list() if each.reason is None]
+    return [found.form(id).links for id in made if id not in ("llvm-opt", "assembly") and not id.startswith("sass")]
+
+
 def global_memory(module: Any) -> dict[str, Region]:
     found = [operation.symbol_name for operation in module.walk() if operation.name == "cuda_tile.global"]
     return {name: Region(64 * number, 0, None, (name,), False) for number, name in enumerate(found)}
@@ -178,6 +185,7 @@ OPTIMIZE: dict[str, Action] = {
 EXECUTE: dict[str, Action] = {
     "lower for the CPU": Action(tileir.parse, lowered(False)),
     "lower for the CPU with checks": Action(tileir.parse, lowered(True)),
+    "forms": Action(tileir.parse, forms),
     "run": Action(launchable, launched()),
     "sanitize": Action(launchable, launched(sanitize=True)),
 }

@@ -49,6 +49,7 @@ INHERENT: dict[tuple[str, str], str] = {
     ("assumptions", "print"): _ASSUMED,
     ("assumptions", "print generic"): _ASSUMED,
     ("assumptions", "print debug info"): _ASSUMED,
+    ("assumptions", "forms"): _ASSUMED,
 }
 """Pairs of a dimension and an action that grow faster, with the reason."""
 
