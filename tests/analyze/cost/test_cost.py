@@ -12,6 +12,7 @@ import pytest
 from tests.execute.gpu.fake_assembler import FakeAssembler, assembler
 
 import tileir
+from tileir.analyze.cost import processor
 from tileir.analyze.cost.targets import gpu_targets, target_names
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.gpus import GPUS
@@ -174,6 +175,12 @@ def test_scalar_that_is_not_known_is_noted() -> None:
     assert any("not known without running it" in note for note in cost.notes)
 
 
+def test_peak_that_nobody_publishes_is_noted() -> None:
+    arguments = (Array(), Array(), Array(), 512, 512, 512)
+    cost = tileir.cost(ROOT / "examples" / "matmul.mlir", (8, 8), *arguments, target="gb10", assemble=False)
+    assert "how fast NVIDIA GB10 is at products of f16 is not published: the time leaves them out" in cost.notes
+
+
 def test_kernel_that_does_nothing_takes_the_time_of_a_launch() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k() { return } }")
     cost = tileir.cost(module, 1, assemble=False)
@@ -192,6 +199,19 @@ def test_processor_is_measured_and_what_was_is_said() -> None:
     assert "measured here on" in cost.sources[0]
     assert 0 < cost.roofline.memory < 1e14
     assert shape(cost.answer()) == keys("Cost")
+
+
+def test_what_was_measured_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(processor, "is_busy", lambda: False)
+    monkeypatch.setattr(processor, "_known", {})
+    made = processor.Processor("here", 1, 1e9, 1e9, 1e9, 1e9, 1e9, "2026-11-16")
+    monkeypatch.setattr(processor, "_measured", lambda name: made)
+    assert processor.processor(again=True) == made
+    # As another process would ask.
+    monkeypatch.setattr(processor, "_known", {})
+    monkeypatch.setattr(processor, "_measured", lambda name: pytest.fail("it was kept"))
+    assert processor.processor() == made
 
 
 def test_kernel_is_measured_where_the_target_is_here() -> None:

@@ -52,8 +52,8 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
         guess = f"a guess from the sizes of tiles: {each} tile blocks on a multiprocessor"
     at_once = max(target.gpu.multiprocessors * each // occupancy.cluster, 1)
     waves = waves_of(work.blocks, at_once, guess)
-    found = estimate_on_gpu(work, target, occupancy, waves)
-    notes = [*work.unknown, *work.notes]
+    seconds, reasons, left_out = estimate_on_gpu(work, target, occupancy, waves)
+    notes = [*work.unknown, *work.notes, *left_out]
     if occupancy.cluster > 1:
         notes.append(
             f"a tile block is spread over a cluster of {occupancy.cluster} thread blocks, on multiprocessors that lie "
@@ -76,8 +76,8 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
         _roofline(work, target.peaks),
         occupancy,
         waves,
-        found.seconds,
-        found.reasons,
+        seconds,
+        reasons,
         [f"peaks: {target.peaks.source}"],
         notes,
     )

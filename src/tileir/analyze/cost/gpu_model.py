@@ -63,14 +63,10 @@ class Term(NamedTuple):
     words: str
 
 
-class Estimate(NamedTuple):
-    seconds: float
-    reasons: list[str]
-    terms: list[Term]
-
-
-def estimate_on_gpu(work: Work, target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Estimate:
-    """How long a launch takes on a GPU."""
+def estimate_on_gpu(
+    work: Work, target: GpuTarget, occupancy: Occupancy, waves: Waves
+) -> tuple[float, list[str], list[str]]:
+    """Seconds of a launch on a GPU, how they come about, and what is left out of them."""
     gpu = target.gpu
     units = _units(work, target)
     terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors, occupancy.cluster)]
@@ -83,7 +79,16 @@ def estimate_on_gpu(work: Work, target: GpuTarget, occupancy: Occupancy, waves: 
         if longest.seconds > LAUNCH
         else "the launch itself takes longest: there is little to do"
     )
-    return Estimate(longest.seconds + LAUNCH, reasons, terms)
+    return longest.seconds + LAUNCH, reasons, _left_out(work, target)
+
+
+def _left_out(work: Work, target: GpuTarget) -> list[str]:
+    """What nobody publishes a peak for."""
+    peaks = target.peaks
+    kinds = [f"products of {element}" for element in work.matrix_flops if not peaks.matrix_peak(element)]
+    if instructions_of(work).double and not peaks.f64:
+        kinds.append("operations of f64")
+    return [f"how fast {target.title} is at {kind} is not published: the time leaves them out" for kind in kinds]
 
 
 # --- memory ---

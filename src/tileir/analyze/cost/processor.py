@@ -63,17 +63,26 @@ def processor(*, again: bool = False) -> Processor:
         )
     machine = host("native")
     key = _key(machine.name, machine.features)
-    store = default_cache()
-    found = store.get(key)
-    if found is not None and not again:
-        try:
-            return Processor(**found[1])
-        except TypeError:
-            pass
-    made = _measured(machine.name)
-    if not is_busy():
-        store.put(key, b"", made._asdict())
+    made = None if again else _known.get(key) or _kept(key)
+    if made is None:
+        made = _measured(machine.name)
+        if not is_busy():
+            default_cache().put(key, b"", made._asdict())
+    _known[key] = made
     return made
+
+
+_known: Final[dict[str, Processor]] = {}
+"""What this process knows: those who ask twice get the same answer."""
+
+
+def _kept(key: str) -> Processor | None:
+    """What an earlier process has measured."""
+    found = default_cache().get(key)
+    try:
+        return Processor(**found[1]) if found is not None else None
+    except TypeError:
+        return None
 
 
 def is_busy() -> bool:
