@@ -147,7 +147,7 @@ class Cubin:
         return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def _parameters(self) -> tuple[Parameter, ...]:
         """Where the driver expects arguments."""
         found: dict[int, Parameter] = {}
         for attribute, value in self._file.attributes(f".nv.info.{self.kernel}"):
@@ -159,7 +159,7 @@ class Cubin:
     @property
     def parameter_sizes(self) -> list[int] | None:
         """How many bytes each parameter takes; None if there are none, or they are described in a way that is new."""
-        return [parameter.size for parameter in self.parameters] or None
+        return [parameter.size for parameter in self._parameters] or None
 
     @cached_property
     def resources(self) -> Resources:
@@ -197,7 +197,7 @@ class Cubin:
             barriers,
             threads,
             len(code),
-            self.parameters,
+            self._parameters,
             cluster,
         )
 
