@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
 import numpy
+import pytest
 from tests.serve.explorer.made_answers import made_explorer
 
 import tileir
@@ -26,6 +28,14 @@ NAN = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
   return
 } }"""
 
+CUTILE = """import cuda.tile as ct
+
+
+@ct.kernel
+def everybody(target):
+    ct.store(target, (0,), ct.full((8,), 1.0, ct.float32))
+"""
+
 
 def racy() -> Recording:
     kernel = tileir.compile(tileir.load(EXAMPLES / "racy.mlir"))
@@ -35,6 +45,21 @@ def racy() -> Recording:
 def explorer(recording: Recording | None = None) -> Explorer:
     known = recording or racy()
     return Explorer([recording_part(known, "racy.mlir"), findings_part(known)])
+
+
+def test_findings_of_a_cutile_kernel_are_in_its_words(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="the kernel is written in cuTile")
+    script = tmp_path / "kernels.py"
+    script.write_text(CUTILE)
+    kernel = runpy.run_path(str(script))["everybody"]
+    target = numpy.zeros(8, "f4")
+    with tileir.explore(kernel, 2, (target,), open=False) as explored:
+        (finding,) = explored.answer("findings")["findings"]
+        operation = explored.answer("summary")["operations"][finding["place"]["operation"]]
+    assert finding["details"] == ["both touch target (array float32[8]) at [0]", "one writes, the other wrote"]
+    assert finding["hint"].endswith("or use an atomic (ct.atomic_add)")
+    assert finding["place"]["position"] == finding["other"]["position"] == "kernels.py:6"
+    assert operation["script"]["text"].strip() == "ct.store(target, (0,), ct.full((8,), 1.0, ct.float32))"
 
 
 def test_one_click_leads_to_the_two_accesses_of_a_race(page_for: Any) -> None:

@@ -248,3 +248,10 @@ def test_the_chosen_form_stands_in_the_address(page_for: Any) -> None:
     page.wait_for_url("**form=pass-1**")
     page.reload()
     assert pane(page, 2).get_by_role("combobox").input_value() == "pass-1"
+    # A pane that is put away does not come back in the place of another.
+    page.get_by_role("button", name="Add a pane").click()
+    choose(page, 3, "loops")
+    page.wait_for_url("**form=loops**")
+    page.get_by_role("button", name="Remove the last").click()
+    page.wait_for_url("**#view=forms")
+    assert pane(page, 2).get_by_role("combobox").input_value() == "pass-1"

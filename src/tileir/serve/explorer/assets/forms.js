@@ -67,7 +67,12 @@ class Forms {
   /** @param {number} count */
   resize(count) {
     count = Math.max(1, Math.min(count, MOST_PANES));
-    while (this.panes.length > count) this.panes.pop()?.element.remove();
+    while (this.panes.length > count) {
+      const removed = this.panes.pop();
+      removed?.element.remove();
+      // Otherwise another pane would show what was just put away.
+      if (removed?.id === this.context.selection.form) this.context.select({ form: null });
+    }
     while (this.panes.length < count) {
       const pane = new Pane(this.context, this.panes.length, this.firstForm(this.panes.length), {
         point: (operations) => this.point(operations),
