@@ -11,7 +11,6 @@ from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.cached import make_cubin
-from tileir.execute.gpu.tileiras.messages import NUMBERED
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
@@ -49,6 +48,7 @@ class TileirasKernel(GpuKernel):
     def located(self, stage: str) -> LocatedText:
         from tileir.execute.gpu.disassembly import disassembled_lines
         from tileir.execute.gpu.tileiras.compiling import assemble
+        from tileir.execute.gpu.tileiras.messages import NUMBERED
         from tileir.execute.gpu.tileiras.options import SASS, AssemblyOptions
         from tileir.execute.gpu.tileiras.tool import find_assembler
 
