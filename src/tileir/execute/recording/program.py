@@ -13,12 +13,10 @@ from typing import Final, cast
 
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.argument_names import ArgumentNames
-from tileir.execute.places import place_of
 from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
-from tileir.ir.location import FileLocation
 from tileir.ir.values import OperationResult, Value
 from tileir.text.names import Naming
 from tileir.text.placing import PlacedText, placed_text
@@ -132,14 +130,17 @@ class NumberedProgram:
     def script_line(self, number: int) -> ScriptLine | None:
         """The line that an operation comes from, where it is at hand."""
         operation = self.operations[number]
+        source = source_of(operation.location)
+        if source is not None:
+            position = position_of(operation.location)
+            if position is None:
+                return None
+            text, _ = source.excerpt(position.line, position.column)
+            return ScriptLine(position.file, position.line, text.strip()[:_LONGEST_LINE])
         expression = self._script.expression(operation)
-        if expression is not None:
-            return ScriptLine(expression.file, expression.line, expression.statement.text)
-        source, position = source_of(operation.location), position_of(place_of(operation.location))
-        if source is None or not isinstance(position, FileLocation):
+        if expression is None:
             return None
-        text, _ = source.excerpt(position.line, position.column)
-        return ScriptLine(position.file, position.line, text.strip()[:_LONGEST_LINE])
+        return ScriptLine(expression.file, expression.line, expression.statement.text)
 
     def script_name(self, number: int) -> str | None:
         """What the author calls a value: a variable of the script, or the name in the text the program was read from.
@@ -148,18 +149,19 @@ class NumberedProgram:
         """
         value = self.values[number]
         owner = value.defining_operation
-        if owner is not None:
-            label = self._script.label(owner)
-            if label:
-                return label
-            source, position = source_of(owner.location), position_of(owner.location)
-            if source is not None and position is not None:
-                text, column = source.excerpt(position.line, position.column)
-                pack = _PACK.search(text[: column - 1])
-                if pack is not None:
-                    return f"{pack[1]}#{owner.results.index(cast(OperationResult, value))}"
-                return self._spelling.value(value).removeprefix("%")
-        return self._argument_names.get(value)
+        if owner is None:
+            return self._argument_names.get(value)
+        source = source_of(owner.location)
+        if source is None:
+            return self._script.label(owner) or None
+        position = position_of(owner.location)
+        if position is None:
+            return None
+        text, column = source.excerpt(position.line, position.column)
+        pack = _PACK.search(text[: column - 1])
+        if pack is not None:
+            return f"{pack[1]}#{owner.results.index(cast(OperationResult, value))}"
+        return self._spelling.value(value).removeprefix("%")
 
     @cached_property
     def _argument_names(self) -> dict[Value, str]:
