@@ -57,10 +57,18 @@ def agree(recording: Recording, reference: Reference) -> None:
     assert recording.blocks.number.tolist() == reference.order
     for block in reference.order:
         executed = [program.operations[number] for number in recording.steps(block).tolist()]
-        assert executed == reference.steps[block]
+        if recording.failure and recording.schedule == "interleaved":
+            # Of a tile block that was under way when another one failed, all is known up to its last access.
+            assert executed == reference.steps[block][: len(executed)]
+            steps = recording.accesses.step[recording.rows(block)]
+            assert not steps.size or int(steps.max()) <= len(executed)
+        else:
+            assert executed == reference.steps[block]
         history = recording.history(block)
         for step, value, content in reference.values[block]:
             if not isinstance(value.type, TileType) or isinstance(value.type.element, PointerType):
+                continue
+            if step > len(executed):
                 continue
             found = history.at(program.value_numbers[value], step)
             assert found is not None and found[0] == step, (block, step, value)
@@ -103,7 +111,9 @@ def assert_same_accesses(recording: Recording, reference: Reference) -> None:
                 assert approximate or covered <= left, (block, step, operation)
                 left -= covered
             else:
-                left -= set(sorted(left)[: elements.size])
+                places = {element % (1 << 64) for element in elements.tolist()}
+                matched = {address for address in left if address // size in places}
+                left -= matched or set(sorted(left)[: elements.size])
             row += 1
         assert row > first and not left, (block, step, operation, left)
     assert row == len(table)

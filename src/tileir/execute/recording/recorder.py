@@ -26,13 +26,14 @@ _LOOKED_AT: Final = 1 << 14
 class _Running:
     """A tile block that runs."""
 
-    __slots__ = ("block", "failed_in", "path", "place")
+    __slots__ = ("block", "last", "path", "place")
 
     def __init__(self, block: TileBlock, place: int) -> None:
         self.block: TileBlock = block
         self.place: int = place
         self.path: PathWriter = PathWriter()
-        self.failed_in: int = -1
+        self.last: int = -1
+        """The operation behind the last decision that it is known to have come to, or -1."""
 
 
 class Recorder(Observer):
@@ -105,10 +106,10 @@ class Recorder(Observer):
 
     def _close(self, state: _Running) -> None:
         self._path_bytes -= state.path.nbytes
-        path = state.path.finish(state.failed_in)
+        path = state.path.finish(state.last)
         steps = state.path.steps
-        if state.failed_in >= 0:
-            steps += self._distances[self._program.operations[state.failed_in]]
+        if state.last >= 0:
+            steps += self._distances[self._program.operations[state.last]]
         self.blocks.finish(state.place, path, steps)
 
     def watches(self, operation: Operation) -> bool:
@@ -117,7 +118,9 @@ class Recorder(Observer):
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         number = self._decisions.get(operation)
         if number is not None and self.end is None:
-            grown = self._state(block).path.decide(number, self._distances[operation])
+            state = self._state(block)
+            state.last = -1
+            grown = state.path.decide(number, self._distances[operation])
             if grown:
                 self._path_bytes += grown
                 self._look_at_room()
@@ -127,7 +130,7 @@ class Recorder(Observer):
             return False
         number = self._numbers.get(error.operation, -1)
         if error.operation in self._distances and error.operation not in self._decisions:
-            self._state(block).failed_in = number
+            self._state(block).last = number
         return False
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
@@ -145,16 +148,15 @@ class Recorder(Observer):
         """Add the rows of an access; gives the first, -1 if the recording has ended."""
         assert self._finder is not None
         if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
-            self._state(access.block).failed_in = self._numbers[access.operation]
+            self._state(access.block).last = self._numbers[access.operation]
             self._look_at_room()
-            if self.end is None:
-                self._state(access.block).failed_in = -1
         if self.end is not None:
             return -1
         operation = access.operation
         block = access.block
-        step = self._state(block).path.steps + self._distances[operation]
-        number = self._numbers[operation]
+        state = self._state(block)
+        step = state.path.steps + self._distances[operation]
+        number = state.last = self._numbers[operation]
         kind = KINDS[access.kind]
         parts, masked = self._finder.find(access)
         first = len(self.accesses)

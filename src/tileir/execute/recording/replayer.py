@@ -101,7 +101,7 @@ class Replayer:
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
         both = Observers([self._capture, observer])
-        program = Program(self._entry, Options(self._launch.exact, both), self._launch.globals)
+        program = self._compiled(both)
         self._run(program, both, block, -1, 0)
 
     # --- running ---
@@ -109,9 +109,14 @@ class Replayer:
     def _program(self, name: str, observer: Observer, is_interleaved: bool = False) -> Program:
         found = self._programs.get(name)
         if found is None:
-            options = Options(self._launch.exact, observer, is_interleaved)
-            found = self._programs[name] = Program(self._entry, options, self._launch.globals)
+            found = self._programs[name] = self._compiled(observer, is_interleaved)
         return found
+
+    def _compiled(self, observer: Observer, is_interleaved: bool = False) -> Program:
+        # Constants are computed now, in which infinities and NaNs are values.
+        with numpy.errstate(all="ignore"):
+            options = Options(self._launch.exact, observer, is_interleaved)
+            return Program(self._entry, options, self._launch.globals)
 
     def _runner(self, program: Program, observer: Observer) -> Callable[[int], None]:
         """What runs the tile block of a number."""
@@ -153,7 +158,7 @@ class Replayer:
         self._capture.moves_memory = False
         self._rerun.time, self._rerun.end = 0, len(self._accesses)
         both = Observers([self._rerun, observer])
-        program = Program(self._entry, Options(self._launch.exact, both, True), self._launch.globals)
+        program = self._compiled(both, True)
         self._interleave(program, both)
         # Where memory is, nothing tells.
         self._states.lose()
