@@ -106,6 +106,22 @@ def test_what_an_engine_cannot_show_has_its_reason() -> None:
         forms.form("cubin")
 
 
+def test_engine_that_fails_when_it_is_asked_says_so() -> None:
+    class Failing(Dumping):
+        name = "failing"
+
+        def missing(self) -> str:
+            raise RuntimeError("a package is broken")
+
+    tileir.register_engine(Failing())
+    try:
+        reasons = {each.id: each.reason for each in Forms(tileir.parse(TEXT)).list()}
+        assert reasons["failing"] == "RuntimeError: a package is broken"
+        assert reasons["ptx"] is None
+    finally:
+        tileir.unregister_engine("failing")
+
+
 def test_operations_without_lines_are_in_those_of_their_users_and_owners() -> None:
     text = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
       %x = iota : tile<4xi32>

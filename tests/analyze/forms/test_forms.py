@@ -57,6 +57,19 @@ def test_unknown_form_is_refused_with_those_there_are(loop_forms: Forms) -> None
         loop_forms.form("ptx")
 
 
+def test_form_is_named_by_a_string(loop_forms: Forms) -> None:
+    with pytest.raises(tileir.OptionError, match="there is no form '3'"):
+        loop_forms.form(3)  # type: ignore[arg-type]
+
+
+def test_program_that_breaks_a_rule_is_refused() -> None:
+    module = tileir.parse(LOOP)
+    addition = next(each for each in module.walk() if each.declaration.mnemonic == "addi")
+    addition.set_operands([addition.operands[0]])
+    with pytest.raises(tileir.VerifyError):
+        Forms(module)
+
+
 def test_wrong_module_is_refused() -> None:
     with pytest.raises(TypeError, match="forms are of a module or a compiled kernel, not of a str"):
         Forms("examples/softmax.mlir")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
 from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
 from tileir.execute.engine_forms import EngineForm
-from tileir.execute.engines import all_engines
+from tileir.execute.engines import all_engines, is_own
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
@@ -100,7 +100,7 @@ class Forms:
             if isinstance(data, str):
                 raise OptionError(f"there is no bytecode to show: {data}")
             return bytecode_form(data, self.entry.symbol_name)
-        for step in self._step_forms() if id.startswith("pass-") else ():
+        for step in self._step_forms() if str(id).startswith("pass-") else ():
             if step.id == id:
                 return step
         for engine, form in _engine_forms():
@@ -163,6 +163,10 @@ class Forms:
 def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
     """The module of a program, and its kernel if that is known."""
     if isinstance(program, Operation):
+        # Imported here: it is above what programs are made of.
+        from tileir.interface import verify
+
+        verify(program)
         return program, None
     # A kernel, or one of cuTile, which has that.
     kernel = getattr(getattr(program, "kernel", program), "entry", None)
@@ -177,4 +181,15 @@ def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:
     """What engines show, those of tileir first."""
     engines, _ = all_engines()
-    return [(engine, form) for engine in engines for form in engine.forms()]
+    return [(engine, form) for engine in engines for form in _forms_of(engine)]
+
+
+def _forms_of(engine: Engine) -> list[EngineForm]:
+    """What an engine shows; one of others that fails when it is asked says so in the place of its forms."""
+    if is_own(engine):
+        return engine.forms()
+    try:
+        return list(engine.forms())
+    except Exception as error:
+        # Somebody else's code.
+        return [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
