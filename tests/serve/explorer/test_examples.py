@@ -54,10 +54,17 @@ def test_every_example_is_launched() -> None:
         for name in LAUNCHES
     ],
 )
-def test_views_of_an_example(name: str, open_page: Any) -> None:
+def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
     grid, texts = LAUNCHES[name]
     values = tuple([argument(text, None) for text in texts.split()])
     with tileir.explore(EXAMPLES / f"{name}.mlir", grid, values, open=False) as explored:
         findings = len(explored.answer("findings")["findings"])
         assert findings == (2 if name == "racy" else 0)
         look(open_page(f"{explored.url}#view=overview&place=1&step=9"), findings)
+        # The same page from its file, without the server.
+        file = tmp_path / f"{name}.html"
+        assert explored.export(file) == []
+    page = open_page(file)
+    page.keyboard.press(".")
+    page.wait_for_function("location.hash.includes('step=1')")
+    look(page, findings)
