@@ -13,6 +13,7 @@ import pytest
 import tileir
 from tileir.execute.errors import LaunchError
 from tileir.ir.diagnostics import OptionError
+from tileir.serve.explorer.questions import QUESTIONS
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 VECTOR_ADD = EXAMPLES / "vector_add.mlir"
@@ -154,3 +155,10 @@ def test_other_recordings_are_compared_with() -> None:
         comparison = found.answer("comparison", {"id": "recording0", "block": 0})
         assert [one["place"] for one in comparison["differences"]] == [[5], [5]]
         assert [one["array"] for one in comparison["arrays"]] == [1, 2]
+
+
+def test_every_question_is_on_the_page() -> None:
+    text = (EXAMPLES.parent / "docs" / "explorer.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|", text, re.MULTILINE)
+    told = {question: re.findall(r"`(\w+)`", parameters) for question, parameters in rows}
+    assert told == {question: [one.name for one in parameters] for question, parameters in QUESTIONS.items()}
