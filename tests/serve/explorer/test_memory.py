@@ -81,7 +81,7 @@ _CONFLICTS = """async () => {
     const table = await loadAccesses({ summary, ask });
     return Promise.all(summary.arrays.map(async (array) => {
         const grid = makeGrid(array, foldWidth(array, table));
-        return (await findConflicts(grid, piecesOf(grid, table, array.id), table, () => true)).elements;
+        return (await findConflicts(grid, piecesOf(grid, table, array.id), table)).elements;
     }));
 }"""
 

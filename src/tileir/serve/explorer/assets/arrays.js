@@ -6,7 +6,7 @@ import { button, element, fill } from "explorer/elements.js";
 import { foldWidth, indexAt, makeGrid, piecesOf } from "explorer/grid.js";
 import { outlinesOf, paddingsOf } from "explorer/overlay.js";
 import { reachBeyond } from "explorer/padding.js";
-import { Picture, cellSizes } from "explorer/pictures.js";
+import { KEPT_BYTES, Picture, cellSizes } from "explorer/pictures.js";
 import { areaOf, meeting, piecesOfRows, rowInSlice, touches } from "explorer/pieces.js";
 import { Plot } from "explorer/plot.js";
 import { counted, extents, grouped, short } from "explorer/words.js";
@@ -88,10 +88,12 @@ export class ArrayCard {
       this.context.select({ array: alone ? null : array.id });
     });
     this.element = this._make();
-    void findConflicts(this.grid, this.pieces, table, () => true).then((found) => {
-      this.conflicts = found;
-      owner.redraw();
-    });
+  }
+
+  /** Looks for elements that tile blocks share, in pauses of the page. */
+  async search() {
+    this.conflicts = await findConflicts(this.grid, this.pieces, this.table);
+    this.owner.redraw();
   }
 
   /**
@@ -208,7 +210,8 @@ export class ArrayCard {
     const key = JSON.stringify([frame, quantity, options.kinds]);
     if (this.picture === null || key !== this._key) {
       this._key = key;
-      this.picture = new Picture(this.pieces, this.table.kind, frame, quantity, options.kinds);
+      const bytes = Math.min(KEPT_BYTES, (4 * KEPT_BYTES) / this.context.summary.arrays.length);
+      this.picture = new Picture(this.pieces, this.table.kind, frame, quantity, options.kinds, bytes);
       this.pixels = new Uint32Array(frame.rows * frame.columns);
       this._sizes = cellSizes(frame, this.grid);
       this.most = quantity === "count" ? this._largest(this.picture.at(this.table.count)) : 0;

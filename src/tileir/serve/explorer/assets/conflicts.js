@@ -20,14 +20,13 @@ const PATIENCE = 12;
 /** @typedef {{ pieces: Pieces, elements: number }} Conflicts */
 
 /**
- * The conflicts of an array, as pieces of its grid.  Answers null if `wanted` says no on the way.
+ * The conflicts of an array, as pieces of its grid.
  * @param {Grid} grid
  * @param {Pieces} pieces
  * @param {AccessTable} table
- * @param {() => boolean} wanted
- * @returns {Promise<Conflicts | null>}
+ * @returns {Promise<Conflicts>}
  */
-export async function findConflicts(grid, pieces, table, wanted) {
+export async function findConflicts(grid, pieces, table) {
   const found = new Pieces(grid.sizes.length);
   let elements = 0;
   if (!worthwhile(pieces, table)) return { pieces: found, elements };
@@ -46,7 +45,6 @@ export async function findConflicts(grid, pieces, table, wanted) {
       mark(pieces, piece, flat.strides, begin, end, users[table.kind[row]], table.block[row]);
       if ((piece & 63) === 0 && performance.now() - rested > PATIENCE) {
         await new Promise((resolve) => setTimeout(resolve));
-        if (!wanted()) return null;
         rested = performance.now();
       }
     }

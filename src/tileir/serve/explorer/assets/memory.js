@@ -145,7 +145,8 @@ class Memory {
         pointed: (card, area, point) => this._point(card, area, point),
       }));
       this.table = table;
-      this._findRaces(table);
+      void this._findRaces(table);
+      void this._search();
       selection = this.context.selection;
     }
     if (!this._chosen && this.options.whole && (selection.place > 0 || selection.step > 0)) {
@@ -164,6 +165,11 @@ class Memory {
     }
     this._draw(selection);
     await this._describe(selection);
+  }
+
+  /** One array after the other: the search takes memory of its own. */
+  async _search() {
+    for (const card of this.cards) await card.search();
   }
 
   /** @param {number} row */

@@ -6,8 +6,8 @@
 /** @typedef {import("./pieces.js").Pieces} Pieces */
 /** @typedef {import("./accesses.js").AccessTable} AccessTable */
 
-/** States of one picture together have at most so many bytes. */
-const KEPT_BYTES = 32 * 1024 * 1024;
+/** States of one picture together have at most so many bytes, if not told otherwise. */
+export const KEPT_BYTES = 32 * 1024 * 1024;
 const KEPT_STATES = 32;
 
 /**
@@ -32,8 +32,9 @@ export class Picture {
    * @param {Frame} frame
    * @param {Quantity} quantity
    * @param {ArrayLike<boolean>} kinds  Which kinds of access are counted.
+   * @param {number} [bytes]  What its states may take.
    */
-  constructor(pieces, kind, frame, quantity, kinds) {
+  constructor(pieces, kind, frame, quantity, kinds, bytes = KEPT_BYTES) {
     this.pieces = pieces;
     this.frame = frame;
     this.quantity = quantity;
@@ -48,7 +49,7 @@ export class Picture {
     this._done = 0;
     /** @type {{ done: number, cells: Int32Array | Float64Array }[]} */
     this._states = [];
-    const states = Math.min(KEPT_STATES, Math.floor(KEPT_BYTES / Math.max(1, this.cells.byteLength)));
+    const states = Math.min(KEPT_STATES, Math.floor(bytes / Math.max(1, this.cells.byteLength)));
     this._between = this._effort / Math.max(1, states);
     this._since = 0;
     if (quantity === "first") this._seek(this._visible.length);
