@@ -63,6 +63,7 @@ NEEDS_NOTHING = [
     ["run", "--help"],
     ["compile", "--help"],
     ["cost", "--help"],
+    ["explore", "--help"],
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["emulate", "--help"],
@@ -80,6 +81,7 @@ NEEDS_NUMPY = [
     ["run", "--dump", "llvm", "examples/vector_add.mlir"],
     [*COST, "--target", "cpu"],
     [*COST, "--measure"],
+    ["explore", *RUN[1:], "--export", "{folder}/page.html"],
 ]
 
 

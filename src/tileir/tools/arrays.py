@@ -41,6 +41,9 @@ def grid_of(text: str) -> tuple[int, ...]:
 
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
+    # It says what to install where NumPy is missing.
+    import tileir.execute.launch  # noqa: F401
+
     described = specification(text)
     if described is not None:
         try:
