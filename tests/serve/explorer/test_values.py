@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 from tests.analyze.comparing.sample_launches import kinds_recording, sum_recording
+from tests.serve.explorer.made_answers import made_explorer
 from tests.serve.explorer.recorded_launches import explorer_of
 
 from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.tiles import tile_answer
+from tileir.ir.types import F32
+from tileir.serve.explorer.export import exported
 
 END = 16
 
@@ -233,3 +238,40 @@ def test_a_click_into_the_picture_chooses_the_element(page_for: Callable[..., An
     row, column, text = active(page)
     assert row > 10 and column > 10
     assert numpy.float32(text) == kinds.tile(0, END, number_of(kinds, "x"))[row, column]
+
+
+def test_an_exported_page_has_values_slices_and_comparisons(
+    open_page: Callable[..., Any], kinds: Recording, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(exported(explorer_of(kinds)).text, encoding="utf-8")
+    page = open_page(path)
+    page.get_by_role("tab", name="Values").click()
+    page.evaluate(f"location.hash = '#view=values&step={END}'")
+    shown(page, "boxes")
+    page.get_by_label("dimension 0 (0 .. 3)").fill("3")
+    page.get_by_label("dimension 0 (0 .. 3)").press("Enter")
+    page.locator("output.cell", has_text="[3, 0, 0]").wait_for()
+    page.locator(".tile-grid[aria-busy=false]").wait_for()
+    boxes = kinds.tile(0, END, number_of(kinds, "boxes"))
+    for (row, column), text in cells(page).items():
+        assert numpy.float32(text) == boxes[3, row, column]
+    page.get_by_label("Compare with").select_option("f64")
+    page.locator(".differences h3", has_text="0 different moments in tile block (0)").wait_for()
+
+
+def test_names_are_text(page_for: Callable[..., Any]) -> None:
+    name = "<img src=x onerror=\"document.title='broken'\">"
+    value = {
+        "id": 0, "name": "%x", "script": name, "type": "tile<2xf32>", "element": "f32", "shape": [2], "operation": 0,
+    }  # fmt: skip
+    tile = tile_answer(F32, numpy.array([1.5, 2.5], numpy.float32))
+    explorer = made_explorer(
+        {"values": [value], "comparisons": [{"id": "x", "title": name, "reason": name}]},
+        values={"block": 0, "step": 1, "values": [{"value": 0, "step": 1, "text": name}]},
+        tile=tile,
+    )
+    page = page_for(explorer, "values&step=1")
+    page.locator(".tile-shown h2", has_text=name).wait_for()
+    assert page.locator("[role=option] .name").first.text_content() == name
+    assert page.locator("img").count() == 0 and page.title() != "broken"

@@ -270,7 +270,7 @@ function newestOf(kept, name, step) {
  * @param {Parameters} parameters
  * @returns {Tile | null}
  */
-function part(tile, parameters) {
+export function part(tile, parameters) {
   if (tile === null || parameters.start === undefined) return tile;
   // A tile that was binned cannot be looked at more closely: what there is says that it is binned.
   if (tile.binned !== null || tile.text === null) return tile;

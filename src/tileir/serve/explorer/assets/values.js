@@ -1,6 +1,6 @@
 // Values: any tile, and any array, at the moment that is looked at, as numbers and as a picture, and beside another run.
 
-import { unpack } from "explorer/data.js";
+import { part, unpack } from "explorer/data.js";
 import { createDifferences } from "explorer/differences.js";
 import { button, element, empty, field, fill } from "explorer/elements.js";
 import { createHeatMap } from "explorer/heat_map.js";
@@ -153,8 +153,7 @@ export function createView(context) {
           name: array.name,
           element: array.element,
           shape: array.shape,
-          part: (start, extents) =>
-            context.ask("array", { array: array.id, block, step: selection.step, ...partParameters(start, extents) }),
+          part: inParts((asked) => context.ask("array", { array: array.id, block, step: selection.step, ...asked })),
         },
       };
     }
@@ -174,8 +173,7 @@ export function createView(context) {
         name: value.script ?? value.name,
         element: kind,
         shape,
-        part: (start, extents) =>
-          context.ask("tile", { block, step: entry.step, value: value.id, ...partParameters(start, extents) }),
+        part: inParts((asked) => context.ask("tile", { block, step: entry.step, value: value.id, ...asked })),
       },
     };
   }
@@ -193,11 +191,11 @@ export function createView(context) {
       name: of === "left" ? first.name : `${first.name}, ${of === "right" ? "the other run" : "difference"}`,
       element: answer.element,
       shape: first.shape,
-      part: async (start, extents) => {
+      part: inParts(async (asked) => {
         /** @type {Record<Side, Tile>} */
-        const all = await context.ask("compared", { ...parameters, ...partParameters(start, extents) });
+        const all = await context.ask("compared", { ...parameters, ...asked });
         return all[of];
-      },
+      }),
     };
   }
 
@@ -358,11 +356,15 @@ function statisticsOf(of, compared) {
 }
 
 /**
- * @param {number[] | undefined} start
- * @param {number[] | undefined} extents
- * @returns {Record<string, string>}
+ * What gives parts of a tile: they are asked for only where not every element is here.
+ * @param {(parameters: Record<string, string>) => Promise<Tile>} ask
+ * @returns {TileSource["part"]}
  */
-function partParameters(start, extents) {
-  if (start === undefined || extents === undefined || start.length === 0) return {};
-  return { start: start.join(","), extents: extents.join(",") };
+function inParts(ask) {
+  return async (start, extents) => {
+    const whole = await ask({});
+    if (start === undefined || extents === undefined || start.length === 0) return whole;
+    const wanted = { start: start.join(","), extents: extents.join(",") };
+    return whole.binned === null ? (part(whole, wanted) ?? whole) : ask(wanted);
+  };
 }
