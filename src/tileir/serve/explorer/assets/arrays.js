@@ -347,12 +347,15 @@ export class ArrayCard {
     else if (this.conflicts.elements > 0) {
       words.push(`${counted(this.conflicts.elements, "element")} that several tile blocks touch, one of them writing`);
     }
-    if (this.pieces.bounded > 0) words.push(`${counted(this.pieces.bounded, "irregular access", "irregular accesses")} drawn by their bounds`);
+    const { bounded } = this.pieces;
+    if (bounded > 0) words.push(`${counted(bounded, "irregular box", "irregular boxes")} drawn by their bounds`);
     if (this.picture?.quantity === "count") {
       const mean = frame.binRows * frame.binColumns > 1 ? " (mean of a cell)" : "";
       words.push(`at most ${counted(Number(short(this.most)), "access", "accesses")} to an element${mean}`);
     }
-    if (this.approximate > 0) words.push(`${counted(this.approximate, "scattered access", "scattered accesses")} recorded by their bounds`);
+    if (this.approximate > 0) {
+      words.push(`${counted(this.approximate, "scattered access", "scattered accesses")} recorded by their bounds`);
+    }
     if (this.pieces.outside > 0) words.push(`${counted(this.pieces.outside, "box", "boxes")} between elements`);
     if (this.left) words.push(`${counted(this.left, "part")} of this tile block's accesses without an outline`);
     return `${words.join("; ")}.`;
@@ -369,7 +372,8 @@ export class ArrayCard {
     const first = indexAt(this.grid, this.array, [...slice, row, column]);
     if (first === null) return null;
     if (first.length === 0) return this.array.name;
-    const range = (/** @type {number} */ from, /** @type {number} */ count) => (count > 1 ? `${from}..${from + count - 1}` : String(from));
+    const range = (/** @type {number} */ from, /** @type {number} */ count) =>
+      count > 1 ? `${from}..${from + count - 1}` : String(from);
     if (this.grid.fold) {
       if (rows === 1) {
         const count = Math.min(columns, this.grid.length - row * this.grid.fold - column);

@@ -110,10 +110,7 @@ class Memory {
           "aria-label": "Colour by",
         }),
       ),
-      field(
-        "Accesses",
-        this.extent,
-      ),
+      field("Accesses", this.extent),
       element("fieldset", {}, element("legend", { class: "unseen" }, "Kinds of access"), ...kinds),
       element(
         "label",
@@ -212,7 +209,7 @@ class Memory {
       this.notes,
       elsewhere === 0
         ? null
-        : element("p", { class: "note" }, `${counted(elsewhere, "access", "accesses")} to memory that is no argument: the kernel's own.`),
+        : element("p", { class: "note" }, `${counted(elsewhere, "access", "accesses")} to memory of the kernel's own.`),
       ...this.context.summary.recording.notes.map((note) => element("p", { class: "note" }, note)),
     );
   }
@@ -220,7 +217,8 @@ class Memory {
   /** @param {ArrayCard[]} shown */
   _sayLegends(shown) {
     const { colour, whole } = this.options;
-    const key = `${colour} ${whole} ${shown.map((card) => `${card.legendMost} ${card.conflicts?.elements} ${card.races.length}`).join()}`;
+    const facts = shown.map((card) => [card.legendMost, card.conflicts?.elements, card.races.length]);
+    const key = JSON.stringify([colour, whole, facts]);
     if (key === this._legend) return;
     this._legend = key;
     const { grid } = this.context.summary;
@@ -235,16 +233,18 @@ class Memory {
       things.push({ colour: "var(--bad)", name: "shared by several blocks, one writing (whole launch)", mark: "\u00d7" });
     }
     if (shown.some((card) => card.races.length > 0)) things.push({ colour: "var(--bad)", name: "race", mark: "!" });
+    const most = shown.length === 1 ? shown[0].legendMost : "the most of each array";
+    const again = blocks > THINGS.length ? ", then the same colours again" : "";
     fill(
       this.legends,
       colour === "count"
-        ? amountLegend(amountColour, "0", shown.length === 1 ? shown[0].legendMost : "the most of each array", "accesses to an element")
+        ? amountLegend(amountColour, "0", most, "accesses to an element")
         : colour.endsWith("time")
           ? amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")
           : thingLegend(
               Array.from({ length: Math.min(blocks, THINGS.length) }, (_, block) => ({
                 colour: cssColour(blockColour(block, grid)),
-                name: blocks > THINGS.length && block === THINGS.length - 1 ? `${blockName(block, grid)}, then the same colours again` : blockName(block, grid),
+                name: blockName(block, grid) + (block === THINGS.length - 1 ? again : ""),
               })),
             ),
       thingLegend(things),
@@ -307,7 +307,8 @@ class Memory {
     const counts = KINDS.map((name, one) => ({ name, count: rows.filter((row) => kind[row] === one).length }));
     const blocks = new Set(rows.map((row) => block[row])).size;
     const words = counts.filter(({ count }) => count > 0).map(({ name, count }) => counted(count, name));
-    return `${words.join(", ")} by ${blocks === 1 ? `tile block ${blockName(block[rows[0]], this.context.summary.grid)}` : counted(blocks, "tile block")}`;
+    const only = `tile block ${blockName(block[rows[0]], this.context.summary.grid)}`;
+    return `${words.join(", ")} by ${blocks === 1 ? only : counted(blocks, "tile block")}`;
   }
 
   /**
@@ -350,7 +351,11 @@ class Memory {
       fill(
         this.panel,
         element("h2", {}, "Element"),
-        element("p", { class: "quiet" }, "Click an element, or move to it with the arrow keys and press Enter, to see its value and who touches it."),
+        element(
+          "p",
+          { class: "quiet" },
+          "Click an element, or move to it with the arrow keys and press Enter, to see its value and who touches it.",
+        ),
         races,
       );
       return;

@@ -76,7 +76,9 @@ export function paddingsOf(card, selection) {
   if (beyond.columns > 0 && !grid.fold) {
     areas.push({ row: 0, column: grid.columns, rows: grid.rows + beyond.rows, columns: beyond.columns, colour: faint });
   }
-  if (beyond.rows > 0 && !grid.fold) areas.push({ row: grid.rows, column: 0, rows: beyond.rows, columns: grid.columns, colour: faint });
+  if (beyond.rows > 0 && !grid.fold) {
+    areas.push({ row: grid.rows, column: 0, rows: beyond.rows, columns: grid.columns, colour: faint });
+  }
   for (const row of table.rowsOfBlock(table.order[selection.place] ?? -1)) {
     if (table.masked[row] === 0 || table.array[row] !== card.array.id) continue;
     if (!rowInSlice(card.pieces, row, card.plot.slice)) continue;

@@ -97,7 +97,24 @@ export class Plot {
     this.fit = { x, y };
     this.width = MARGIN.left + MARGIN.right + inner;
     this.height = MARGIN.top + MARGIN.bottom + Math.min(room, Math.ceil(rows * y));
-    this.reset();
+    // Who has zoomed in keeps the place.
+    if (this.factor === 1) this.reset();
+    else this._enlarge(this.view.row, this.view.column);
+  }
+
+  /**
+   * Sizes of elements for the factor, with a corner that is within the picture.
+   * @param {number} row
+   * @param {number} column
+   */
+  _enlarge(row, column) {
+    const { view } = this;
+    const fit = this.fit ?? { x: 1, y: 1 };
+    // Where elements are large in one direction already, as in an array of one long row, the other goes on.
+    view.x = Math.max(fit.x, Math.min(LARGEST, fit.x * this.factor));
+    view.y = Math.max(fit.y, Math.min(LARGEST, fit.y * this.factor));
+    view.row = Math.max(0, Math.min(row, this.rows + this.beyondRows - this.innerHeight / view.y));
+    view.column = Math.max(0, Math.min(column, this.columns + this.beyondColumns - this.innerWidth / view.x));
   }
 
   reset() {
@@ -168,9 +185,7 @@ export class Plot {
     const row = view.row + (y - MARGIN.top) / view.y;
     const most = Math.max(1, LARGEST / Math.min(fit.x, fit.y));
     this.factor = Math.min(most, Math.max(1, this.factor * factor));
-    // Where elements are large in one direction already, as in an array of one long row, the other goes on.
-    view.x = Math.max(fit.x, Math.min(LARGEST, fit.x * this.factor));
-    view.y = Math.max(fit.y, Math.min(LARGEST, fit.y * this.factor));
+    this._enlarge(row, column);
     this._move(row - (y - MARGIN.top) / view.y, column - (x - MARGIN.left) / view.x);
   }
 
@@ -179,11 +194,7 @@ export class Plot {
    * @param {number} column
    */
   _move(row, column) {
-    const { view } = this;
-    const lastRow = this.rows + this.beyondRows - this.innerHeight / view.y;
-    const lastColumn = this.columns + this.beyondColumns - this.innerWidth / view.x;
-    view.row = Math.max(0, Math.min(row, lastRow));
-    view.column = Math.max(0, Math.min(column, lastColumn));
+    this._enlarge(row, column);
     this.listener.framed();
   }
 

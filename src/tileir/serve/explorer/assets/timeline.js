@@ -80,7 +80,12 @@ class Timeline {
       button(text, () => void act(), { "aria-label": name, title: name, class: "small" });
     return element(
       "div",
-      { class: "timeline", role: "group", "aria-label": "Moment", onkeydown: (/** @type {KeyboardEvent} */ event) => this._key(event) },
+      {
+        class: "timeline",
+        role: "group",
+        "aria-label": "Moment",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this._key(event),
+      },
       element(
         "div",
         { class: "timeline-row" },

@@ -66,15 +66,23 @@ function drawn(card, scene) {
     ...scene.outlines
       .filter((outline) => outline.label)
       .map((outline) =>
-        svg("text", { x: plot.x(outline.column) + (outline.shift ?? 0) + 2, y: plot.y(outline.row) - 3, "font-size": 12, "font-weight": "bold", fill: outline.colour }, outline.label),
+        svg(
+          "text",
+          {
+            x: plot.x(outline.column) + (outline.shift ?? 0) + 2, y: plot.y(outline.row) - 3,
+            "font-size": 12, "font-weight": "bold", fill: outline.colour,
+          },
+          outline.label,
+        ),
       ),
     ...scene.races.map(({ row, column }) =>
       svg("path", { d: `M${plot.x(column + 0.5)} ${plot.y(row + 0.5) - 8}l8 14h-16z`, fill: colour("--bad") }),
     ),
   ];
+  const heading = `${array.name} (${array.element}, ${array.shape.join(" x ") || "scalar"})`;
   const text = { "font-size": 11, fill: colour("--text-quiet") };
   return [
-    svg("text", { x: 0, y: -6, "font-size": 13, "font-weight": "bold", fill: colour("--text") }, `${array.name} (${array.element}, ${array.shape.join(" x ")})`),
+    svg("text", { x: 0, y: -6, "font-size": 13, "font-weight": "bold", fill: colour("--text") }, heading),
     svg("clipPath", { id: clip }, svg("rect", inner)),
     svg(
       "g",
@@ -83,10 +91,10 @@ function drawn(card, scene) {
       ...cells(card, scene),
       ...above,
     ),
-    ...ticks(Math.max(0, view.row), Math.min(rows, view.row + inner.height / view.y) - Math.max(0, view.row), view.y, 18).map((row) =>
+    ...ticks(Math.max(0, view.row), plot.seenRows, view.y, 18).map((row) =>
       svg("text", { ...text, x: MARGIN.left - 6, y: plot.y(row + 0.5) + 4, "text-anchor": "end" }, row * plot.rowLabel),
     ),
-    ...ticks(Math.max(0, view.column), Math.min(columns, view.column + inner.width / view.x) - Math.max(0, view.column), view.x, 12 + 7 * String(columns).length).map((column) =>
+    ...ticks(Math.max(0, view.column), plot.seenColumns, view.x, 12 + 7 * String(columns).length).map((column) =>
       svg("text", { ...text, x: plot.x(column + 0.5), y: MARGIN.top - 6, "text-anchor": "middle" }, column),
     ),
   ];
