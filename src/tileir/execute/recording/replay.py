@@ -79,13 +79,14 @@ class Capture(Observer):
         self.history: ValueHistory = ValueHistory(0)
         self.differs: bool = False
         """Whether something was written that was not written the first time."""
-        self.begin([], 0, [], -1, 0)
+        self.begin([], 0, [], 0, -1, 0)
 
-    def begin(self, values: list[Any], block: int, rows: list[int], wanted: int, room: int) -> None:
-        """A tile block is about to run, with the values of its parameters and the rows of its accesses.
+    def begin(self, values: list[Any], block: int, rows: list[int], steps: int, wanted: int, room: int) -> None:
+        """A tile block is about to run, with the values of its parameters, the rows of its accesses and so many steps.
 
         Values are kept around the step `wanted`, -1 for all, with so much room for them.
         """
+        self._most_steps: int = steps
         self.history = ValueHistory(room)
         self.moves_memory: bool = True
         """Whether memory is to be moved to where it was; not if the whole launch runs again."""
@@ -119,6 +120,9 @@ class Capture(Observer):
             return
         self.settle()
         step = self._steps + self._control.distances[operation]
+        if step > self._most_steps:
+            # The recording goes no further; nor does a file that is not of this program make it run for ever.
+            raise Stop
         if 0 <= self._wanted < step:
             self._look_at_room(step)
         if operation not in self._control.decisions:

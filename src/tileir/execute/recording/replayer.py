@@ -141,7 +141,7 @@ class Replayer:
         place = self._blocks.place(block)
         assert place is not None
         rows = self.rows(block).tolist()
-        capture.begin(self._launch.values, block, rows, wanted, room)
+        capture.begin(self._launch.values, block, rows, int(self._blocks.steps[place]), wanted, room)
         if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
             # What others write between is not kept: all run again.
             self._run_all(observer)

@@ -59,7 +59,11 @@ def numbers_of(element: Type, array: Array) -> Array:
         return array.astype(numpy.float64) if element.width == 64 else array
     if isinstance(element, FloatType) and array.dtype == numpy.uint8:
         return _patterns(element.name)[array]
-    return array if array.dtype == numpy.float64 else array.astype(numpy.float32)
+    if array.dtype == numpy.float64:
+        return array
+    # A signalling NaN is a NaN.
+    with numpy.errstate(invalid="ignore"):
+        return array.astype(numpy.float32)
 
 
 @cache
