@@ -21,8 +21,7 @@ const POINTER_WIDTH = 20;
 const OTHER_WIDTH = 11;
 
 /**
- * @param {{ moved: (index: number[], text: string) => void, marks?: (index: number[]) => string }} told
- *   `moved` is told of a cell that was chosen, `marks` gives the class of a cell.
+ * @param {{ moved: (index: number[], text: string) => void }} told  `moved` is told of a cell that was chosen.
  */
 export function createTileTable(told) {
   const head = element("thead");
@@ -205,7 +204,7 @@ export function createTileTable(told) {
             id: active ? "active-cell" : null,
             "aria-selected": String(active),
             "aria-colindex": column + 2,
-            class: `${classOf(text)} ${active ? "active" : ""} ${told.marks?.(index) ?? ""}`.trim() || null,
+            class: `${classOf(text)} ${active ? "active" : ""}`.trim() || null,
             "data-row": row,
             "data-column": column,
             title: text !== null && text.length > 12 ? text : null,
