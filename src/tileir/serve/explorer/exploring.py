@@ -6,7 +6,8 @@ import html
 import os
 import threading
 import webbrowser
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tileir.execute.errors import LaunchError
@@ -70,6 +71,7 @@ class Exploration:
         self._port = port
         self._server: ExplorerServer | None = None
         self._closed = threading.Event()
+        self._inline: str | None = None
 
     def __repr__(self) -> str:
         summary = self._explorer.summary
@@ -119,8 +121,7 @@ class Exploration:
         than `size` bytes larger.  Returns what it leaves out, in sentences.
         """
         found = self.page(blocks=blocks, size=size)
-        with open_file(path) as file:
-            file.write(found.text)
+        Path(path).write_bytes(found.text.encode())
         return found.notes
 
     def page(self, *, blocks: Iterable[int] | None = None, size: int = SIZE) -> ExportedPage:
@@ -144,10 +145,11 @@ class Exploration:
 
     def _repr_html_(self) -> str:
         """The page inside of a notebook; it can reach nothing of the notebook."""
-        text = html.escape(exported(self._explorer, size=_INLINE_SIZE).text)
+        if self._inline is None:
+            self._inline = html.escape(exported(self._explorer, size=_INLINE_SIZE).text)
         return (
             f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(self.title)}" width="100%" '
-            f'height="{_INLINE_HEIGHT}" style="border: 1px solid #8888" srcdoc="{text}"></iframe>'
+            f'height="{_INLINE_HEIGHT}" style="border: 1px solid #8888" srcdoc="{self._inline}"></iframe>'
         )
 
     def __enter__(self) -> Exploration:
@@ -162,9 +164,3 @@ class Exploration:
             self._server = ExplorerServer(self._explorer, self.title, self._port)
             self._server.start()
         return self._server
-
-
-# A method is called `open`.
-def open_file(path: str | os.PathLike[str]) -> Any:
-    opening: Callable[..., Any] = open
-    return opening(path, "w", encoding="utf-8", newline="\n")
