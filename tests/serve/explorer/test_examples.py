@@ -46,13 +46,10 @@ def test_every_example_is_launched() -> None:
     assert sorted([path.stem for path in EXAMPLES.glob("*.mlir") if path.stem != "broken"]) == sorted(LAUNCHES)
 
 
-# A race, products in a loop and reductions are looked at each time; the others take as long again.
+# A race is looked at each time, with all that there is to see of it; the others take a minute together.
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[] if name in ("racy", "matmul", "softmax") else [pytest.mark.long])
-        for name in LAUNCHES
-    ],
+    [pytest.param(name, marks=[] if name == "racy" else [pytest.mark.long]) for name in LAUNCHES],
 )
 def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
     grid, texts = LAUNCHES[name]
