@@ -111,14 +111,14 @@ class Capture(Observer):
 
     def block_finished(self, block: TileBlock) -> None:
         if block.number == self._block:
-            self.settle()
+            self.complete_write()
             if not self.moves_memory:
                 raise Stop
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if block.number != self._block:
             return
-        self.settle()
+        self.complete_write()
         step = self._steps + self._control.distances[operation]
         if step > self._most_steps:
             # The recording goes no further; nor does a file that is not of this program make it run for ever.
@@ -189,7 +189,7 @@ class Capture(Observer):
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         if block.number != self._block:
             return
-        self.settle()
+        self.complete_write()
         step = self._steps
         if operation not in self._control.decisions:
             step += self._control.distances[operation]
@@ -199,7 +199,7 @@ class Capture(Observer):
     def access(self, access: Access) -> Array | None:
         if access.block.number != self._block or not self.moves_memory:
             return None
-        self.settle()
+        self.complete_write()
         if self._place == len(self._rows):
             # The recording ends here.
             raise Stop
@@ -215,7 +215,7 @@ class Capture(Observer):
             self._states.advance(end)
         return self._allowed.find(first, access)
 
-    def settle(self) -> None:
+    def complete_write(self) -> None:
         """A write that was about to happen has happened: compare it, and go on to the time behind it."""
         if self._pending_time < 0:
             return

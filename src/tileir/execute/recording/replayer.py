@@ -148,7 +148,7 @@ class Replayer:
         else:
             self._states.move(int(self._blocks.began[place]))
             self._runner(program, observer)(block)
-            capture.settle()
+            capture.complete_write()
         capture.history.is_over = not capture.is_enough
         self.differs = self.differs or capture.differs
 
