@@ -117,6 +117,8 @@ def _wide_type(type: Type, wide: FloatType) -> Type:
 
 def _widen_types(copy: Operation, wide: FloatType) -> None:
     for inner in copy.walk():
+        # An operation that is as wide already keeps its rounding.
+        is_narrow = any(_wide_type(result.type, wide) is not result.type for result in inner.results)
         for result in inner.results:
             result.type = _wide_type(result.type, wide)
         for region in inner.regions:
@@ -124,7 +126,7 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
                 for argument in block.arguments:
                     argument.type = _wide_type(argument.type, wide)
         for name in _NARROW_ATTRIBUTES:
-            if name in inner.attributes:
+            if is_narrow and name in inner.attributes:
                 del inner.attributes[name]
         if inner.declaration is ops.CONSTANT:
             inner.attributes["value"] = _wide_constant(cast(DenseAttribute, inner.attributes["value"]), wide)
