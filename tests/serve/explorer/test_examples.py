@@ -65,3 +65,21 @@ def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
     page.keyboard.press(".")
     page.wait_for_function("location.hash.includes('step=1')")
     look(page, findings)
+
+
+def test_views_of_a_kernel_that_was_not_run(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "softmax.html"
+    with tileir.explore(EXAMPLES / "softmax.mlir", targets=["h200"], open=False) as explored:
+        explored.export(file)
+        for place in (explored.url, file):
+            page = open_page(place)
+            overview = page.get_by_role("tabpanel", name="Overview")
+            overview.get_by_text("The kernel was not run").wait_for()
+            # Nothing was looked at, so nothing is said to be free of findings.
+            assert "no findings" not in overview.inner_text()
+            for name in ("Memory", "Values", "Findings"):
+                page.get_by_role("tab", name=name).click()
+                page.get_by_role("tabpanel", name=name).get_by_text("The kernel was not run").wait_for()
+            for name in ("Forms", "Cost"):
+                page.get_by_role("tab", name=name).click()
+                page.get_by_role("tabpanel", name=name).locator(SHOWN[name].removesuffix(".is-linked")).first.wait_for()

@@ -2,7 +2,7 @@
 
 import { button, element, empty, fill } from "explorer/elements.js";
 import { unpack } from "explorer/data.js";
-import { blockName, counted, tellingValue } from "explorer/words.js";
+import { NOTHING_RAN, blockName, counted, tellingValue } from "explorer/words.js";
 
 /**
  * @typedef {import("./types").Context} Context
@@ -28,6 +28,10 @@ export function createView(context) {
     element: body,
     async update() {
       if (shown) return;
+      if (context.summary.recording.order.shape[0] === 0 && context.summary.failure === null) {
+        fill(body, empty(NOTHING_RAN));
+        return;
+      }
       fill(body, empty("Looking at what the sanitizer found .."));
       try {
         const answer = /** @type {Findings} */ (await context.ask("findings"));

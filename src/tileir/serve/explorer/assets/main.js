@@ -146,6 +146,7 @@ async function start() {
 function sizes(summary) {
   const { accesses, bytes: size, limit } = summary.recording;
   const blocks = summary.grid[0] * summary.grid[1] * summary.grid[2];
+  if (limit === 0) return `not run; tileir ${summary.version}`;
   return (
     `${counted(blocks, "tile block")}, ${counted(accesses, "access", "accesses")}, ` +
     `recording of ${bytes(size)} (at most ${bytes(limit)}); tileir ${summary.version}`

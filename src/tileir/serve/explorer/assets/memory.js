@@ -5,7 +5,7 @@ import { ArrayCard } from "explorer/arrays.js";
 import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "explorer/elements.js";
 import { pictureOf } from "explorer/vector.js";
-import { blockName, counted, grouped } from "explorer/words.js";
+import { NOTHING_RAN, blockName, counted, grouped } from "explorer/words.js";
 
 /** @typedef {import("./types").Context} Context */
 /** @typedef {import("./types").Finding} Finding */
@@ -134,6 +134,10 @@ class Memory {
 
   /** @param {Selection} selection */
   async update(selection) {
+    if (this.context.summary.recording.order.shape[0] === 0) {
+      fill(this.element, empty(NOTHING_RAN));
+      return;
+    }
     if (this.table === null) {
       const table = await loadAccesses(this.context);
       this.cards = this.context.summary.arrays.map((array) => new ArrayCard(this.context, array, table, {

@@ -61,7 +61,9 @@ function launch(summary) {
 
 /** @param {Context} context */
 function findings(context) {
-  const { findings: count } = context.summary;
+  const { findings: count, failure, recording: kept } = context.summary;
+  // What did not run to its end was not looked at: nothing found is no praise then.
+  if (count === 0 && (failure !== null || kept.order.shape[0] === 0)) return element("p");
   const chip =
     count === 0
       ? element("span", { class: "chip good" }, "no findings")
@@ -112,11 +114,13 @@ function recording(summary) {
   const place = element("div");
   fill(
     place,
-    pairs([
-      ["tile blocks", grouped(kept.order.shape[0] ?? 0)],
-      ["accesses", grouped(kept.accesses)],
-      ["size", `${bytes(kept.bytes)} of at most ${bytes(kept.limit)}`],
-    ]),
+    kept.limit === 0
+      ? null
+      : pairs([
+          ["tile blocks", grouped(kept.order.shape[0] ?? 0)],
+          ["accesses", grouped(kept.accesses)],
+          ["size", `${bytes(kept.bytes)} of at most ${bytes(kept.limit)}`],
+        ]),
     ...[...kept.notes, ...summary.notes].map((text) => element("p", { class: "note" }, text)),
   );
   return place;

@@ -8,7 +8,7 @@ import { createHistogram, createStatistics } from "explorer/histogram.js";
 import { indexWords, nextSpecial } from "explorer/tile_parts.js";
 import { createTileTable } from "explorer/tile_table.js";
 import { createValueList } from "explorer/value_list.js";
-import { extents as extentWords } from "explorer/words.js";
+import { NOTHING_RAN, extents as extentWords } from "explorer/words.js";
 
 /**
  * @typedef {import("./types").Comparison} Comparison
@@ -209,9 +209,7 @@ export function createView(context) {
   /** @param {Selection} selection */
   async function update(selection) {
     if (order.length === 0) {
-      nothing.hidden = false;
-      tile.hidden = true;
-      fill(nothing, "This page has no recorded launch: start the explorer with --grid and --arg.");
+      fill(root, empty(NOTHING_RAN));
       return;
     }
     const block = order[selection.place];

@@ -1,5 +1,8 @@
 // Numbers and places in words.
 
+/** What a view says where there is no recording: the kernel was opened without arguments. */
+export const NOTHING_RAN = "The kernel was not run: start the explorer with --grid and --arg.";
+
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const PREFIXES = [
   { from: 1e15, name: "P" },
