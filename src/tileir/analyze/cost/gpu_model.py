@@ -183,9 +183,12 @@ def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: O
     many = max(waves.waves, work.imbalance)
     parts = [f"{duration(computing)} in its units, one kind at a time"] if computing else []
     stopping = [(waits, "for memory"), (exchanges, "for its own warps"), (iterations, "between iterations")]
-    told = [f"{number:.3g} times {what}" for number, what in stopping if number]
+    told = [f"{_times(number, 3)} {what}" for number, what in stopping if number]
     if told:
         parts.append(f"{duration(stopped)} waiting, {', '.join(told)}")
-    times = f"{many:.4g} {'time' if many == 1 else 'times'}"
-    words = f"{times} what a tile block takes by itself, {duration(alone)}: {'; '.join(parts)}"
+    words = f"{_times(many, 4)} what a tile block takes by itself, {duration(alone)}: {'; '.join(parts)}"
     return Term("one after the other", many * alone, words)
+
+
+def _times(number: float, digits: int) -> str:
+    return f"{number:.{digits}g} {'time' if number == 1 else 'times'}"
