@@ -22,6 +22,7 @@ def record(
     limit: int = LIMIT,
     sanitize: bool | Literal["all"] = True,
     memory: Iterable[object] = (),
+    uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Recording:
     """Launch a kernel in the interpreter and keep what it does (docs/recording.md).
@@ -29,8 +30,8 @@ def record(
     The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` function, a module or the path
     of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many bytes the recording
     may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
-    never written too.  `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded
-    up to there: `Recording.failure` says why.
+    never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
+    `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
     """
     more = checked_arrays(memory, "memory") if memory else []
     values = arguments
@@ -42,5 +43,5 @@ def record(
     elif not isinstance(kernel, Kernel):
         kernel = compile(kernel, backend="interpreter")
     options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
-    found: Recording = recording.record(kernel, grid, *values, memory=more, **options)
+    found: Recording = recording.record(kernel, grid, *values, memory=more, uninitialized=uninitialized, **options)
     return found

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.ir.diagnostics import OptionError, TileIRError
@@ -140,7 +141,8 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
             for number, text in enumerate(specifications)
         ]
         name = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
-        return _explored(options, program.module, options.grid, values or None, entry, name)
+        unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
+        return _explored(options, program.module, options.grid, values or None, entry, name, unwritten)
     except TileIRError as error:
         tell(error.diagnostics, given)
         return None
@@ -183,7 +185,15 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
     return found[0]
 
 
-def _explored(options: _Options, kernel: Any, grid: Any, args: Any, entry: str | None, title: str) -> Exploration:
+def _explored(
+    options: _Options,
+    kernel: Any,
+    grid: Any,
+    args: Any,
+    entry: str | None,
+    title: str,
+    unwritten: Sequence[object] = (),
+) -> Exploration:
     # Imported here: mistakes are told sooner.
     from tileir.execute.recording.loading import load_recording
     from tileir.execute.recording.recording import LIMIT
@@ -197,7 +207,14 @@ def _explored(options: _Options, kernel: Any, grid: Any, args: Any, entry: str |
         others = {path: load_recording(path) for path in options.compare}
     except OSError as error:
         raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}", EXIT_USAGE) from None
-    made = opened(launch, limit=limit, schedule=options.schedule, targets=options.targets, compare=others)
+    made = opened(
+        launch,
+        limit=limit,
+        schedule=options.schedule,
+        targets=options.targets,
+        compare=others,
+        uninitialized=unwritten,
+    )
     if options.record and made.recording is not None:
         try:
             made.recording.save(options.record)

@@ -85,3 +85,13 @@ def test_a_failed_launch_is_recorded_up_to_there() -> None:
     for finding in answer["findings"]:
         if finding["kind"] == "assert":
             assert finding["place"]["step"] == 3
+
+
+def test_reading_an_array_that_does_not_count_as_written_is_found() -> None:
+    text = (EXAMPLES / "vector_add.mlir").read_text()
+    a, b, c = [numpy.zeros(256, numpy.float32) for _ in range(3)]
+    found = tileir.record(tileir.parse(text), 2, a, b, c, a.size, uninitialized=[b[128:], c])
+    (finding,) = [each for each in findings_answer(found)["findings"] if each["kind"] == "uninitialized"]
+    accesses = found.accesses
+    assert found.arrays[accesses.array[finding["place"]["access"]]].name == "b" and finding["place"]["block"] == 1
+    assert not findings_answer(tileir.record(tileir.parse(text), 2, a, b, c, a.size))["findings"]

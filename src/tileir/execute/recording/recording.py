@@ -10,14 +10,14 @@ from typing import Any, Final, Literal
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import ArgumentLabel, bind, checked_arrays, known_memory
+from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.grids import check_grid
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launch import Kernel
-from tileir.execute.memory import Region
+from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
@@ -249,6 +249,7 @@ def record(
     limit: int = LIMIT,
     sanitize: bool | Literal["all"] = True,
     memory: Iterable[object] = (),
+    uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
@@ -268,7 +269,7 @@ def record(
     arrays = arrays_of(program, owned, labels)
     chosen = kernel.schedule if schedule is None else schedule
     launch = RecordedLaunch(extents, chosen, kernel.exact, owned, owned.values(kernel.entry, bound.values), globals)
-    sanitizer = Sanitizer()
+    sanitizer = Sanitizer(uninitialized=_copies(checked_arrays(uninitialized, "uninitialized"), given, owned))
     report = sanitizer.report
     recorder = Recorder(program, control)
     if sanitize:
@@ -286,6 +287,18 @@ def record(
         recorder.end.put()
     notes = _notes(recorder, limit)
     return Recording(program, control, launch, arrays, recorder.records, limit, failure, report, sanitize, notes)
+
+
+def _copies(arrays: list[object], given: Memory, owned: OwnedMemory) -> list[object]:
+    """Where the recording has some arrays, as bytes; those that are not of the launch are left out."""
+    found: list[object] = []
+    for array in arrays:
+        buffer = buffer_of(array, "an element of `uninitialized`")
+        region = given.find(buffer.low)
+        if region is not None:
+            start = region.start
+            found.append(owned.copy_of(region).data[buffer.low - start : buffer.high - start])
+    return found
 
 
 def _notes(recorder: Recorder, limit: int) -> list[str]:

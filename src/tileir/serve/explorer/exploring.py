@@ -33,6 +33,7 @@ def explore(
     limit: int = LIMIT,
     targets: Iterable[str] | None = None,
     compare: Mapping[str, Recording] | None = None,
+    uninitialized: Iterable[object] = (),
     export: str | os.PathLike[str] | None = None,
     blocks: Iterable[int] | None = None,
     open: bool | None = None,
@@ -48,11 +49,11 @@ def explore(
     or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
     yes).  `schedule` is the order of tile blocks, `limit` bounds the recording, in bytes; `targets` are those whose
     costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
-    page gives them.
+    page gives them.  The contents of arrays in `uninitialized` do not count as written.
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)
-    made = opened(launch, limit=limit, schedule=schedule, targets=chosen, compare=compare)
+    made = opened(launch, limit=limit, schedule=schedule, targets=chosen, compare=compare, uninitialized=uninitialized)
     found = Exploration(made, port)
     if export is not None:
         found.export(export, blocks=blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,12 +43,14 @@ def opened(
     schedule: str | None = None,
     targets: Sequence[str] | None = None,
     compare: Mapping[str, Recording] | None = None,
+    uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Opened:
     """Run a launch in the interpreter, recorded, and open an explorer for it.
 
     `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
-    are other recordings, by title, to look at beside this one.  What the kernel prints goes to `output`.
+    are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written.
+    What the kernel prints goes to `output`.
     """
     kernel, values = launch.kernel, launch.values
     recording = None
@@ -56,7 +58,14 @@ def opened(
         first = program_part(NumberedProgram(kernel.entry), launch)
     else:
         recording = record(
-            kernel, launch.grid, *values, schedule=schedule, limit=limit, memory=launch.memory, output=output
+            kernel,
+            launch.grid,
+            *values,
+            schedule=schedule,
+            limit=limit,
+            memory=launch.memory,
+            uninitialized=uninitialized,
+            output=output,
         )
         first = recording_part(recording, launch.title)
     parameters = kernel.entry.regions[0].blocks[0].arguments
