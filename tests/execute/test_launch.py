@@ -141,6 +141,13 @@ def test_a_strided_array_goes_through_pointer_to() -> None:
         copied(flat, b)
 
 
+def test_an_array_without_elements_is_contiguous_whatever_its_strides() -> None:
+    _, b = arrays()
+    nothing = numpy.lib.stride_tricks.as_strided(numpy.zeros(0, "f4"), (0, 5), (0, 0))
+    with pytest.raises(tileir.TileIRError, match="accesses 4 bytes at address"):
+        copied(nothing, b)
+
+
 def test_a_reversed_array_points_at_its_first_element() -> None:
     a, b = arrays()
     copied(tileir.pointer_to(a[::-1]), b, -INDEX)

@@ -65,7 +65,10 @@ class Buffer:
             if extent > 1 and stride != expected:
                 self.contiguous = False
             expected *= extent
-        if 0 not in shape:
+        if 0 in shape:
+            # NumPy's strides of an array without elements are all 0.
+            self.contiguous = True
+        else:
             spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
             self.low += sum([span for span in spans if span < 0])
             self.high += sum([span for span in spans if span > 0]) + dtype.itemsize
