@@ -107,3 +107,21 @@ def test_values_have_the_names_that_their_author_gave_them() -> None:
         "n",
         "k",
     ]
+
+
+def test_an_array_that_repeats_its_memory_without_end_is_kept_as_its_memory() -> None:
+    module = tileir.parse(
+        """
+        cuda_tile.module @m {
+          entry @k(%a: tile<ptr<f32>>) {
+            %x, %t = load_ptr_tko weak %a : tile<ptr<f32>> -> tile<f32>, token
+            return
+          }
+        }"""
+    )
+    endless = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (1 << 40, 3))
+    kernel = tileir.compile(module, backend="interpreter")
+    recording = record(kernel, 1, tileir.pointer_to(endless))
+    assert recording.array(0, 0, 0).tolist() == [1, 2, 3]
+    repeated = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (4, 3))
+    assert record(kernel, 1, tileir.pointer_to(repeated)).array(0, 0, 0).tolist() == repeated.tolist()

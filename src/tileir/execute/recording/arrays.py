@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy
 
@@ -24,6 +24,10 @@ from tileir.execute.wording import bracketed
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I8, Type
+
+_REPEATED: Final = 1 << 24
+"""An array with more elements than this, and than its memory (strides of 0), is kept as its memory: its shape may be
+as large as it likes, and whoever looks at it must not go through all of that."""
 
 
 class RecordedArray:
@@ -99,8 +103,12 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
         if region is None:
             region = Region(0, 0, None, (), False)
         size = memory_bytes(element)
+        address, shape = buffer.address, buffer.shape
         strides = tuple([stride // size for stride in buffer.strides])
-        found.append(RecordedArray(len(found), name, origin, element, buffer.address, buffer.shape, strides, region))
+        memory_size = (buffer.high - buffer.low) // size
+        if prod(shape) > max(memory_size, _REPEATED):
+            address, shape, strides = buffer.low, (memory_size,), (1,)
+        found.append(RecordedArray(len(found), name, origin, element, address, shape, strides, region))
 
     for label in sorted(buffers, key=_by_number):
         if label.number >= 0:
