@@ -176,3 +176,36 @@ def test_damaged_bytes_end_in_a_diagnostic_or_in_a_recording(monkeypatch: pytest
             loaded.array(0, 0, 3)
         except tileir.TileIRError:
             pass
+
+
+@pytest.mark.parametrize("parameter", [3, 99])
+def test_an_array_for_a_parameter_that_is_no_pointer_is_refused(
+    parameter: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "launch.tilerec"
+    example("vector_add", monkeypatch).save(path)
+    with zipfile.ZipFile(path) as file:
+        head = json.loads(file.read("recording.json"))
+    head["regions"][0]["labels"][0]["parameter"] = parameter
+    data = json.dumps(head).encode()
+    with pytest.raises(RecordingError, match="an array is given for no pointer"):
+        load_recording(changed(path, tmp_path / "changed", "recording.json", data))
+
+
+@pytest.mark.parametrize("name", ["recording.json", "program.mlir"])
+def test_a_text_that_would_take_much_when_it_is_read_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, target = saved(monkeypatch, tmp_path), tmp_path / "changed"
+    changed(path, target, name, None)
+    with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        file.writestr(name, b" " * ((1 << 24) + 1))
+    with pytest.raises(RecordingError, match="load it with a larger limit"):
+        load_recording(target, limit=1 << 26)
+
+
+def test_what_has_no_end_is_refused() -> None:
+    if not Path("/dev/zero").exists():
+        pytest.skip("there is no /dev/zero on this system")
+    with pytest.raises(RecordingError, match="it is not a file on disk"):
+        load_recording("/dev/zero")

@@ -14,7 +14,7 @@ from typing import Any, Final, cast, get_args
 
 import numpy
 
-from tileir.dialect.types import TileType
+from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_dtype, value_dtype
 from tileir.execute.entries import select_entry
@@ -48,6 +48,10 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import FLOAT_TYPES, integer_type
 
 _LARGEST: Final = 1 << 62
+_TEXT_GROWS: Final = 16
+"""So many times its size a text takes when it is read: a program, or JSON."""
+_TEXT: Final = 1 << 24
+"""Texts that are read whatever the limit is."""
 
 
 class _Head:
@@ -116,6 +120,9 @@ def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recor
 
     Nothing of it runs before something is asked of it.  A file that is no recording is a `RecordingError`.
     """
+    if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
+        # A device or a pipe may have no end to look for the directory of a zip file at.
+        raise RecordingError(f"{os.fspath(path)} is no recording: it is not a file on disk")
     try:
         with zipfile.ZipFile(path) as file:
             return _Loading(file, limit).recording()
@@ -137,7 +144,8 @@ class _Loading:
         if name not in self._names:
             raise RecordingError(f"{name} is missing")
         size = self._file.getinfo(name).file_size
-        if size > self._left:
+        # Objects that are made of text take many times as much.
+        if size > self._left or (name in (HEAD, PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)):
             raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger limit")
         try:
             with self._file.open(name) as member:
@@ -171,6 +179,8 @@ class _Loading:
         control = ControlFlow(program)
         launch = self._launch(head, entry)
         labels = [label for one in launch.memory.copies for label in one.labels if isinstance(label, ArgumentLabel)]
+        for label in labels:
+            _require(label.number < 0 or _is_pointer(entry, label.number), "an array is given for no pointer")
         arrays = arrays_of(program, launch.memory, labels)
         records = Records()
         self._blocks(records, control, launch)
@@ -385,6 +395,14 @@ class _Loading:
             records.seen[found] = Seen(*seen)
             (report.notes if kind == "note" else report.findings).append(found)
         return report
+
+
+def _is_pointer(entry: Operation, number: int) -> bool:
+    parameters = entry.regions[0].blocks[0].arguments
+    if number >= len(parameters):
+        return False
+    type = parameters[number].type
+    return isinstance(type, TileType) and isinstance(type.element, PointerType)
 
 
 def _require(holds: bool, message: str) -> None:
