@@ -70,6 +70,9 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([VECTOR_ADD, "--memory", "0"], 2, "'--memory 0' is no size"),
         ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),
         ([VECTOR_ADD, "--blocks", "1"], 2, "--blocks is about the page that --export writes"),
+        ([VECTOR_ADD, "--export", "/tmp/nothing.html", "--blocks", "0"], 2, "--blocks is about a launch"),
+        ([VECTOR_ADD, "--record", "/tmp/nothing.tilerec"], 2, "--record is about a launch, and nothing runs"),
+        ([VECTOR_ADD, "--compare", "/tmp/nothing.tilerec"], 2, "--compare is about a launch, and nothing runs"),
         ([VECTOR_ADD, "--schedule", "sideways", *ARRAYS], 1, "sideways"),
         ([VECTOR_ADD, "--picture", "a=b.png"], 2, "pictures are written as .svg"),
         ([VECTOR_ADD, "--picture", "=x.svg"], 2, "'--picture =x.svg' makes no sense"),
@@ -86,6 +89,13 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
 def test_mistakes_are_named(arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explore", *arguments]) == status
     assert words in capsys.readouterr().err
+
+
+def test_a_kernel_without_parameters_runs_without_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, page = tmp_path / "nothing.mlir", str(tmp_path / "page.html")
+    program.write_text("cuda_tile.module @m { entry @nothing() { return } }")
+    assert run(["explore", str(program), "--grid", "3", "--export", page]) == 0
+    assert "values of 3 of 3 tile blocks" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("blocks", ["3", "2-1", "x", "-1", ""])

@@ -52,8 +52,8 @@ USAGE = Usage(
     least=1,
     most=-1,
     details="""\
-Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, nothing runs, and
-the page shows the program in its forms, and estimates of costs.
+Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
+that has parameters does not run, and the page shows the program in its forms, and estimates of costs.
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown;
 what follows it, or --, are its own arguments.
@@ -140,9 +140,14 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
             argument(text, parameters[number].type if number < len(parameters) else None)
             for number, text in enumerate(specifications)
         ]
+        # Without parameters, there is nothing that a launch waits for.
+        runs = bool(values) or not parameters
+        for option in ("record", "compare", "blocks"):
+            if given.has(option) and not runs:
+                raise mistake(f"--{option} is about a launch, and nothing runs: give --arg for each parameter")
         name = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
-        return _explored(options, program.module, options.grid, values or None, entry, name, unwritten)
+        return _explored(options, program.module, options.grid, values if runs else None, entry, name, unwritten)
     except TileIRError as error:
         tell(error.diagnostics, given)
         return None
