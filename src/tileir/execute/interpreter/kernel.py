@@ -162,6 +162,10 @@ def block_runner(program: Program, prepared: Registers, launch: TileBlock) -> Ru
             release_to(block, 0)
             if observer is None or not observer.failed(error, block):
                 raise
+        except BaseException:
+            # Another tile block has failed, or nobody wants to see more: memory may go on to be used.
+            release_to(block, 0)
+            raise
         if finished is not None:
             finished(block)
 

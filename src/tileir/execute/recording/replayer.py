@@ -10,6 +10,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.control_flow import release_to
 from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Region
 from tileir.execute.observer import Observer, Observers, TileBlock
@@ -131,7 +132,9 @@ class Replayer:
                 try:
                     program.run(prepared, block)
                 except (Stop, ExecutionError):
-                    _give_back(block)
+                    pass
+                finally:
+                    release_to(block, 0)
 
         return run
 
@@ -159,9 +162,11 @@ class Replayer:
         self._rerun.time, self._rerun.end = 0, len(self._accesses)
         both = Observers([self._rerun, observer])
         program = self._compiled(both, True)
-        self._interleave(program, both)
-        # Where memory is, nothing tells.
-        self._states.lose()
+        try:
+            self._interleave(program, both)
+        finally:
+            # Where memory is, nothing tells.
+            self._states.lose()
 
     def _interleave(self, program: Program, observer: Observer) -> None:
         launch = self._launch
@@ -188,12 +193,6 @@ class Replayer:
             rerun.time = int(began[place])
             run(int(self._blocks.number[place]))
             place += 1
-
-
-def _give_back(block: TileBlock) -> None:
-    """Release what a tile block has reserved that did not come to its end."""
-    while block.allocations:
-        block.memory.release(block.allocations.pop())
 
 
 def _nowhere(text: str) -> None:

@@ -159,6 +159,8 @@ class States:
         began = self._began()
         choice = [copy for copy in [*self._copies, self._recent] if copy is not None and copy.time <= time]
         best = max(choice, key=lambda copy: copy.time)
+        # Until it is there: whoever is interrupted on the way must not take it for a state.
+        self.lose()
         best.put()
         place = best.place
         if not self._is_interleaved:
