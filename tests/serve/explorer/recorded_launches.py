@@ -11,4 +11,4 @@ from tileir.serve.explorer.session import Explorer
 
 def explorer_of(recording: Recording) -> Explorer:
     first = recording_part(recording, "recorded.mlir")
-    return Explorer([first, comparisons_part(Comparisons(recording), first)])
+    return Explorer([first, comparisons_part(Comparisons(recording))])

@@ -59,6 +59,11 @@ class Comparisons:
         }
         self._made: dict[str, Comparison] = {}
 
+    @property
+    def recordings(self) -> list[Recording]:
+        """All that are compared."""
+        return [self._recording, *[other for _, other in self._others.values()]]
+
     def listed(self) -> list[dict[str, Any]]:
         """What there is to choose from, each with the reason why it cannot be chosen."""
         found: list[dict[str, Any]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
@@ -50,6 +51,8 @@ class Recording:
     A moment is a tile block, by number, and a step of it: step 0 is before its first operation, step n after the n-th
     one it executed.  A time is a number of accesses of the whole launch: at time t those before row t have happened.
     Operations and values go by the numbers of `program`, arrays by their place in `arrays`.
+
+    Several threads may ask.  Its memory is at one time only: who uses `go_to` and `contents` holds `lock` meanwhile.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Recording:
         """Whether mistakes were looked for; "all": elements that are never written too."""
         self.notes: list[str] = notes
         """What is not kept, in sentences."""
+        self.lock: Final = threading.RLock()
         self._states: States = records.states
         self._replayer: Replayer = Replayer(program, control, launch, records, cache_room(limit))
 
@@ -137,12 +141,14 @@ class Recording:
     def history(self, block: int, step: int = -1) -> ValueHistory:
         """The values that a tile block computed, around a step if there is no room for all."""
         self.place(block)
-        return self._replayer.history(block, step)
+        with self.lock:
+            return self._replayer.history(block, step)
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
         self.place(block)
-        self._replayer.watch(block, observer)
+        with self.lock:
+            self._replayer.watch(block, observer)
 
     def values(self, block: int, step: int) -> list[tuple[int, int, Any]]:
         """What is known at a moment: value, step at which it was computed, content."""
@@ -157,6 +163,8 @@ class Recording:
 
     def tile(self, block: int, step: int, value: int) -> Array:
         """A tile as it is at a moment."""
+        if not isinstance(self.program.values[value].type, TileType):
+            raise LaunchError(f"{self.program.name(value)} is no tile: it has no elements")
         newest = self.history(block, step).at(value, step)
         if newest is None:
             raise LaunchError(f"{self.program.name(value)} is not computed yet at step {step} of tile block {block}")
@@ -164,7 +172,8 @@ class Recording:
 
     def array(self, array: int, block: int, step: int) -> Array:
         """A copy of an array as it is at a moment."""
-        return self.contents(array, block, step).copy()
+        with self.lock:
+            return self.contents(array, block, step).copy()
 
     def contents(self, array: int, block: int, step: int) -> Array:
         """The same without a copy: the next question may change it."""
@@ -177,8 +186,9 @@ class Recording:
 
     def final(self, array: int) -> Array:
         """A copy of an array as it is when the launch is over."""
-        self.go_to(len(self.accesses))
-        return self.arrays[array].contents().copy()
+        with self.lock:
+            self.go_to(len(self.accesses))
+            return self.arrays[array].contents().copy()
 
     # --- from moment to moment ---
 
@@ -221,9 +231,10 @@ class Recording:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, which `tileir.load_recording` reads; docs/recording.md describes it."""
-        self.go_to(0)
         told = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
-        save(Saved(self.program, self.launch, self.records, self.report, told), path)
+        with self.lock:
+            self.go_to(0)
+            save(Saved(self.program, self.launch, self.records, self.report, told), path)
 
 
 def _behind(sorted_numbers: Array, number: int) -> int | None:

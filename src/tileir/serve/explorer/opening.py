@@ -77,7 +77,7 @@ def opened(
     ]
     if recording is not None:
         parts.append(findings_part(recording))
-        parts.append(comparisons_part(Comparisons(recording, compare), first))
+        parts.append(comparisons_part(Comparisons(recording, compare)))
     return Opened(Explorer(parts), recording)
 
 
@@ -104,7 +104,7 @@ def recording_part(recording: Recording, title: str) -> Part:
         "array": array,
         "numbers": partial(numbers_answer, recording),
     }
-    return Part(questions, summary)
+    return Part(questions, summary, [recording.lock])
 
 
 def _check(what: str, number: int, count: int) -> None:

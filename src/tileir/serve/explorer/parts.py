@@ -51,8 +51,8 @@ def findings_part(recording: Recording) -> Part:
     return Part({"findings": lambda: findings_answer(recording)})
 
 
-def comparisons_part(comparisons: Comparisons, recording: Part) -> Part:
-    """The launch beside other runs; `recording` answers from the same recording, which is at one moment at a time."""
+def comparisons_part(comparisons: Comparisons) -> Part:
+    """The launch beside other runs."""
 
     def summary() -> dict[str, Any]:
         return {"comparisons": comparisons.listed()}
@@ -61,4 +61,4 @@ def comparisons_part(comparisons: Comparisons, recording: Part) -> Part:
         "comparison": comparisons.comparison,
         "compared": comparisons.compared,
     }
-    return Part(questions, summary, recording.lock)
+    return Part(questions, summary, [recording.lock for recording in comparisons.recordings])

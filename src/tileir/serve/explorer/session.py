@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
 from tileir.ir.diagnostics import TileIRError
@@ -19,7 +20,7 @@ class Answering(Protocol):
 class Part:
     """Answers some questions.  Answers of one part are computed one after another, those of others meanwhile.
 
-    Parts that share what they compute with share a `lock`.
+    `locks` are those of what it computes with, as of recordings, which others may use too.
 
     `summary` is what it adds to the summary: keys of `Summary` in `assets/types.d.ts`, or those of `recording`.
     """
@@ -28,11 +29,20 @@ class Part:
         self,
         questions: Mapping[str, Callable[..., Answer]],
         summary: Callable[[], Mapping[str, Any]] | None = None,
-        lock: threading.Lock | None = None,
+        locks: Sequence[AbstractContextManager[object]] = (),
     ) -> None:
         self.questions = questions
         self.summary = summary
-        self.lock: threading.Lock = lock if lock is not None else threading.Lock()
+        # Everybody takes them in one order, so that nobody waits for one who waits for him.
+        self._locks = sorted(locks, key=id) or [threading.Lock()]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While nobody else uses what it computes with."""
+        with ExitStack() as held:
+            for lock in self._locks:
+                held.enter_context(lock)
+            yield
 
 
 class Explorer:
@@ -55,7 +65,7 @@ class Explorer:
         part = self._parts.get(question)
         if part is None:
             raise QuestionError(f"there is no '{question}' for this launch")
-        with part.lock:
+        with part.alone():
             try:
                 return part.questions[question](**read)
             except QuestionError:
@@ -78,7 +88,7 @@ class Explorer:
         summary["version"] = __version__
         for part in self._summary_parts:
             assert part.summary is not None
-            with part.lock:
+            with part.alone():
                 for key, value in part.summary().items():
                     if key not in summary:
                         raise KeyError(f"the summary of a launch has no '{key}'")
