@@ -209,3 +209,13 @@ def test_what_has_no_end_is_refused() -> None:
         pytest.skip("there is no /dev/zero on this system")
     with pytest.raises(RecordingError, match="it is not a file on disk"):
         load_recording("/dev/zero")
+
+
+def test_boxes_of_more_elements_than_there_are_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = saved(monkeypatch, tmp_path)
+    with zipfile.ZipFile(path) as file:
+        extents = numpy.load(io.BytesIO(file.read("forms/extents.npy"))).copy()
+    extents[0] = 1 << 40
+    data = column_bytes(extents, "<i8")
+    with pytest.raises(RecordingError, match="forms/extents has more elements than memory"):
+        load_recording(changed(path, tmp_path / "changed", "forms/extents.npy", data))

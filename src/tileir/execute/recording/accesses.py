@@ -185,6 +185,10 @@ class AccessTable:
         rows: Array = numpy.unique(owners[chosen[found]])
         return rows
 
+    def touches(self, row: int, element: int) -> bool:
+        """Whether the boxes of a row have an element."""
+        return any(bool(_are_in(numpy.array([element - first]), *form)[0]) for first, *form in self.boxes(row))
+
     def elements(self, row: int) -> Array:
         """The elements that the boxes of a row cover, sorted, each once."""
         parts = [numpy.zeros(0, numpy.int64)]
@@ -219,18 +223,31 @@ class Allowed:
 
 def _are_in(offsets: Array, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """Which offsets from its first element a box has."""
-    low = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride < 0])
-    high = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride > 0])
-    found: Array = (offsets >= low) & (offsets <= high)
-    if not extents:
-        return found
-    candidates = numpy.unique(offsets[found])
-    reached: Array = numpy.zeros(candidates.size, numpy.bool_)
-    inner = (extents[1:], strides[1:])
-    for position in range(extents[0]) if candidates.size else ():
-        left = ~reached
-        if not left.any():
+    backwards = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride < 0])
+    steps = [(abs(stride), extent) for extent, stride in zip(extents, strides, strict=True) if stride and extent > 1]
+    return _are_sums(offsets - backwards, sorted(steps, reverse=True))
+
+
+def _are_sums(offsets: Array, steps: list[tuple[int, int]]) -> Array:
+    """Which offsets are sums of fewer than `extent` steps of each size; large steps come first.
+
+    How often the largest is taken follows from the offset, but for the room that the others leave: in boxes of tiles
+    that is none, so large ones cost as little as small ones.
+    """
+    if len(steps) < 2:
+        size, extent = steps[0] if steps else (1, 1)
+        plain: Array = (offsets >= 0) & (offsets % size == 0) & (offsets // size < extent)
+        return plain
+    (size, extent), others = steps[0], steps[1:]
+    room = sum([other * (count - 1) for other, count in others])
+    found = numpy.zeros(offsets.size, numpy.bool_)
+    inside = numpy.flatnonzero((offsets >= 0) & (offsets <= room + size * (extent - 1)))
+    for fewer in range(min(room // size + 1, extent)):
+        if not inside.size:
             break
-        reached[left] = _are_in(candidates[left] - position * strides[0], *inner)
-    found[found] = reached[numpy.searchsorted(candidates, offsets[found])]
+        times = numpy.minimum(offsets[inside] // size, extent - 1) - fewer
+        inside, times = inside[times >= 0], times[times >= 0]
+        reached = _are_sums(offsets[inside] - times * size, others)
+        found[inside[reached]] = True
+        inside = inside[~reached]
     return found

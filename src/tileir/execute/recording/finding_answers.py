@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy
-
 from tileir.execute.places import place_of
 from tileir.execute.recording.findings import CHECKED, COVERED, Seen
 from tileir.execute.recording.recording import Recording
@@ -28,7 +26,7 @@ def other_row(recording: Recording, finding: Finding, seen: Seen) -> int:
     rows = rows[(rows < seen.row) & (accesses.operation[rows] == operation)]
     rows = rows[accesses.array[rows] == accesses.array[seen.row]]
     for row in reversed(rows.tolist()):
-        if seen.element < 0 or bool(numpy.isin(seen.element, accesses.elements(row))):
+        if seen.element < 0 or accesses.touches(row, seen.element):
             return int(row)
     return -1
 

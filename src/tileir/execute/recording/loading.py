@@ -10,11 +10,12 @@ import os
 import zipfile
 import zlib
 from itertools import pairwise
+from math import prod
 from typing import Any, Final, cast, get_args
 
 import numpy
 
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import MAXIMUM_TILE_ELEMENTS, PointerType, TileType
 from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_dtype, value_dtype
 from tileir.execute.entries import select_entry
@@ -319,6 +320,9 @@ class _Loading:
             (tuple(extents[low:high].tolist()), tuple(strides[low:high].tolist()))
             for low, high in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         ]
+        # Boxes are of elements that are there, a tile of pointers may name one often.
+        most = max(sum([region.size for region in launch.memory.copies]), MAXIMUM_TILE_ELEMENTS)
+        _require(all(prod(counts) <= most for counts, _ in forms), "forms/extents has more elements than memory")
         records.accesses.restore(columns, box_start, boxes, form, forms)
         rows, bits = self._column("allowed/row"), self._column("allowed/bits")
         _within("allowed/row", rows, 0, count - 1)
