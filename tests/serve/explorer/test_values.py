@@ -164,6 +164,12 @@ def test_values_follow_the_moment_and_can_be_filtered(page_for: Callable[..., An
     names = page.locator("[role=option] .name")
     page.locator("[role=option]").first.wait_for()
     assert "zero" not in names.all_text_contents()
+    # Nothing is computed yet: the first array is shown, rather than an address or an extent that was given.
+    page.locator(".tile-shown h2", has_text=sums.arrays[0].name).wait_for()
+    assert page.locator("[role=option][aria-selected=true] .name").all_text_contents() == [sums.arrays[0].name]
+    page.locator("[role=option]").first.click()
+    page.locator(".tile-shown", has_text=", given").wait_for()
+    page.evaluate("location.hash = '#view=values&step=0'")
     page.evaluate("location.hash = '#view=values&step=30'")
     names.filter(has_text=re.compile("^next$")).wait_for()
     page.get_by_label("Filter values by name").fill("next")

@@ -166,7 +166,7 @@ export function createView(context) {
     const words = operation === null ? "" : (operation.script?.text ?? operation.text);
     return {
       name: value.script === null ? value.name : `${value.script} (${value.name})`,
-      about: `${value.type}, computed in step ${entry.step}${words === "" ? "" : `: ${words}`}`,
+      about: `${value.type}, ${entry.step === 0 ? "given" : `computed in step ${entry.step}`}${words === "" ? "" : `: ${words}`}`,
       value: value.id,
       step: entry.step,
       source: {
@@ -215,6 +215,9 @@ export function createView(context) {
     const block = order[selection.place];
     /** @type {Values} */
     const known = await context.ask("values", { block, step: selection.step });
+    // Before the first step there are parameters only, mostly addresses and extents: an array says more.
+    const isBegin = selection.value === null && known.values.every((entry) => entry.step === 0);
+    if (isBegin && summary.arrays.length > 0) selection = { ...selection, array: selection.array ?? summary.arrays[0].id };
     list.set(selection, known);
     const found = chosen(selection, known);
     nothing.hidden = found !== null;
