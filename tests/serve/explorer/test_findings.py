@@ -78,6 +78,14 @@ def test_one_click_leads_to_the_two_accesses_of_a_race(page_for: Any) -> None:
     address = page.evaluate("location.hash")
     for words in ("place=1", "step=17", "operation=18", "array=1", "marked=4%2C2"):
         assert words in address
+    # What is marked is said in the names of the program, and the keyboard goes on in the view that has come.
+    marked = page.get_by_role("list", name="Marked accesses").get_by_role("listitem")
+    marked.nth(1).wait_for()
+    first, second = [" ".join(text.split()) for text in marked.all_inner_texts()]
+    assert first.startswith("A read block (1), step 17") and "load_ptr_tko weak %total" in first
+    assert second.startswith("B write block (0), step 19") and "store_ptr_tko weak %total, %new" in second
+    assert page.evaluate("document.activeElement.id") == "tab-memory"
+    assert "%old, %old_token = load_ptr_tko weak %total" in page.locator("#moment").inner_text()
     # Back, and to the other one.
     page.go_back()
     places.nth(1).get_by_role("button", name="In memory").click()

@@ -340,8 +340,9 @@ def test_keys_move_through_steps_and_blocks(page_for: Any) -> None:
     for row in rows:
         slider.press("PageDown")
         assert _moment(page) == (0, int(recording.accesses.step[row]))
-        text = recording.program.text(int(recording.accesses.operation[row]))
-        assert text in page.get_by_label("The operation of this step").inner_text()
+        line = recording.program.script_line(int(recording.accesses.operation[row]))
+        assert line is not None
+        assert line.text.strip() in page.get_by_label("The operation of this step").inner_text()
     slider.press("PageUp")
     assert _moment(page) == (0, int(recording.accesses.step[rows[-2]]))
     page.get_by_role("button", name="Next tile block").focus()

@@ -4,6 +4,7 @@ import { KINDS, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
 import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "explorer/elements.js";
+import { markName } from "explorer/overlay.js";
 import { pictureOf } from "explorer/vector.js";
 import { NOTHING_RAN, blockName, counted, grouped } from "explorer/words.js";
 
@@ -352,8 +353,11 @@ class Memory {
   async _describe(selection) {
     const races = this._raceList();
     if (this.picked === null) {
+      const marked = selection.marked.length > 0;
       fill(
         this.panel,
+        marked ? element("h2", {}, "Marked") : null,
+        marked ? this._list(selection.marked, selection, "Marked accesses") : null,
         element("h2", {}, "Element"),
         element(
           "p",
@@ -392,24 +396,28 @@ class Memory {
   /**
    * @param {number[]} rows
    * @param {Selection} selection
+   * @param {string} [label]
    */
-  _list(rows, selection) {
+  _list(rows, selection, label = "Accesses to it") {
     const { table } = this;
     if (table === null) return null;
     const happened = table.upTo(selection.place, selection.step);
-    const list = element("ol", { class: "touch-list", "aria-label": "Accesses to it" });
+    const list = element("ol", { class: "touch-list", "aria-label": label });
     for (const row of rows.slice(0, this._listed)) {
       const { place, step, operation } = table.momentOf(row);
       const kind = KINDS[table.kind[row]];
       const { name, text, script } = this.context.summary.operations[operation];
-      // The author's words, or the operation without the names of its results.
-      const short = script !== null && !script.text.includes(name) ? script.text : text.slice(Math.max(0, text.indexOf(name)));
+      // The author's words, of an operation without the names of its results.
+      const words = script?.text ?? text;
+      const short = words.slice(Math.max(0, words.indexOf(name)));
+      const mark = selection.marked.indexOf(row);
       const now = place === selection.place && step === selection.step;
       const line = button("", () => this.context.select({ place, step, operation }), {
         class: row >= happened ? "later" : null, "aria-current": now ? "true" : null, title: text, "data-row": row,
       });
       list.append(element("li", {}, line));
       line.append(
+        mark < 0 ? "" : element("strong", {}, `${markName(mark)} `),
         element("span", { class: `chip kind-${kind}` }, kind),
         `block ${blockName(table.block[row], this.context.summary.grid)}, step ${grouped(step)}`,
         element("code", {}, short),

@@ -54,7 +54,7 @@ export function outlinesOf(card, selection, kinds, happened) {
   const colours = ["--bad", "--accent"].map((name) => styleColour(card.element, name, "#b00"));
   selection.marked.forEach((row, which) => {
     if (table.array[row] !== card.array.id) return;
-    const label = String.fromCharCode(65 + (which % 26));
+    const label = markName(which);
     add(row, { width: 3, dashed: which > 0, colour: colours[which % 2], label, shift: 18 * which }, marked);
   });
   return { outlines: [...past.reverse(), ...present, ...marked], left };
@@ -86,4 +86,12 @@ export function paddingsOf(card, selection) {
     if (areas.length > OUTLINES) break;
   }
   return areas;
+}
+
+/**
+ * A, B, ..: what marked accesses are called.
+ * @param {number} which
+ */
+export function markName(which) {
+  return String.fromCharCode(65 + (which % 26));
 }

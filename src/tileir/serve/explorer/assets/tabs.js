@@ -63,12 +63,17 @@ export function createTabs(context, views) {
       return view.element;
     },
     update() {
+      let leaving = false;
       for (const [index, view] of views.entries()) {
         const chosen = view.id === context.selection.view;
         buttons[index].setAttribute("aria-selected", String(chosen));
         buttons[index].tabIndex = chosen ? 0 : -1;
+        const hadFocus = view.element.contains(document.activeElement);
         view.element.hidden = !chosen;
+        leaving ||= hadFocus && !chosen;
       }
+      // What led to another view is hidden with its own: the keyboard goes on from there, and the view's name is said.
+      if (leaving) buttons.find((one) => one.tabIndex === 0)?.focus();
     },
   };
 }

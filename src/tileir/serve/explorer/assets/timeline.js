@@ -294,12 +294,15 @@ class Timeline {
     }
     const { name, text, script, reads, writes } = summary.operations[operation];
     const kind = reads && writes ? KINDS[2] : reads ? KINDS[0] : writes ? KINDS[1] : null;
-    this.stepSlider.setAttribute("aria-valuetext", `step ${selection.step} of ${count}: ${text}`);
+    // Of a program that was read from text, its own line: the names in it are the author's.
+    const own = script !== null && script.text.includes(name) && !script.file.endsWith(".py");
+    const words = own ? script.text.trim() : text;
+    this.stepSlider.setAttribute("aria-valuetext", `step ${selection.step} of ${count}: ${words}`);
     const place = script === null ? null : `${script.file.split(/[\\/]/).pop()}:${script.line}`;
     fill(
       this.operationText,
       kind === null ? null : element("span", { class: `chip kind-${kind}` }, kind),
-      element("code", { title: text }, text),
+      element("code", { title: text }, words),
       // A program read from text is its own script: the same line need not stand there twice.
       script === null || script.text.includes(name)
         ? element("span", { class: "quiet" }, place)
