@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import os
 import re
 import signal
@@ -188,6 +190,10 @@ def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest
     assert run(["explore", *LAUNCH, "--record", str(recording), "--export", str(page)]) == 0
     assert len(tileir.load_recording(recording).blocks) == 3
     assert run(["explore", *LAUNCH, "--compare", str(recording), "--export", str(page)]) == 0
+    # A page that is given away does not tell where the other recording was.
+    bundle = page.read_text().partition('"summary":"')[2].partition('"')[0]
+    summary = gzip.decompress(base64.b64decode(bundle)).decode()
+    assert '"before.tilerec"' in summary and str(tmp_path) not in summary
     capsys.readouterr()
     assert run(["explore", *LAUNCH, "--compare", str(tmp_path / "none"), "--export", str(page)]) == 2
     assert "cannot read" in capsys.readouterr().err

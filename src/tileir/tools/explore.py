@@ -190,6 +190,12 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
     return found[0]
 
 
+def _short_name(path: str, paths: Sequence[str]) -> str:
+    """A file as a page names it: a page that is given away says nothing of directories, unless it must."""
+    name = os.path.basename(path)
+    return name if [os.path.basename(other) for other in paths].count(name) == 1 else path
+
+
 def _explored(
     options: _Options,
     kernel: Any,
@@ -209,7 +215,7 @@ def _explored(
     launch = launch_of(kernel, grid, args, entry, title)
     limit = options.limit if options.limit is not None else LIMIT
     try:
-        others = {path: load_recording(path) for path in options.compare}
+        others = {_short_name(path, options.compare): load_recording(path) for path in options.compare}
     except OSError as error:
         raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}", EXIT_USAGE) from None
     made = opened(
