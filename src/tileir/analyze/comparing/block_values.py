@@ -17,13 +17,12 @@ MOST_BYTES: Final = 1 << 27
 
 
 class SteppedBlock(Observer):
-    """Tells an observer of one tile block alone, and counts its steps: others may have to run with it."""
+    """Tells an observer of a tile block, and counts its steps."""
 
-    def __init__(self, recording: Recording, block: int, observer: Observer) -> None:
+    def __init__(self, recording: Recording, observer: Observer) -> None:
         self.step: int = 0
         """The step of the operation that the observer is told of; of one with regions that is done, the last inside."""
         self._control = recording.control
-        self._block: int = block
         self._observer: Observer = observer
         self._wanted: set[Operation] = set()
         # The steps up to the last operation at which control flow decided something.
@@ -36,8 +35,6 @@ class SteppedBlock(Observer):
         return operation in self._control.decisions
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.number != self._block:
-            return
         self.step = self._steps + self._control.distances[operation]
         if operation in self._control.decisions:
             self._steps = self.step
@@ -45,22 +42,22 @@ class SteppedBlock(Observer):
             self._observer.before(operation, block, operands)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if block.number == self._block and operation in self._wanted:
+        if operation in self._wanted:
             inside = 0 if operation in self._control.decisions else self._control.distances[operation]
             self.step = self._steps + inside
             self._observer.after(operation, block, results)
 
     def access(self, access: Access) -> Array | None:
-        return self._observer.access(access) if access.block.number == self._block else None
+        return self._observer.access(access)
 
 
 class _Collector(Observer):
     """Keeps results; they are never changed in place where somebody watches."""
 
-    def __init__(self, recording: Recording, block: int) -> None:
+    def __init__(self, recording: Recording) -> None:
         self.found: dict[int, list[tuple[int, Any]]] = {}
         self.is_whole: bool = True
-        self.stepped: SteppedBlock = SteppedBlock(recording, block, self)
+        self.stepped: SteppedBlock = SteppedBlock(recording, self)
         self._numbers = recording.program.value_numbers
         self._in_reductions = recording.program.in_reductions
         self._room: int = MOST_BYTES
@@ -87,7 +84,7 @@ class BlockValues:
     """
 
     def __init__(self, recording: Recording, block: int) -> None:
-        collector = _Collector(recording, block)
+        collector = _Collector(recording)
         recording.watch(block, collector.stepped)
         self.found: dict[int, list[tuple[int, Any]]] = collector.found
         self.is_whole: bool = collector.is_whole

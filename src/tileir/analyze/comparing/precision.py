@@ -106,7 +106,7 @@ class PrecisionComparison(Comparison):
                 note(stepped.step, number, program.value_numbers[value], element, content, shadowed)
 
         shadow = Shadow(self.wide, seen)
-        stepped = SteppedBlock(self.recording, block, shadow)
+        stepped = SteppedBlock(self.recording, shadow)
         self.recording.watch(block, stepped)
         fresh = set(shadow.taken) - self._taken
         if fresh:

@@ -48,6 +48,42 @@ class Rerun(Observer):
         return True
 
 
+class OneBlock(Observer):
+    """Tells an observer of one tile block alone: others may have to run with it."""
+
+    def __init__(self, block: int, observer: Observer) -> None:
+        self._block: int = block
+        self._observer: Observer = observer
+
+    def block_started(self, block: TileBlock) -> None:
+        if block.number == self._block:
+            self._observer.block_started(block)
+
+    def block_finished(self, block: TileBlock) -> None:
+        if block.number == self._block:
+            self._observer.block_finished(block)
+
+    def watches(self, operation: Operation) -> bool:
+        return self._observer.watches(operation)
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
+        return self._observer.token(operation, block, tokens) if block.number == self._block else None
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        return block.number == self._block and self._observer.failed(error, block)
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if block.number == self._block:
+            self._observer.before(operation, block, operands)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        if block.number == self._block:
+            self._observer.after(operation, block, results)
+
+    def access(self, access: Access) -> Array | None:
+        return self._observer.access(access) if access.block.number == self._block else None
+
+
 class _For:
     """A `for` under way."""
 

@@ -19,7 +19,7 @@ from tileir.execute.recording.history import ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.records import Records
-from tileir.execute.recording.replay import Capture, Rerun, Stop
+from tileir.execute.recording.replay import Capture, OneBlock, Rerun, Stop
 from tileir.execute.schedule import block_at, block_order, run_interleaved
 
 _MOST_HISTORIES: Final = 16
@@ -101,7 +101,7 @@ class Replayer:
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
-        both = Observers([self._capture, observer])
+        both = Observers([self._capture, OneBlock(block, observer)])
         program = self._compiled(both)
         self._run(program, both, block, -1, 0)
 
