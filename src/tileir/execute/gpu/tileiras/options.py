@@ -10,7 +10,6 @@ from tileir.ir.diagnostics import OptionError
 
 TIME_LIMIT: Final = 120.0
 MEMORY_LIMIT: Final = 16 << 30
-OPT_LEVELS: Final = ("0", "1", "2", "3")
 HOSTS: Final = ("x86_64", "aarch64")
 SYSTEMS: Final = ("linux", "windows")
 

@@ -17,11 +17,6 @@ import { unpack } from "explorer/data.js";
 /** Elements of a row of the table, where a tile has one dimension. */
 const WRAP = 16;
 
-/** @param {readonly number[]} shape */
-export function elementCount(shape) {
-  return shape.reduce((product, extent) => product * extent, 1);
-}
-
 /**
  * A tile as rows and columns: the last two dimensions, at an index of those before; one dimension is wrapped.
  */
