@@ -77,3 +77,24 @@ sys.exit(run(["cost", *{LAUNCH!r}]))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "about" in done.stdout
+
+
+def test_a_time_without_its_loop_says_so_first(capsys: pytest.CaptureFixture[str]) -> None:
+    arrays = [
+        "--arg",
+        "zeros:f16:64x64",
+        "--arg",
+        "zeros:f16:64x64",
+        "--arg",
+        "zeros:f32:64x64",
+        "--arg",
+        "64",
+        "--arg",
+        "64",
+    ]
+    launch = ["cost", str(ROOT / "examples" / "matmul.mlir"), *arrays, "--no-assembler", "--json"]
+    words = "at least: what is not known before it runs is not counted, see the notes"
+    assert run([*launch, "--arg", "?"]) == 0
+    assert json.loads(capsys.readouterr().out)["time"]["reasons"][0] == words
+    assert run([*launch, "--arg", "64"]) == 0
+    assert words not in capsys.readouterr().out

@@ -77,7 +77,7 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
         occupancy,
         waves,
         seconds,
-        reasons,
+        [*_incomplete(work), *reasons],
         [f"peaks: {target.peaks.source}"],
         notes,
     )
@@ -112,7 +112,7 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
         unknown_occupancy("a processor has cores, each of which runs one tile block at a time"),
         waves_of(work.blocks, machine.cores),
         seconds,
-        reasons,
+        [*_incomplete(work), *reasons],
         [
             f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all "
             "cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
@@ -171,3 +171,8 @@ def _matrix_name(element: str) -> str:
     """The peak that products of an element type are measured by."""
     name = "f16" if element == "bf16" else element
     return "f8" if name.startswith("f8") else "f4" if name.startswith("f4") else name
+
+
+def _incomplete(work: Work) -> list[str]:
+    """Said first of a time that stands for a part of the launch: a matrix product without its loop looks fast."""
+    return ["at least: what is not known before it runs is not counted, see the notes"] if work.unknown else []
