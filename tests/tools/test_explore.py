@@ -167,6 +167,15 @@ def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path)
     assert "tools/explore.py" not in found.stderr
 
 
+def test_a_mistake_of_the_command_line_is_not_the_scripts_to_catch(script: Path, tmp_path: Path) -> None:
+    launch = "ct.launch(0, (4,), double, (x, y))"
+    script.write_text(SCRIPT.replace(launch, f"try:\n    {launch}\nexcept Exception:\n    print('caught')"))
+    found = explored(str(script), "--export", str(tmp_path / "page.html"), "--memory", "1K")
+    assert found.returncode == 1
+    assert "a recording of this launch takes" in found.stderr and "Traceback" not in found.stderr
+    assert "caught" not in found.stdout and "double" not in found.stdout
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_page_is_served_until_it_is_asked_to_end(ending: int) -> None:

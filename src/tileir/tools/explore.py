@@ -162,9 +162,14 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
     from tileir.tools.emulate import perform, program_of
 
     found: list[Exploration] = []
+    failures: list[Exception] = []
 
     def reached(kernel: Any, grid: Any, args: Any) -> None:
-        found.append(_explored(options, kernel, grid, args, None, ""))
+        try:
+            found.append(_explored(options, kernel, grid, args, None, ""))
+        except (TileIRError, ToolFailure) as error:
+            # Not for the script to catch: it is about what was asked of this command.
+            failures.append(error)
 
     watcher = LaunchWatcher(options.launch, reached)
     try:
@@ -182,8 +187,13 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
     try:
         perform(process, up_to_the_launch)
     except SystemExit:
-        if not found and process.status:
+        if not found and not failures and process.status:
             return None
+    for failure in failures:
+        if isinstance(failure, TileIRError):
+            tell(failure.diagnostics, given)
+            return None
+        raise failure
     if not found:
         launches = {0: "no kernel", 1: "one kernel"}.get(watcher.count, f"{watcher.count} kernels")
         raise ToolFailure(f"the script launches {launches}: there is no launch {options.launch}", EXIT_WRONG_INPUT)
