@@ -208,3 +208,17 @@ def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest
     assert "cannot read" in capsys.readouterr().err
     assert run(["explore", *LAUNCH, "--compare", str(page), "--export", str(page)]) == 1
     assert "no recording" in capsys.readouterr().err
+
+
+def test_sanitize_chooses_what_is_looked_for(tmp_path: Path) -> None:
+    # Half of the array is never written, and its first half is read without having been.
+    arguments = [VECTOR_ADD, "--grid", "1", "--arg", "empty:f32:256", "--arg", "zeros:f32:256"]
+    arguments += ["--arg", "zeros:f32:256", "--arg", "256", "--record", str(tmp_path / "launch.rec")]
+    arguments += ["--picture", str(tmp_path / "c.svg")]
+    kinds = {}
+    for what in ("mistakes", "all", "none"):
+        found = explored(*arguments, "--sanitize", what)
+        assert found.returncode == 0, found.stderr
+        recording = tileir.load_recording(tmp_path / "launch.rec")
+        kinds[what] = sorted({finding.kind for finding in recording.findings})
+    assert kinds == {"mistakes": ["uninitialized"], "all": ["uninitialized", "unwritten"], "none": []}

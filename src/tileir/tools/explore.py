@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
@@ -40,6 +40,11 @@ USAGE = Usage(
             "compare",
             "a recording to look at beside this launch, as --record writes it; repeat for several",
             value="FILE",
+        ),
+        Option(
+            "sanitize",
+            "what is looked for: mistakes (the default), all (also elements never written), or none",
+            choices=("mistakes", "all", "none"),
         ),
         Option("record", "write the recording of the launch to a file", value="FILE"),
         Option("targets", "what costs are estimated for, as h200,b200 (default: all)", value="NAMES"),
@@ -112,6 +117,8 @@ class _Options:
         self.schedule: str | None = given.value("schedule", "") or None
         self.launch: int = _positive("launch", given.value("launch", "1"))
         self.limit: int | None = _bytes(given.value("memory", "")) if given.has("memory") else None
+        looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
+        self.sanitize: bool | Literal["all"] = looked_for[given.value("sanitize", "mistakes")]
         self.port: int = _port(given.value("port", "0"))
         self.targets: list[str] | None = given.value("targets", "").split(",") if given.has("targets") else None
         self.blocks: str = given.value("blocks", "")
@@ -235,6 +242,7 @@ def _explored(
         targets=options.targets,
         compare=others,
         uninitialized=unwritten,
+        sanitize=options.sanitize,
     )
     if options.record and made.recording is not None:
         try:

@@ -8,7 +8,7 @@ import threading
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT, Recording
@@ -34,6 +34,7 @@ def explore(
     targets: Iterable[str] | None = None,
     compare: Mapping[str, Recording] | None = None,
     uninitialized: Iterable[object] = (),
+    sanitize: bool | Literal["all"] = True,
     export: str | os.PathLike[str] | None = None,
     blocks: Iterable[int] | None = None,
     open: bool | None = None,
@@ -49,11 +50,20 @@ def explore(
     or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
     yes).  `schedule` is the order of tile blocks, `limit` bounds the recording, in bytes; `targets` are those whose
     costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
-    page gives them.  The contents of arrays in `uninitialized` do not count as written.
+    page gives them.  Findings are those of the sanitizer: `sanitize` and
+    `uninitialized` are as for `tileir.record`.
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)
-    made = opened(launch, limit=limit, schedule=schedule, targets=chosen, compare=compare, uninitialized=uninitialized)
+    made = opened(
+        launch,
+        limit=limit,
+        schedule=schedule,
+        targets=chosen,
+        compare=compare,
+        uninitialized=uninitialized,
+        sanitize=sanitize,
+    )
     found = Exploration(made, port)
     if export is not None:
         found.export(export, blocks=blocks)

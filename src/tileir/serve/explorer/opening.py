@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.forms.forms import Forms
@@ -44,12 +44,14 @@ def opened(
     targets: Sequence[str] | None = None,
     compare: Mapping[str, Recording] | None = None,
     uninitialized: Iterable[object] = (),
+    sanitize: bool | Literal["all"] = True,
     output: Callable[[str], object] | None = None,
 ) -> Opened:
     """Run a launch in the interpreter, recorded, and open an explorer for it.
 
     `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
-    are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written.
+    are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written,
+    and `sanitize` is as for `tileir.record`.
     What the kernel prints goes to `output`.
     """
     kernel, values = launch.kernel, launch.values
@@ -65,6 +67,7 @@ def opened(
             limit=limit,
             memory=launch.memory,
             uninitialized=uninitialized,
+            sanitize=sanitize,
             output=output,
         )
         first = recording_part(recording, launch.title)
