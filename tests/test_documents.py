@@ -15,6 +15,7 @@ import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
+from tileir.execute.engines import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
@@ -92,7 +93,17 @@ def registered_passes() -> object:
     REGISTERED.update(known)
 
 
-@pytest.mark.usefixtures("registered_passes")
+@pytest.fixture
+def registered_engines() -> object:
+    """Nor do they want engines: the explorer compares a launch with those of every engine."""
+    known = {engine.name for engine in all_engines()[0]}
+    yield
+    for engine in all_engines()[0]:
+        if engine.name not in known:
+            tileir.unregister_engine(engine.name)
+
+
+@pytest.mark.usefixtures("registered_passes", "registered_engines")
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.language == "python" for b in blocks(page))])
 def test_python_runs_and_prints_what_is_shown(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
