@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.recording.doubling import DOUBLING
 
 import tileir
 from tileir.execute.observer import Observer, TileBlock
@@ -23,25 +24,6 @@ cuda_tile.module @m { entry @k(%out: tile<ptr<i32>>, %bad: tile<i32>) {
   assert %ok, "bad" : tile<i1>
   %o = offset %out, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %t3 = store_ptr_tko weak %o, %v token = %t2 : tile<ptr<i32>>, tile<i32> -> token
-  return } }
-"""
-
-# Each tile block doubles the first elements several times.
-_DOUBLING = """
-cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %rounds: tile<i32>) {
-  %zero = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  %lane = iota : tile<256xi32>
-  %a1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>
-  %a2 = broadcast %a1 : tile<1xptr<f32>> -> tile<256xptr<f32>>
-  %all = offset %a2, %lane : tile<256xptr<f32>>, tile<256xi32> -> tile<256xptr<f32>>
-  %token = make_token : token
-  %last = for %i in (%zero to %rounds, step %one) : tile<i32> iter_values(%t = %token) -> (token) {
-    %x, %t1 = load_ptr_tko weak %all token = %t : tile<256xptr<f32>> -> tile<256xf32>, token
-    %y = addf %x, %x : tile<256xf32>
-    %t2 = store_ptr_tko weak %all, %y token = %t1 : tile<256xptr<f32>>, tile<256xf32> -> token
-    continue %t2 : token
-  }
   return } }
 """
 
@@ -81,7 +63,7 @@ class _Interrupt(Observer):
 def test_an_interrupted_run_leaves_memory_as_the_launch_had_it(schedule: str, limit: int) -> None:
     blocks, rounds = 4, 8
     array = numpy.ones(256, numpy.float32)
-    recording = record(_kernel(_DOUBLING), blocks, array, rounds, schedule=schedule, limit=limit, sanitize=False)
+    recording = record(_kernel(DOUBLING), blocks, array, rounds, schedule=schedule, limit=limit, sanitize=False)
     assert bool(recording.notes) == (limit < 1 << 30)
     times = range(len(recording.accesses) + 1)
     states = [_state(recording, time) for time in times]
