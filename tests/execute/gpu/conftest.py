@@ -8,7 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.execute.gpu.fake_assembler import assembler
-from tests.execute.gpu.fake_cuda import FakeDriver, FakeTorch, compiled, forget
+from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, compiled, forget
+from tests.execute.gpu.fake_gpu import FakeGpu
+
+import tileir
 
 __all__ = ["assembler"]
 
@@ -36,3 +39,12 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
     module = FakeTorch()
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
+
+
+@pytest.fixture
+def engine(fake: FakeDriver) -> Iterator[FakeGpu]:
+    made = FakeGpu()
+    tileir.register_engine(made)
+    fake.push(PRIMARY)
+    yield made
+    tileir.unregister_engine(made.name)

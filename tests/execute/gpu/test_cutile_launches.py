@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy
 import pytest
-from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, TextCubin, sizes_of
+from tests.execute.gpu.fake_cuda import CudaArray, FakeDriver, FakeTorch, Tensor
+from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
-from tileir.execute.gpu.launching import GpuKernel
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.tools import emulate as emulate_tool
 
@@ -21,27 +18,6 @@ ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: p
 def scaled(a, b, c, factor, N: ct.Constant[int]):  # type: ignore[name-defined]
     place = ct.bid(0)
     ct.store(c, (place,), ct.load(a, (place,), (N,)) * factor + ct.load(b, (place,), (N,)))
-
-
-class FakeGpu(tileir.Engine):
-    """An engine whose code the fake driver takes."""
-
-    name = "fake_gpu"
-    on_gpu = True
-    options = frozenset(("stream",))
-
-    def prepare(self, entry: Any, globals: Any, settings: Any) -> GpuKernel:
-        sizes = sizes_of(entry)
-        return GpuKernel(entry, {}, lambda target: TextCubin(entry.symbol_name, sizes, target))
-
-
-@pytest.fixture
-def engine(fake: FakeDriver) -> Iterator[FakeGpu]:
-    made = FakeGpu()
-    tileir.register_engine(made)
-    fake.push(PRIMARY)
-    yield made
-    tileir.unregister_engine(made.name)
 
 
 def floats(count: int = 64) -> numpy.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,33 +13,12 @@ import pytest
 from tests.execute.gpu.assembled_kernel import TEXT, kernel
 from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
-from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, TextCubin, sizes_of
+from tests.execute.gpu.fake_cuda import FakeDriver, FakeTorch, Tensor
+from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
-from tileir.execute.gpu.launching import GpuKernel
 
 COPY = "cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %n: tile<i32>) { return } }"
-
-
-class FakeGpu(tileir.Engine):
-    """An engine whose code the fake driver takes."""
-
-    name = "fake_gpu"
-    on_gpu = True
-    options = frozenset(("stream",))
-
-    def prepare(self, entry: Any, globals: Any, settings: Any) -> GpuKernel:
-        sizes = sizes_of(entry)
-        return GpuKernel(entry, {}, lambda target: TextCubin(entry.symbol_name, sizes, target))
-
-
-@pytest.fixture
-def engine(fake: FakeDriver) -> Iterator[FakeGpu]:
-    made = FakeGpu()
-    tileir.register_engine(made)
-    fake.push(PRIMARY)
-    yield made
-    tileir.unregister_engine(made.name)
 
 
 def place_of_warning(action: Callable[[], object], category: type[Warning]) -> tuple[str, int]:
