@@ -38,6 +38,7 @@ LAYERS = {
     "bridge": 7,
     "analyze": 8,
     "serve": 9,
+    "judge": 9,
     "tools": 10,
     "__main__": 11,
 }

@@ -1,0 +1,8 @@
+"""Many programs judged: each in a confined child process, on this machine or on many, into one table.
+
+    items.py     what is judged: an `Item` is one program or one Python module of kernels, by content
+    plans.py     what is done to each: a `Plan` (check, optimize, run, sanitize, compile, cost) and its `Limits`
+    verdicts.py  what came of it: a `Verdict`, one `Step` for each thing done
+
+The three are plain values: they are pickled to other processes and machines, and written to the table of results.
+"""

@@ -1,0 +1,47 @@
+"""What is done to each program, and how much it may take."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one program may take; all of it ends the child process, never the sweep."""
+
+    seconds: float = 30.0
+    """Of the clock; processor time is limited to somewhat more."""
+    memory: int = 4 << 30
+    """Bytes of address space beyond what the child begins with."""
+    file_bytes: int = 64 << 20
+    """The largest file it may write in its own scratch directory, the only place where it may write."""
+    output_bytes: int = 1 << 20
+    """Of standard output and standard error, kept for the table; what is beyond is cut."""
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps, in the order in which they are done; a step that fails ends those that need it, not the others."""
+
+    optimize: int | None = None
+    """A level: the optimized program must verify and compute the same."""
+    engines: tuple[str, ...] = ()
+    """Engines it is run on; each is compared with the first."""
+    sanitize: bool = False
+    targets: tuple[str, ...] = ()
+    """GPUs it is compiled for by NVIDIA's assembler."""
+    cost: tuple[str, ...] = ()
+    """Targets whose cost is estimated."""
+    time: bool = False
+    """Time each engine; measured figures are never part of what makes two results equal."""
+    seed: int = 0
+    """Of random arguments, for programs that come without any."""
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def digest(self) -> str:
+        """Results of two plans do not mix: the table is keyed by it."""
+        return hashlib.blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,44 @@
+"""What came of judging one program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory", "forbidden", "skipped"]
+"""passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed: the
+process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files, network,
+processes); skipped: an earlier step it needs did not pass."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing done to a program: `check`, `optimize`, `run cpu`, `compare cpu`, `sanitize`, `compile sm_90`, .."""
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+    """For people, one paragraph; the same on every machine (no paths of scratch directories, addresses, times)."""
+    cause: str = ""
+    """What failures are clustered by: the message without names, numbers and places."""
+    details: dict[str, object] = field(default_factory=dict)
+    """JSON values that are the same on every machine: findings, counts, digests of results, estimated costs."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """Seconds, bytes: what differs from run to run, and is left out when two tables are compared."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """All of it for one item under one plan."""
+
+    digest: str
+    outcome: Outcome
+    """Of the first step that did not pass."""
+    cause: str
+    steps: list[Step]
+    output: str = ""
+    """What it printed, cut to the limit; not part of what makes two results equal."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """`seconds`, `peak_bytes`, `overhead_seconds`."""
+    reproducer: bytes | None = None
+    """A smaller program with the same failure, where one was asked for."""
