@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory", "forbidden", "skipped"]
-"""passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed: the
-process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files, network,
-processes); skipped: an earlier step it needs did not pass."""
+"""passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed:
+the process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files,
+network, processes); skipped: an earlier step it needs did not pass."""
 
 
 @dataclass(slots=True)
