@@ -2,8 +2,10 @@
 
     items.py     what is judged: an `Item` is one program or one Python module of kernels, by content
     plans.py     what is done to each: a `Plan` (check, optimize, run, sanitize, compile, cost) and its `Limits`
+    ended.py     how a child process ended, and who starts one
     verdicts.py  what came of it: a `Verdict`, one `Step` for each thing done
     causes.py    what failures are clustered by: messages without the names, numbers and places of one program
 
-The three are plain values: they are pickled to other processes and machines, and written to the table of results.
+Items, plans and verdicts are plain values: they are pickled to other processes and machines, and written to the table
+of results.
 """

@@ -20,8 +20,13 @@ class Item:
     kind: Kind
     content: bytes
     """The bytes of the file; of a seed, the words that `tileir smith` would be given, as JSON."""
+    reference: bytes = b""
+    """Of kernels: the Python module they are judged against, where it is another one."""
 
     @property
     def digest(self) -> str:
         """Known by content alone: two files with the same bytes are judged once."""
-        return hashlib.blake2b(self.kind.encode() + b"\0" + self.content, digest_size=16).hexdigest()
+        known = self.kind.encode() + b"\0" + self.content
+        if self.reference:
+            known += b"\0" + hashlib.blake2b(self.reference).digest()
+        return hashlib.blake2b(known, digest_size=16).hexdigest()

@@ -39,6 +39,12 @@ class Plan:
     """Time each engine; measured figures are never part of what makes two results equal."""
     seed: int = 0
     """Of random arguments, for programs that come without any."""
+    trials: int = 3
+    """Kernels: how many seeds of inputs, for each of the shapes that the reference states."""
+    tolerance: float | None = None
+    """Kernels: relative and absolute; None for what the reference states, or else what suits the element type."""
+    speedup: float | None = None
+    """Kernels: the least that the baseline's estimated time on each target of `cost` is of theirs."""
     limits: Limits = field(default_factory=Limits)
 
     @property
