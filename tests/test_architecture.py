@@ -20,6 +20,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # A layer, or a module beside the layers, imports only those of lower numbers.
 LAYERS = {
     "annotations": 0,
+    "browser": 0,
     "forking": 0,
     "processors": 0,
     "ir": 1,

@@ -1,80 +1,17 @@
-"""The page in a real browser: Debian's chromium, or the one that TILEIR_CHROMIUM names, driven by Playwright."""
+"""The explorer's page in a browser."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browsing import browser, open_page
 
 from tileir.serve.explorer.server import ExplorerServer
 from tileir.serve.explorer.session import Answering
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-def _browser_program() -> str | None:
-    given = os.environ.get("TILEIR_CHROMIUM")
-    return given if given else next((found for found in map(shutil.which, _NAMES) if found), None)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="the page is tested with Playwright: pip install playwright"
-    )
-    program = _browser_program()
-    if program is None:
-        pytest.skip("the page is tested in a browser: install chromium, or name one in TILEIR_CHROMIUM")
-    with playwright.sync_playwright() as driver:
-        # Tests run in containers, as root, where Chromium's own sandbox cannot be set up.
-        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        started = driver.chromium.launch(executable_path=program, args=options)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address, or a file, in a fresh window; an error on its console, or one it shows, fails the test.
-
-    Options are those of Playwright's contexts: `color_scheme="dark"`, `viewport={"width": .., "height": ..}`.  A test
-    that causes an error on purpose says which in `expected`, a part of its text.
-    """
-    contexts: list[Any] = []
-    problems: list[str] = []
-
-    def opened(address: str | Path, *, expected: str | None = None, **options: Any) -> Any:
-        options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
-        context = browser.new_context(**options)
-        contexts.append(context)
-        made = context.new_page()
-
-        def note(text: str) -> None:
-            if expected is None or expected not in text:
-                problems.append(text)
-
-        made.on("pageerror", lambda error: note(f"error in the page: {error}"))
-        made.on(
-            "console",
-            lambda message: note(f"console: {message.text}") if message.type in ("error", "warning") else None,
-        )
-        made.goto(address.resolve().as_uri() if isinstance(address, Path) else address)
-        made.locator("[role=tab][aria-selected=true]").wait_for()
-        made.set_default_timeout(20_000)
-        return made
-
-    yield opened
-    shown = []
-    for context in contexts:
-        for page in context.pages:
-            shown.extend(page.locator("#problems .problem span").all_text_contents())
-        context.close()
-    assert not problems, problems
-    assert not [text for text in shown if text], shown
+__all__ = ["browser", "open_page", "page_for"]
 
 
 @pytest.fixture

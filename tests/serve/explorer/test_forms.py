@@ -224,7 +224,7 @@ def test_colouring_keeps_every_character(page_for: Any) -> None:
     ]
     script = """async ([lines, languages]) => {
         const { shownLine } = await import("explorer/highlighting.js");
-        const { element } = await import("explorer/elements.js");
+        const { element } = await import("page/elements.js");
         const shown = (line, language) => element("p", {}, ...shownLine(line, language, "l")).textContent;
         return languages.map((language) => lines.map((line) => shown(line, language)));
     }"""

@@ -95,7 +95,7 @@ def test_assets_fit_into_the_wheel() -> None:
 
     folder = resources.files("tileir.serve.explorer") / "assets"
     sizes = {entry.name: len(entry.read_bytes()) for entry in folder.iterdir()}
-    assert {"page.html", "style.css", "main.js"} <= set(sizes)
+    assert {"page.html", "forms.css", "main.js"} <= set(sizes)
     assert sum(sizes.values()) <= 1_000_000, sizes
 
 

@@ -23,9 +23,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tileir.browser.one_file import policy
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.serve.explorer.page import page, policy
+from tileir.serve.explorer.page import page
 from tileir.serve.explorer.questions import QuestionError
 from tileir.serve.explorer.session import Answering
 

@@ -2,7 +2,7 @@
 
 import { findConflicts } from "explorer/conflicts.js";
 import { amountColour, blockColour, pixel, ramp } from "explorer/drawing.js";
-import { button, element, fill } from "explorer/elements.js";
+import { button, element, fill } from "page/elements.js";
 import { foldWidth, indexAt, makeGrid, piecesOf } from "explorer/grid.js";
 import { outlinesOf, paddingsOf } from "explorer/overlay.js";
 import { reachBeyond } from "explorer/padding.js";

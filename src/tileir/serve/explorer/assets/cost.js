@@ -1,6 +1,6 @@
 // What a launch costs on a target: time and its reasons, the roofline, memory by array, operations by kind, waves.
 
-import { button, choice, element, empty, field, fill, table } from "explorer/elements.js";
+import { button, choice, element, empty, field, fill, table } from "page/elements.js";
 import { PAGE_COLOURS, PAPER_COLOURS, drawRoofline, standing } from "explorer/roofline.js";
 import { drawWaves } from "explorer/waves.js";
 import { amount, bytes, counted, grouped, seconds, short } from "explorer/words.js";
@@ -9,7 +9,7 @@ import { amount, bytes, counted, grouped, seconds, short } from "explorer/words.
  * @typedef {import("./types").Context} Context
  * @typedef {import("./types").Cost} Cost
  * @typedef {import("./types").View} View
- * @typedef {import("explorer/elements.js").Child} Child
+ * @typedef {import("page/elements.js").Child} Child
  */
 
 /**

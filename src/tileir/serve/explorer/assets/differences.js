@@ -1,6 +1,6 @@
 // Where two runs differ: the moments of a tile block, the first of the launch, and arrays at its end.
 
-import { button, choice, element, empty, field, fill, svg } from "explorer/elements.js";
+import { button, choice, element, empty, field, fill, svg } from "page/elements.js";
 import { precise } from "explorer/histogram.js";
 import { blockName, counted, grouped } from "explorer/words.js";
 

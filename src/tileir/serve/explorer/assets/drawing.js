@@ -1,6 +1,6 @@
 // What drawings share: palettes that colour-blind people tell apart, sharp canvases, hatching, axes and legends.
 
-import { element, svg } from "explorer/elements.js";
+import { element, svg } from "page/elements.js";
 
 /** Amounts: dark is little, bright is much; lightness alone tells them apart too. */
 export const AMOUNTS = [

@@ -1,6 +1,6 @@
 // The sanitizer's report in its place: what is wrong, where, and one click to the accesses it is about.
 
-import { button, element, empty, fill } from "explorer/elements.js";
+import { button, element, empty, fill } from "page/elements.js";
 import { unpack } from "explorer/data.js";
 import { NOTHING_RAN, blockName, counted, tellingValue } from "explorer/words.js";
 

@@ -1,7 +1,7 @@
 // The program in its forms, side by side.  Every line of a form knows the operations of the tile program it comes from:
 // pointing at a line lights what belongs to the same operations in all panes, following it chooses the operation.
 
-import { button, element, fill } from "explorer/elements.js";
+import { button, element, fill } from "page/elements.js";
 import { unpack } from "explorer/data.js";
 import { Pane } from "explorer/pane.js";
 import { blockName, counted, tellingValue } from "explorer/words.js";

@@ -1,6 +1,7 @@
 // The buttons of the header: pictures, dark and light, help; and the keys that work everywhere.
 
-import { button, byId, element, table } from "explorer/elements.js";
+import { button, byId, element, table } from "page/elements.js";
+import { createTheme, isTyping } from "page/theme.js";
 import { savePicture } from "explorer/saving.js";
 
 /**
@@ -56,15 +57,6 @@ export function createTools(place, context, shown, redraw) {
   });
 }
 
-/** @param {EventTarget | null} target */
-function isTyping(target) {
-  return (
-    target instanceof HTMLSelectElement ||
-    target instanceof HTMLTextAreaElement ||
-    (target instanceof HTMLInputElement && !["range", "checkbox", "radio", "button"].includes(target.type))
-  );
-}
-
 function createHelp() {
   const close = button("Close", () => dialog.close(), { class: "primary" });
   const dialog = element(
@@ -75,38 +67,4 @@ function createHelp() {
   );
   document.body.appendChild(dialog);
   return dialog;
-}
-
-/** @param {() => void} redraw */
-function createTheme(redraw) {
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  let wanted = remembered();
-  const apply = () => {
-    const dark = wanted === null ? system.matches : wanted === "dark";
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    toggle.textContent = dark ? "Light" : "Dark";
-    toggle.title = dark ? "Light colours" : "Dark colours";
-    redraw();
-  };
-  const toggle = button("", () => {
-    wanted = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem("tileir-theme", wanted);
-    } catch {
-      // Pages from files and inside of others may keep nothing.
-    }
-    apply();
-  });
-  system.addEventListener("change", apply);
-  apply();
-  return toggle;
-}
-
-function remembered() {
-  try {
-    const theme = localStorage.getItem("tileir-theme");
-    return theme === "dark" || theme === "light" ? theme : null;
-  } catch {
-    return null;
-  }
 }

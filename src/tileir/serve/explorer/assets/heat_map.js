@@ -2,7 +2,7 @@
 
 import { unpack } from "explorer/data.js";
 import { amountColour, cssColour, differenceColour, pixel, ramp, sharpen, styleColour, thingLegend, ticks } from "explorer/drawing.js";
-import { element, fill, svg } from "explorer/elements.js";
+import { element, fill, svg } from "page/elements.js";
 import { precise } from "explorer/histogram.js";
 import { indexOf, indexWords, placeIn } from "explorer/tile_parts.js";
 import { extents as extentWords } from "explorer/words.js";

@@ -1,9 +1,9 @@
 // Light colouring of program text: a line is cut into pieces, each with the class it is shown in.  One regular
 // expression for each language; what it does not know stays plain, so no text is ever wrong, only less colourful.
 
-import { element } from "explorer/elements.js";
+import { element } from "page/elements.js";
 
-/** @typedef {import("explorer/elements.js").Child} Child */
+/** @typedef {import("page/elements.js").Child} Child */
 /**
  * A piece of a line: its text, and "" or what it is.
  * @typedef {{ text: string, kind: string }} Piece

@@ -1,6 +1,6 @@
 // How the numbers of a tile are spread: a histogram, and what they are in a few numbers.
 
-import { element, svg } from "explorer/elements.js";
+import { element, svg } from "page/elements.js";
 import { grouped, short } from "explorer/words.js";
 
 /** @typedef {import("./types").Statistics} Statistics */

@@ -1,7 +1,7 @@
 // A listing of program text that stays fluid with a hundred thousand lines: only the rows in sight exist.  It has a
 // cursor (keys, or the pointer's click), marks on lines, its own search, and a ruler that shows where marks are.
 
-import { element } from "explorer/elements.js";
+import { element } from "page/elements.js";
 import { shownLine } from "explorer/highlighting.js";
 import { Rows } from "explorer/rows.js";
 import { drawRuler } from "explorer/ruler.js";

@@ -2,7 +2,7 @@
 
 import { createView as createCost } from "explorer/cost.js";
 import { asking, inside, server } from "explorer/data.js";
-import { byId, element, fill } from "explorer/elements.js";
+import { byId, element, fill } from "page/elements.js";
 import { createView as createFindings } from "explorer/findings.js";
 import { createView as createForms } from "explorer/forms.js";
 import { createTools } from "explorer/header.js";

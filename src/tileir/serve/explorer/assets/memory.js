@@ -3,7 +3,7 @@
 import { KINDS, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
 import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
-import { button, choice, element, empty, field, fill } from "explorer/elements.js";
+import { button, choice, element, empty, field, fill } from "page/elements.js";
 import { markName } from "explorer/overlay.js";
 import { pictureOf } from "explorer/vector.js";
 import { NOTHING_RAN, blockName, counted, grouped } from "explorer/words.js";

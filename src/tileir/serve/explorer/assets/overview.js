@@ -1,6 +1,6 @@
 // The first view: what was launched with what, what the recording holds, and where to look next.
 
-import { button, element, fill, table } from "explorer/elements.js";
+import { button, element, fill, table } from "page/elements.js";
 import { bytes, counted, extents, grouped } from "explorer/words.js";
 
 /**

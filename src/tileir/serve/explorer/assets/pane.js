@@ -1,6 +1,6 @@
 // One pane of the forms: the choice of a form, its listing, a search in it, and the way through its changes.
 
-import { button, choice, element, empty, fill } from "explorer/elements.js";
+import { button, choice, element, empty, fill } from "page/elements.js";
 import { Listing } from "explorer/listing.js";
 import { counted } from "explorer/words.js";
 

@@ -1,6 +1,6 @@
 // A canvas that shows a grid of elements: axes with indices, zoom and pan, a cursor that keys move.
 
-import { element } from "explorer/elements.js";
+import { element } from "page/elements.js";
 import { MARGIN, paint } from "explorer/painting.js";
 
 /** @typedef {import("./pictures.js").Frame} Frame */

@@ -1,7 +1,7 @@
 // The roofline of a target as a drawing: what memory and each unit allow at each intensity, and where the kernel stands.
 // Both axes are logarithmic.  Colours come as arguments, since a picture for a paper is not in the page's colours.
 
-import { setAttributes, svg } from "explorer/elements.js";
+import { setAttributes, svg } from "page/elements.js";
 import { amount, short } from "explorer/words.js";
 
 /**

@@ -1,6 +1,6 @@
 // A view's picture as a file: SVG as it is drawn, PNG at twice the size for papers.
 
-import { element, svg } from "explorer/elements.js";
+import { element, svg } from "page/elements.js";
 
 /**
  * @typedef {import("./types").Context} Context

@@ -1,6 +1,6 @@
 // The row of tabs: one is in the order of the Tab key, arrows move among them.
 
-import { byId, element } from "explorer/elements.js";
+import { byId, element } from "page/elements.js";
 
 /**
  * @typedef {import("./types").Context} Context

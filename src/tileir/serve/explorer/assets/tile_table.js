@@ -3,7 +3,7 @@
 // The table stays where it is while the space behind it scrolls; its rows and columns are those at the place scrolled
 // to.  It is a grid for screen readers: the focus stays on it, and it says which cell is the active one.
 
-import { element, fill } from "explorer/elements.js";
+import { element, fill } from "page/elements.js";
 import { Plane, placeIn } from "explorer/tile_parts.js";
 
 /**

@@ -3,7 +3,7 @@
 
 import { KINDS, loadAccesses } from "explorer/accesses.js";
 import { unpack } from "explorer/data.js";
-import { button, choice, element, fill } from "explorer/elements.js";
+import { button, choice, element, fill } from "page/elements.js";
 import { blockId, blockName, counted, grouped } from "explorer/words.js";
 
 /** @typedef {import("./types").Context} Context */

@@ -1,6 +1,6 @@
 // The values that are known at a moment, the newest first, and the arrays: a list to choose from.
 
-import { element, fill } from "explorer/elements.js";
+import { element, fill } from "page/elements.js";
 import { counted, extents as extentWords } from "explorer/words.js";
 
 /**

@@ -2,7 +2,7 @@
 
 import { part, unpack } from "explorer/data.js";
 import { createDifferences } from "explorer/differences.js";
-import { button, element, empty, field, fill } from "explorer/elements.js";
+import { button, element, empty, field, fill } from "page/elements.js";
 import { createHeatMap } from "explorer/heat_map.js";
 import { createHistogram, createStatistics } from "explorer/histogram.js";
 import { indexWords, nextSpecial } from "explorer/tile_parts.js";

@@ -1,6 +1,6 @@
 // The pictures of arrays as SVG, for papers: rectangles of one colour instead of cells, text as text.
 
-import { svg } from "explorer/elements.js";
+import { svg } from "page/elements.js";
 import { join, ticks } from "explorer/drawing.js";
 import { MARGIN } from "explorer/painting.js";
 

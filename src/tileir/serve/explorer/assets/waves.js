@@ -1,6 +1,6 @@
 // The waves in which a grid runs: a column for each, filled as far as the target is busy in it.
 
-import { svg } from "explorer/elements.js";
+import { svg } from "page/elements.js";
 import { counted, grouped, short } from "explorer/words.js";
 
 /** @typedef {import("./types").Cost} Cost */
