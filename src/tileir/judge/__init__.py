@@ -5,6 +5,12 @@
     ended.py     how a child process ended, and who starts one
     verdicts.py  what came of it: a `Verdict`, one `Step` for each thing done
     causes.py    what failures are clustered by: messages without the names, numbers and places of one program
+    chunks.py    `judge_chunk`: what is given to a thread, a process or another machine
+    nursery.py   the server process of a thread, started and kept
+    server.py    that process: it forks a child for each item (warming.py, children.py, deaths.py, scratch.py)
+    messages.py  what goes through the pipes between them
+    judging/     what a child does: the steps of a plan
+    confinement/ what a child may not do
 
 Items, plans and verdicts are plain values: they are pickled to other processes and machines, and written to the table
 of results.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tileir.judge.items import Item
+
 Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory", "forbidden", "skipped"]
 """passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed:
 the process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files,
@@ -42,3 +44,11 @@ class Verdict:
     """`seconds`, `peak_bytes`, `overhead_seconds`."""
     reproducer: bytes | None = None
     """A smaller program with the same failure, where one was asked for."""
+
+
+def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[str, float] | None = None) -> Verdict:
+    """The verdict that the steps amount to: that of the first that did not pass."""
+    first = next((step for step in steps if step.outcome not in ("passed", "skipped")), None)
+    if first is None:
+        return Verdict(item.digest, "passed", "", steps, output, measured or {})
+    return Verdict(item.digest, first.outcome, first.cause, steps, output, measured or {})

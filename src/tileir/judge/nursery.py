@@ -1,0 +1,121 @@
+"""The server of this thread: started when it is first needed, kept, and started again if it dies."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from typing import Final
+
+from tileir.judge.items import Item
+from tileir.judge.messages import REQUEST, frame, read_frame, read_verdict, write_whole
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts import Verdict
+
+_KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
+_KEPT_BEGINNINGS: Final = ("LC_", "PYTHON", "CUDA_", "NVIDIA_", "TILEIR_TILEIRAS")
+_SET: Final = {
+    # One program, one processor: as many are judged at once as there are processors.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # What foreign programs are compiled to is not kept for others.
+    "TILEIR_CACHE": "0",
+    "PYTHONHASHSEED": "0",
+}
+_START: Final = "import sys; sys.path[:] = {path!r}; from tileir.judge.server import main; main({root!r})"
+
+
+class ServerDied(Exception):
+    """The server ended in the middle of its work."""
+
+
+class Server:
+    """A process that judges, and the pipes to it."""
+
+    def __init__(self) -> None:
+        self.process: Final = os.getpid()
+        self.root: Final = tempfile.mkdtemp(prefix="tileir-judge-")
+        self._words: Final = os.path.join(self.root, "words")
+        path = [os.path.abspath(each) for each in sys.path]
+        with open(self._words, "wb") as words:
+            # In a session of its own: Ctrl-C is for who started the sweep, who ends this one.
+            self._server: subprocess.Popen[bytes] = subprocess.Popen(
+                [sys.executable, "-c", _START.format(path=path, root=self.root)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                env=_environment(),
+                start_new_session=True,
+                bufsize=0,
+            )
+        self._end: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
+
+    def judge(self, item: Item, plan: Plan) -> Verdict:
+        """The verdict on an item; `ServerDied` if the server does not live to tell it."""
+        server = self._server
+        assert server.stdin is not None and server.stdout is not None
+        try:
+            write_whole(server.stdin.fileno(), frame(REQUEST, pickle.dumps((item, plan))))
+            found = read_frame(server.stdout.fileno())
+        except OSError as error:
+            raise ServerDied(str(error)) from None
+        if found is None:
+            raise ServerDied(self._last_words())
+        return read_verdict(found[1])
+
+    def close(self) -> None:
+        self._end()
+
+    def _last_words(self) -> str:
+        try:
+            with open(self._words, "rb") as file:
+                lines = file.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return lines[-1] if lines else ""
+
+
+def _end(process: int, server: subprocess.Popen[bytes], root: str) -> None:
+    """End a server: it goes when nobody has the other end of its pipe."""
+    if process != os.getpid():
+        # A copy of the process that owns it.
+        return
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.close()
+    server.stdout.close()
+    try:
+        server.wait(2.0)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _environment() -> dict[str, str]:
+    """What of the environment is for a program that is judged: nothing that may be a secret."""
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_BEGINNINGS)}
+    return {**kept, **_SET}
+
+
+_mine: Final = threading.local()
+
+
+def server_of_this_thread() -> Server:
+    found: Server | None = getattr(_mine, "server", None)
+    if found is None or found.process != os.getpid():
+        found = _mine.server = Server()
+    return found
+
+
+def close_server() -> None:
+    """End the server of this thread, if there is one."""
+    found: Server | None = getattr(_mine, "server", None)
+    if found is not None:
+        _mine.server = None
+        found.close()

@@ -1,0 +1,57 @@
+"""The process that starts children: it has everything imported and warm, so that a child costs no more than a fork.
+
+It is started by `nursery`, is told on standard input what to judge, tells verdicts on standard output, and ends when
+its owner does.  It has one thread.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import pickle
+import sys
+
+from tileir.judge.children import OwnerGone, judge_in_children
+from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.items import Item
+from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
+from tileir.judge.plans import Plan
+from tileir.judge.warming import Warmth
+
+
+def main(root: str) -> None:
+    """Serve until the owner is gone; scratch directories are made below `root`."""
+    requests, verdicts = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    # Nothing that is printed here by mistake goes among the verdicts.
+    os.dup2(2, 1)
+    os.close(nothing)
+    adopt_descendants()
+    # What a child was in the middle of when it crashed is a part of its output.
+    faulthandler.enable(all_threads=False)
+    warmth = Warmth()
+    try:
+        while True:
+            found = read_frame(requests)
+            if found is None:
+                return
+            item, plan = _request(found[1])
+            if warmth.warm(item, plan):
+                # Children that collect garbage would write to, and so copy, what they share with this process.
+                gc.collect()
+                gc.freeze()
+            write_whole(verdicts, frame(VERDICT, encoded(judge_in_children(item, plan, root, requests))))
+    except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
+        return
+
+
+def _request(content: bytes) -> tuple[Item, Plan]:
+    item, plan = pickle.loads(content)
+    assert isinstance(item, Item) and isinstance(plan, Plan)
+    return item, plan
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,66 @@
+"""Programs judged in children: what is told of each, and that a chunk goes on whatever one of them does."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import asdict
+
+import pytest
+from tests.judge.programs import ADDITION, ENDLESS, program
+
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.plans import Limits, Plan
+from tileir.judge.verdicts import Verdict
+
+pytest.importorskip("numpy", reason="running programs needs NumPy")
+PLAN = Plan(engines=("interpreter",), limits=Limits(seconds=20))
+
+
+def comparable(verdict: Verdict) -> dict:
+    plain = asdict(verdict)
+    for part in (plain, *plain["steps"]):
+        del part["measured"]
+    return plain
+
+
+def outcomes(verdict: Verdict) -> dict[str, str]:
+    return {step.name: step.outcome for step in verdict.steps}
+
+
+def test_a_program_is_checked_run_and_compared() -> None:
+    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+    (verdict,) = judge_chunk([program(ADDITION)], Plan(engines=("interpreter", "cpu")))
+    assert outcomes(verdict) == {
+        "check": "passed",
+        "run interpreter": "passed",
+        "run cpu": "passed",
+        "compare cpu": "passed",
+    }
+    assert verdict.outcome == "passed" and verdict.cause == ""
+    results = [step.details["results"] for step in verdict.steps if step.name.startswith("run")]
+    assert results[0] == results[1] and results[0].keys() == {"add"}
+    assert verdict.measured["seconds"] > 0 and verdict.measured["peak_bytes"] > 0
+
+
+def test_a_wrong_program_is_told_and_what_needs_it_is_skipped() -> None:
+    (verdict,) = judge_chunk([program(ADDITION.replace("addf", "addg"))], PLAN)
+    assert outcomes(verdict) == {"check": "failed", "run interpreter": "skipped"}
+    assert verdict.outcome == "failed"
+    assert verdict.steps[0].message.startswith("program:8:12: error: custom op 'addg' is unknown")
+
+
+def test_an_endless_loop_is_a_timeout_and_the_chunk_goes_on() -> None:
+    plan = Plan(engines=("interpreter",), limits=Limits(seconds=0.7))
+    verdicts = judge_chunk([program(ENDLESS), program(ADDITION)], plan)
+    assert [verdict.outcome for verdict in verdicts] == ["timeout", "passed"]
+    assert outcomes(verdicts[0]) == {"check": "passed", "run interpreter": "timeout"}
+
+
+def test_verdicts_are_the_same_again() -> None:
+    items = [program(ADDITION), program(ADDITION.replace("addf", "addg"))]
+    first, second = judge_chunk(items, PLAN), judge_chunk(items, PLAN)
+    assert [comparable(each) for each in first] == [comparable(each) for each in second]
+
+
+def test_a_chunk_can_be_sent_to_another_process() -> None:
+    assert pickle.loads(pickle.dumps((judge_chunk, PLAN)))[0] is judge_chunk
