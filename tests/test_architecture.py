@@ -30,6 +30,7 @@ LAYERS = {
     "rewrite": 3,
     "passes": 4,
     "pickling": 4,
+    "program_files": 4,
     "interface": 5,
     "types": 6,
     "builder": 6,

@@ -94,10 +94,10 @@ def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]
     if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
         return list(dict.fromkeys(operands)), [], False
     # Imported here: most name their files.
-    from tileir.tools.program_files import ProgramFiles
+    from tileir.program_files import ProgramFiles
 
     files = ProgramFiles(operands)
-    return files.paths, files.failures, files.searched
+    return files.paths, [(path, ToolFailure(words, EXIT_USAGE)) for path, words in files.failures], files.searched
 
 
 def _jobs(text: str) -> int:

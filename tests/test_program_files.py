@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import tileir
+from tileir.program_files import ProgramFiles
 from tileir.tools import check
-from tileir.tools.program_files import ProgramFiles
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 WRONG = GOOD.replace("return", "nonsense")

@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable
 
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.tools.arguments import EXIT_USAGE
-from tileir.tools.programs import ToolFailure, reason
 
 EXTENSIONS = (".mlir", ".tileirbc")
 _PATTERN = re.compile(r"[*?\[]")
@@ -22,14 +20,16 @@ _ANY_DEPTH = "**"
 
 
 class ProgramFiles:
-    """The files to read, in the order of the operands, each once; and what is wrong with operands that gave none.
+    """The files to read, in the order of the operands, each once; and, in words, what is wrong with operands that gave
+    none.  `wanted` says which files of a directory are programs.
 
     `searched` says whether an operand was a directory or a pattern, so that the user does not know which files it is.
     """
 
-    def __init__(self, operands: list[str]) -> None:
+    def __init__(self, operands: list[str], wanted: Callable[[os.DirEntry[str]], bool] | None = None) -> None:
         found: dict[str, None] = {}
-        self.failures: list[tuple[str, ToolFailure]] = []
+        self._wanted: Callable[[os.DirEntry[str]], bool] = wanted if wanted is not None else is_program
+        self.failures: list[tuple[str, str]] = []
         self._failed: set[str] = set()
         self.searched: bool = False
         for operand in operands:
@@ -53,7 +53,7 @@ class ProgramFiles:
         # A pattern may come to a directory more than once.
         if path not in self._failed:
             self._failed.add(path)
-            self.failures.append((path, ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)))
+            self.failures.append((path, f"cannot read '{path}': {why}"))
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         """What is in a directory, sorted."""
@@ -61,7 +61,7 @@ class ProgramFiles:
             with os.scandir(directory) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self._fail(directory, reason(error))
+            self._fail(directory, error.strerror or str(error))
             return []
 
     def _programs_in(self, directory: str) -> list[str]:
@@ -74,7 +74,7 @@ class ProgramFiles:
                     continue
                 if _is_directory(entry):
                     inside.append(entry.path)
-                elif _is_program(entry):
+                elif self._wanted(entry):
                     found.append(entry.path)
             waiting.extend(reversed(inside))
         return found
@@ -138,7 +138,7 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_program(entry: os.DirEntry[str]) -> bool:
+def is_program(entry: os.DirEntry[str]) -> bool:
     """Whether a file in a directory is a program; pipes and devices are none, whatever their names."""
     try:
         if entry.name.endswith(EXTENSIONS):
