@@ -6,9 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["program", "seed", "kernels"]
+Kind = Literal["program", "seed", "kernels", "unreadable"]
 """A program is text or bytecode; a seed is one of `tileir.smith`, made where it is judged; kernels are a Python module
-with cuTile kernels, judged against a reference."""
+with cuTile kernels, judged against a reference.  What cannot be read is a row of the table too, and judged by nobody:
+its content is its name and the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,192 @@
+"""Programs inside of archives, which may be hostile: nothing is put on disk, and what is read is bounded.
+
+Names inside of an archive are only ever names.  Links are passed over, for what they lead to is there under its own
+name or is outside.  Whatever an archive says of its sizes, no more than `MOST_OF_A_FILE` is kept of a file and no more
+than `MOST_OF_AN_ARCHIVE` is decompressed altogether.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Final, Protocol
+
+MOST_OF_A_FILE: Final = 64 << 20
+MOST_OF_AN_ARCHIVE: Final = 16 << 30
+_LARGEST_READ: Final = 64 << 20
+_TAIL: Final = 1024
+
+EXTENSIONS: Final = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_COMPRESSED: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
+_DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _TooLargeError(ValueError):
+    """The archive holds more than is ever read of one."""
+
+
+class Member:
+    """A file in an archive: its content, or why there is none."""
+
+    __slots__ = ("content", "name", "trouble")
+
+    def __init__(self, name: str, content: bytes, trouble: str = "") -> None:
+        self.name: str = name
+        self.content: bytes = content
+        self.trouble: str = trouble
+
+
+def is_archive(name: str) -> bool:
+    return name.lower().endswith(EXTENSIONS)
+
+
+def members(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
+    """The files in an archive, in its order; `wanted` is asked with the name and the first bytes of each.
+
+    A member without a name is about the archive as a whole, and the last."""
+    try:
+        beginning = file.read(8)
+        file.seek(0)
+        if beginning.startswith(b"PK"):
+            yield from _zipped(file, wanted, limit)
+            return
+        opened = [opening(file) for magic, opening in _COMPRESSED.items() if beginning.startswith(magic)]
+        yield from _tarred(_Bounded(opened[0] if opened else file, limit), wanted)
+    except _TooLargeError as error:
+        yield Member("", b"", str(error))
+    except RecursionError:
+        yield Member("", b"", "the archive is damaged")
+    except _DAMAGED as error:
+        yield Member("", b"", f"the archive is damaged: {_words(error)}")
+
+
+def _zipped(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int) -> Iterator[Member]:
+    left = limit
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            mode = entry.external_attr >> 16
+            if entry.is_dir() or (mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)) or _is_hidden(entry.filename):
+                continue
+            if is_archive(entry.filename):
+                yield Member(entry.filename, b"", "an archive in an archive is not opened")
+                continue
+            try:
+                with archive.open(entry) as opened:
+                    member, used = _read(entry.filename, opened, wanted)
+            except (RuntimeError, NotImplementedError, *_DAMAGED) as error:
+                # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
+                member, used = Member(entry.filename, b"", _words(error)), 0
+            if member is not None:
+                yield member
+            left -= used
+            if left < 0:
+                raise _too_large(limit)
+
+
+def _tarred(file: _Bounded, wanted: Callable[[str, bytes], bool]) -> Iterator[Member]:
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        # It would keep every entry.
+        kept: list[tarfile.TarInfo] = vars(archive)["members"]
+        while (entry := archive.next()) is not None:
+            kept.clear()
+            if not entry.isreg() or _is_hidden(entry.name):
+                continue
+            if is_archive(entry.name):
+                yield Member(entry.name, b"", "an archive in an archive is not opened")
+                continue
+            opened = archive.extractfile(entry)
+            if opened is not None:
+                member, _ = _read(entry.name, opened, wanted)
+                if member is not None:
+                    yield member
+
+
+def _read(name: str, file: IO[bytes], wanted: Callable[[str, bytes], bool]) -> tuple[Member | None, int]:
+    """A file, if it is wanted, and how much of it was read."""
+    content = file.read(4096)
+    if not wanted(name, content):
+        return None, len(content)
+    content += file.read(MOST_OF_A_FILE + 1 - len(content))
+    if len(content) > MOST_OF_A_FILE:
+        return Member(name, b"", f"it is larger than {MOST_OF_A_FILE >> 20} MiB"), len(content)
+    return Member(name, content), len(content)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") and part not in (".", "..") for part in name.split("/")) or "__MACOSX" in name
+
+
+def _words(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text or type(error).__name__
+
+
+def _too_large(limit: int) -> _TooLargeError:
+    size = f"{limit >> 30} GiB" if limit >> 30 else f"{limit} bytes"
+    return _TooLargeError(f"it holds more than {size}: the rest is left out")
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that is read once, forward, and only so far: what `tarfile` reads from.
+
+    `tarfile` believes what headers say, and would read a name of ten gigabytes.  It steps back by less than a block,
+    which a decompressor could only do from the beginning."""
+
+    def __init__(self, file: _Readable, limit: int) -> None:
+        super().__init__()
+        self._file: _Readable = file
+        self._limit: int = limit
+        self._position: int = 0
+        """Where the reader is; the stream itself may be ahead by what is taken from `_tail`."""
+        self._tail: bytes = b""
+        self._end: int = 0
+        """Where the stream is."""
+
+    def read(self, size: int = -1) -> bytes:
+        if size < 0 or size > _LARGEST_READ:
+            raise ValueError("a header claims more than there can be")
+        behind = self._end - self._position
+        found = self._tail[len(self._tail) - behind :][:size] if behind else b""
+        if len(found) < size:
+            more = self._file.read(size - len(found))
+            self._end += len(more)
+            if self._end > self._limit:
+                raise _too_large(self._limit)
+            self._tail = (self._tail + more)[-_TAIL:]
+            found += more
+        self._position += len(found)
+        return found
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        if whence != 0 or position < self._end - len(self._tail):
+            raise ValueError("its parts are not in order")
+        while position > self._end:
+            self._position = self._end
+            if not self.read(min(position - self._end, 1 << 20)):
+                break
+        self._position = min(position, self._end)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True

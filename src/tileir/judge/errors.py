@@ -1,0 +1,17 @@
+"""What ends a sweep, or keeps it from beginning."""
+
+from __future__ import annotations
+
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.location import UNKNOWN
+
+
+class SweepError(TileIRError):
+    """A sweep cannot begin, or cannot go on; what was finished until then is in its results."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
+
+
+class ResultsError(SweepError):
+    """A file is no table of results, or cannot be read or written."""

@@ -1,0 +1,210 @@
+"""What a sweep is given, as items: files, directories, archives, lists of paths, seeds, programs in memory.
+
+Items come one after the other, so that a hundred thousand of them are never in memory together.  What cannot be read is
+an item too, with the reason: it becomes a row of the table, and the sweep goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Union
+
+from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.ir.core import Operation
+from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
+from tileir.judge.items import Item
+from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
+
+Given = Union[str, "os.PathLike[str]", Item, Operation]
+"""A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
+
+STANDARD_INPUT: Final = "-"
+KERNELS: Final = ".py"
+_LIST: Final = "@"
+_PATTERN: Final = frozenset("*?[")
+
+
+class Found(NamedTuple):
+    """An item, and why it cannot be judged where it cannot."""
+
+    item: Item
+    trouble: str = ""
+
+
+class Seeds(NamedTuple):
+    """Programs of `tileir.smith`: each seed, in each family."""
+
+    numbers: Iterable[int]
+    families: Sequence[str] = ()
+    operations: Sequence[str] = ()
+    version: str = ""
+    size: int | None = None
+
+    @property
+    def total(self) -> int | None:
+        return len(self.numbers) * (len(self.families) or 1) if isinstance(self.numbers, Sequence) else None
+
+    def items(self) -> Iterator[Item]:
+        for number in self.numbers:
+            for family in self.families or ("",):
+                yield self._item(number, family)
+
+    def _item(self, seed: int, family: str) -> Item:
+        # Only what is asked for: what is not has the defaults of whoever makes the program.
+        chosen: dict[str, object] = {"seed": seed}
+        words = [str(seed)]
+        if family:
+            chosen["family"] = family
+            words.insert(0, family)
+        for name, value in (("operations", list(self.operations)), ("version", self.version), ("size", self.size)):
+            if value:
+                chosen[name] = value
+                words.append(",".join(value) if isinstance(value, list) else f"{name}={value}")
+        return Item(":".join(["smith", *words]), "seed", json.dumps(chosen, sort_keys=True).encode())
+
+
+class Inputs:
+    """All that is swept, in order; it can be gone through once.  `reference` is for all Python modules among it."""
+
+    def __init__(self, given: Given | Iterable[Given], seeds: Seeds | None = None, reference: bytes = b"") -> None:
+        if isinstance(given, (str, os.PathLike, Item, Operation)):
+            given = [given]
+        self._given: Iterable[Given | _File | Found] = given
+        self._seeds: Seeds | None = seeds
+        self._reference: bytes = reference
+        self._programs: int = 0
+        self.total: int | None = 0
+        """How many items there will be; None where nobody knows before they are read."""
+        if isinstance(given, Sequence):
+            # What a directory holds is looked up first, so that progress can be told.
+            self._given = self._searched(given)
+        else:
+            self.total = None
+        if seeds is not None:
+            self._count(seeds.total)
+
+    def __iter__(self) -> Iterator[Found]:
+        for each in self._given:
+            for source in [each] if isinstance(each, (_File, Found)) else self._searched([each]):
+                if isinstance(source, _File):
+                    yield from self._in_file(source.path)
+                else:
+                    yield source
+        if self._seeds is not None:
+            yield from map(Found, self._seeds.items())
+
+    def _searched(self, given: Iterable[Given]) -> list[_File | Found]:
+        """Directories, patterns and lists replaced by the files that they stand for."""
+        found: list[_File | Found] = []
+        for each in given:
+            if isinstance(each, Item):
+                found.append(Found(each))
+                self._count(1)
+            elif isinstance(each, Operation):
+                self._programs += 1
+                name = each.symbol_name or f"program {self._programs}"
+                found.append(Found(Item(name, "program", each.text(debug_info=True).encode())))
+                self._count(1)
+            else:
+                found.extend(self._at(os.fspath(each)))
+        return found
+
+    def _at(self, path: str) -> list[_File | Found]:
+        if path.startswith(_LIST) and len(path) > 1:
+            return self._listed(path)
+        if os.path.isdir(path) or (_PATTERN & set(path) and not os.path.lexists(path)):
+            files = ProgramFiles([path], _is_wanted_entry)
+            self._count(len(files.failures))
+            for each in files.paths:
+                self._count(None if is_archive(each) else 1)
+            return [_unreadable(name, words) for name, words in files.failures] + [_File(each) for each in files.paths]
+        self._count(None if is_archive(path) else 1)
+        return [_File(path)]
+
+    def _listed(self, path: str) -> list[_File | Found]:
+        """The paths in a file, one on each line."""
+        try:
+            content = _content(path[len(_LIST) :])
+        except (OSError, ValueError) as error:
+            self._count(1)
+            return [_unreadable(path, f"cannot read '{path[len(_LIST) :]}': {_words(error)}")]
+        lines = [os.fsdecode(line.rstrip(b"\r")) for line in content.split(b"\n")]
+        # A list may not name lists, for they could name each other.
+        return self._searched([f"./{line}" if line.startswith(_LIST) else line for line in lines if line.strip()])
+
+    def _count(self, more: int | None) -> None:
+        if self.total is not None:
+            self.total = None if more is None else self.total + more
+
+    def _in_file(self, path: str) -> Iterator[Found]:
+        try:
+            if is_archive(path):
+                yield from self._in_archive(path)
+                return
+            content = _content(path)
+        except (OSError, ValueError) as error:
+            yield _unreadable(path, f"cannot read '{path}': {_words(error)}")
+            return
+        yield Found(self._item("standard input" if path == STANDARD_INPUT else path, content))
+
+    def _in_archive(self, path: str) -> Iterator[Found]:
+        any_found = False
+        with open(path, "rb") as file:
+            for member in members(file, _is_wanted):
+                any_found = True
+                name = f"{path}/{member.name}" if member.name else path
+                if member.trouble:
+                    yield _unreadable(name, f"cannot read '{name}': {member.trouble}")
+                else:
+                    yield Found(self._item(name, member.content))
+        if not any_found:
+            yield _unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
+
+    def _item(self, name: str, content: bytes) -> Item:
+        if name.endswith(KERNELS):
+            return Item(name, "kernels", content, self._reference)
+        return Item(name, "program", content)
+
+
+class _File(NamedTuple):
+    """A path that leads to a file, or to an archive."""
+
+    path: str
+
+
+def _unreadable(name: str, why: str) -> Found:
+    return Found(Item(name, "unreadable", f"{name}\0{why}".encode("utf-8", "surrogateescape")), why)
+
+
+def _content(path: str) -> bytes:
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise ValueError("it is closed")
+        content = sys.stdin.buffer.read(MOST_OF_A_FILE + 1)
+    else:
+        # Opening it must not wait for the other end of a pipe.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("it is no file")
+            content = file.read(MOST_OF_A_FILE + 1)
+    if len(content) > MOST_OF_A_FILE:
+        raise ValueError(f"it is larger than {MOST_OF_A_FILE >> 20} MiB")
+    return content
+
+
+def _is_wanted_entry(entry: os.DirEntry[str]) -> bool:
+    """Whether a file of a directory is judged: a program."""
+    return is_program(entry)
+
+
+def _is_wanted(name: str, beginning: bytes) -> bool:
+    """The same for a file in an archive."""
+    return name.endswith(EXTENSIONS) or is_bytecode(beginning[: len(MAGIC)])
+
+
+def _words(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,0 +1,223 @@
+"""Reading a file of results, while it is being written too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tileir.judge.errors import ResultsError
+from tileir.judge.items import Item
+from tileir.judge.schema import connected, words
+from tileir.judge.store import WHOLE
+from tileir.judge.verdicts import Step, Verdict
+
+_PAGE: Final = 500
+
+
+@dataclass(slots=True)
+class Row:
+    """What came of one item."""
+
+    digest: str
+    kind: str
+    size: int
+    """Of its content, in bytes."""
+    names: list[str]
+    """All that it was given as, sorted."""
+    verdict: Verdict
+    """Without its output and reproducer, which may be large: `Results.output` and `Results.reproducer` have them."""
+    machine: dict[str, Any] = field(default_factory=dict)
+    """What judged it."""
+    finished: float = 0.0
+    """When, in seconds since 1970."""
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @property
+    def failure(self) -> Step | None:
+        """The first step that did not pass."""
+        return next((step for step in self.verdict.steps if step.outcome not in ("passed", "skipped")), None)
+
+
+class Results:
+    """A file of results.  Everything is about one plan: the one given by its digest, or that of the latest sweep.
+
+    An item whose names all stand for something else by now, as when a file was changed, is left out."""
+
+    def __init__(self, path: str, plan: str | None = None) -> None:
+        self.path: str = path
+        self._connection: sqlite3.Connection = connected(path, writes=False)
+        self._plan: int = 0
+        self.plan: str = ""
+        """The digest of the plan; empty if nothing was swept."""
+        self.settings: dict[str, Any] = {}
+        """What the plan says, as docs/sweep.md describes it."""
+        try:
+            self._choose(plan)
+        except BaseException:
+            self.close()
+            raise
+
+    def _choose(self, plan: str | None) -> None:
+        if plan is None:
+            query = "SELECT plans.id, digest, settings FROM plans JOIN sweeps ON sweeps.plan = plans.id"
+            found = self._query(f"{query} ORDER BY sweeps.id DESC LIMIT 1")
+        else:
+            found = self._query("SELECT id, digest, settings FROM plans WHERE digest = ?", plan)
+        for number, digest, settings in found:
+            self._plan, self.plan, self.settings = number, digest, json.loads(settings)
+            return
+        if plan is not None:
+            known = ", ".join(self.plans()) or "none"
+            raise ResultsError(f"'{self.path}' has no results of the plan '{plan}': it has those of {known}")
+
+    def plans(self) -> dict[str, dict[str, Any]]:
+        """All plans of the file, by their digests, in the order in which they were first swept."""
+        return {
+            digest: json.loads(text) for digest, text in self._query("SELECT digest, settings FROM plans ORDER BY id")
+        }
+
+    def counts(self) -> Counter[str]:
+        """How many items came to which outcome."""
+        query = "SELECT outcome, count(*) FROM verdicts WHERE plan = ? AND EXISTS (SELECT 1 FROM names"
+        matching = " WHERE names.plan = verdicts.plan AND names.item = verdicts.item) GROUP BY outcome"
+        return Counter(dict(self._query(query + matching, self._plan)))
+
+    def rows(self) -> Iterator[Row]:
+        """All items, in the order of their digests, which is the same whoever judged them."""
+        last = ""
+        while True:
+            rows, last = self._page(last)
+            yield from rows
+            if not last:
+                return
+
+    def _page(self, after: str) -> tuple[list[Row], str]:
+        """Some rows, and the digest of the last one, or nothing at the end.
+
+        A page at a time, so that a reader who takes his time keeps nobody from writing."""
+        self._connection.execute("BEGIN")
+        try:
+            verdicts = list(
+                self._query(
+                    "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
+                    " machines.description, verdicts.finished FROM items"
+                    " JOIN verdicts ON verdicts.plan = ? AND verdicts.item = items.id"
+                    " LEFT JOIN machines ON machines.id = verdicts.machine"
+                    " WHERE items.digest > ? ORDER BY items.digest LIMIT ?",
+                    self._plan,
+                    after,
+                    _PAGE,
+                )
+            )
+            keys = json.dumps([verdict[0] for verdict in verdicts])
+            among = "IN (SELECT value FROM json_each(?))"
+            names = self._grouped(
+                "SELECT verdicts.id, names.name FROM verdicts JOIN names ON names.plan = verdicts.plan"
+                f" AND names.item = verdicts.item WHERE verdicts.id {among} ORDER BY names.name",
+                keys,
+            )
+            steps = self._grouped(
+                "SELECT verdict, name, outcome, message, cause, details FROM steps"
+                f" WHERE verdict {among} ORDER BY position",
+                keys,
+            )
+            measured = self._grouped(
+                f"SELECT verdict, position, name, value FROM measured WHERE verdict {among} ORDER BY position", keys
+            )
+        finally:
+            self._connection.execute("COMMIT")
+        rows: list[Row] = []
+        for key, digest, kind, size, outcome, cause, machine, finished in verdicts:
+            if key not in names:
+                continue
+            own = [
+                Step(name, its_outcome, message, its_cause, json.loads(details))
+                for name, its_outcome, message, its_cause, details in steps.get(key, [])
+            ]
+            verdict = Verdict(digest, outcome, cause, own)
+            for position, name, value in measured.get(key, []):
+                (verdict if position == WHOLE else own[position]).measured[name] = value
+            own_names = [name for (name,) in names[key]]
+            description = json.loads(machine) if machine else {}
+            rows.append(Row(digest, kind, size, own_names, verdict, description, float(finished)))
+        return rows, verdicts[-1][1] if len(verdicts) == _PAGE else ""
+
+    def _grouped(self, query: str, keys: str) -> dict[int, list[tuple[Any, ...]]]:
+        """Rows by the verdict that they begin with."""
+        found: dict[int, list[tuple[Any, ...]]] = {}
+        for key, *columns in self._query(query, keys):
+            found.setdefault(key, []).append(tuple(columns))
+        return found
+
+    def comparable(self) -> Iterator[tuple[Any, ...]]:
+        """What is the same whoever judged the items, in whichever order: all but what was measured or printed."""
+        for row in self.rows():
+            steps = [(s.name, s.outcome, s.message, s.cause, json.dumps(s.details)) for s in row.verdict.steps]
+            yield row.digest, row.kind, tuple(row.names), row.verdict.outcome, row.verdict.cause, tuple(steps)
+
+    def digest(self) -> str:
+        """Of all that is comparable: two tables with the same one say the same."""
+        found = hashlib.blake2b(digest_size=16)
+        for row in self.comparable():
+            found.update(json.dumps(row).encode())
+        return found.hexdigest()
+
+    def item(self, digest: str) -> Item:
+        """What was judged, whole."""
+        query = (
+            "SELECT kind, items.content, modules.content FROM items LEFT JOIN modules ON modules.id = items.reference"
+        )
+        for kind, content, reference in self._query(f"{query} WHERE items.digest = ?", digest):
+            of_item = "FROM names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
+            names = [name for (name,) in self._query(f"SELECT names.name {of_item} ORDER BY 1", self._plan, digest)]
+            return Item(names[0] if names else digest, kind, bytes(content), bytes(reference or b""))
+        raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
+
+    def output(self, digest: str) -> str:
+        """What a program printed while it was judged."""
+        return str(self._of_verdict("verdicts.output", "", digest) or "")
+
+    def reproducer(self, digest: str) -> tuple[bytes | None, str] | None:
+        """A smaller program with the same failure and a note, or None if nobody has looked for one."""
+        join = "JOIN reproducers ON reproducers.verdict = verdicts.id"
+        note = self._of_verdict("reproducers.note", join, digest)
+        if note is None:
+            return None
+        content = self._of_verdict("reproducers.content", join, digest)
+        return (None if content is None else bytes(content)), str(note)
+
+    def reproducers(self) -> dict[str, tuple[int, str]]:
+        """The size and the note of every reproducer, by the digest of the item; -1 where there is only a note."""
+        query = "SELECT items.digest, coalesce(length(reproducers.content), -1), reproducers.note FROM reproducers"
+        joins = " JOIN verdicts ON verdicts.id = reproducers.verdict JOIN items ON items.id = verdicts.item"
+        found = self._query(f"{query}{joins} WHERE verdicts.plan = ? ORDER BY items.digest", self._plan)
+        return {digest: (size, note) for digest, size, note in found}
+
+    def _of_verdict(self, column: str, join: str, digest: str) -> Any:
+        query = f"SELECT {column} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
+        for (value,) in self._query(f"{query} WHERE verdicts.plan = ? AND items.digest = ?", self._plan, digest):
+            return value
+        return None
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _query(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(query, values)
+        except sqlite3.Error as error:
+            raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
