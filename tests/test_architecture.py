@@ -39,6 +39,7 @@ LAYERS = {
     "execute": 6,
     "bridge": 7,
     "analyze": 8,
+    "smith": 9,
     "serve": 9,
     "judge": 9,
     "tools": 10,

@@ -19,7 +19,7 @@ import tileir
 SOURCE = Path(__file__).parents[1] / "src"
 
 # Modules that are public as a whole.
-NAMESPACES = ("attributes", "declarations", "types")
+NAMESPACES = ("attributes", "declarations", "smith", "types")
 # Classes whose objects are given, and not made: nobody calls their constructors.
 GIVEN = {
     "ArrayDifference": "by comparisons",
@@ -33,6 +33,7 @@ GIVEN = {
     "Recording": "by record",
     "Moment": "by comparisons",
     "Rewriter": "to patterns",
+    "SmithProgram": "by smith.program",
     "TileBlock": "to observers",
 }
 

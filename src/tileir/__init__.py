@@ -14,7 +14,7 @@ from tileir import forking as _forking  # noqa: F401
 # Type checkers know the name; `typing` itself is not worth importing for it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tileir import attributes, declarations, types
+    from tileir import attributes, declarations, smith, types
     from tileir.analyze.comparing.compare import compare
     from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
     from tileir.analyze.comparing.differences import Difference
@@ -250,6 +250,7 @@ __all__ = [
     "run_passes",
     "run_pipeline",
     "same_elements",
+    "smith",
     "to_bytecode",
     "types",
     "unregister_engine",
@@ -337,7 +338,7 @@ _RUNNING_HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name in ("attributes", "declarations", "types"):
+        if name in ("attributes", "declarations", "smith", "types"):
             return __import__(f"tileir.{name}", fromlist=[name])
         for homes in (_HOMES, _RUNNING_HOMES):
             for home, names in homes.items():

@@ -1,0 +1,223 @@
+"""Statements of arithmetic: integers, floats, comparisons and choices, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.analyze.smith.tiles import Tile, either, range_of, width_of
+from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Statement, Writer
+from tileir.dialect import ops
+from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, OVERFLOW, ROUNDING
+from tileir.ir.attributes import UNIT, Attribute
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.types import F32, I1
+
+_PREDICATES = tuple(COMPARISON_PREDICATE.values)
+IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
+
+# --- integers ---
+
+
+def _bounds(declaration: OperationDeclaration, left: Tile, right: Tile) -> tuple[int, int] | None:
+    """Bounds of the exact result, where they are simple."""
+    if declaration is ops.ADDI:
+        return left.low + right.low, left.high + right.high
+    if declaration is ops.SUBI:
+        return left.low - right.high, left.high - right.low
+    if declaration is ops.MULI:
+        corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+        return min(corners), max(corners)
+    if declaration is ops.ANDI and left.low >= 0 and right.low >= 0:
+        return 0, min(left.high, right.high)
+    return None
+
+
+def _fits(tile: Tile, bounds: tuple[int, int] | None) -> bool:
+    least, most = range_of(tile.element)
+    return bounds is not None and least <= bounds[0] and bounds[1] <= most
+
+
+def _binary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    """Additions and the like, with a promise that nothing wraps where that is known."""
+    flagged = "overflow" in declaration.inherent
+
+    def build(writer: Writer) -> None:
+        kinds = writer.integers if flagged else [*writer.integers, I1]
+        left = writer.some(kinds)
+        right = writer.want(left.shape, left.element)
+        bounds = _bounds(declaration, left, right)
+        fits = _fits(left, bounds) and width_of(left.element) > 1
+        attributes: dict[str, Attribute] = {}
+        if flagged and fits and bounds is not None and writer.bits.chance(40):
+            words = ["no_signed_wrap"]
+            if min(left.low, right.low, bounds[0]) >= 0:
+                words += ["no_unsigned_wrap", "no_wrap"]
+            attributes["overflow"] = OVERFLOW[writer.bits.choice(words)]
+        found = writer.apply(declaration, left, right, attributes=attributes)
+        known = bounds if fits and bounds is not None else (None, None)
+        writer.know(Tile(found.value, *known))
+
+    return build
+
+
+def _signed_or_not(writer: Writer) -> dict[str, Attribute]:
+    return SIGNED if writer.bits.chance(60) else UNSIGNED
+
+
+def _extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    def build(writer: Writer) -> None:
+        left = writer.some(writer.integers)
+        right = writer.want(left.shape, left.element)
+        found = writer.apply(declaration, left, right, attributes=_signed_or_not(writer))
+        writer.know(either(left, right, found.value))
+
+    return build
+
+
+def _division(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    """By something from 1 on: by zero, or the least number by -1, is undefined."""
+
+    def build(writer: Writer) -> None:
+        left = writer.some(writer.integers)
+        right = writer.positive(writer.want(left.shape, left.element))
+        attributes = dict(_signed_or_not(writer))
+        if declaration is ops.DIVI and writer.bits.chance(40):
+            # There is no floor of an unsigned quotient.
+            word = "negative_inf" if attributes == SIGNED and writer.bits.chance(50) else "positive_inf"
+            attributes["rounding"] = ROUNDING[word]
+        writer.know(Tile(writer.apply(declaration, left, right, attributes=attributes).value))
+
+    return build
+
+
+def _shift(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    """By less than the width: more is undefined."""
+
+    def build(writer: Writer) -> None:
+        left = writer.some(writer.integers)
+        amount = writer.below(writer.want(left.shape, left.element), width_of(left.element))
+        attributes: dict[str, Attribute] = {}
+        if declaration is ops.SHRI:
+            attributes = _signed_or_not(writer)
+        elif writer.bits.chance(30) and left.low >= 0 and left.high << amount.high <= range_of(left.element)[1]:
+            attributes["overflow"] = OVERFLOW["no_wrap"]
+        writer.know(Tile(writer.apply(declaration, left, amount, attributes=attributes).value))
+
+    return build
+
+
+def _unary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    def build(writer: Writer) -> None:
+        source = writer.some(writer.integers)
+        attributes: dict[str, Attribute] = {}
+        if declaration is ops.NEGI and source.low > range_of(source.element)[0] and writer.bits.chance(40):
+            attributes["overflow"] = OVERFLOW["no_signed_wrap"]
+        writer.know(Tile(writer.apply(declaration, source, attributes=attributes).value))
+
+    return build
+
+
+def _high_half(writer: Writer) -> None:
+    left = writer.some(writer.integers)
+    writer.know(Tile(writer.apply(ops.MULHII, left, writer.want(left.shape, left.element)).value))
+
+
+def compare_integers(writer: Writer, left: Tile) -> Tile:
+    right = writer.want(left.shape, left.element)
+    attributes = {
+        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(_PREDICATES)],
+        **_signed_or_not(writer),
+    }
+    return writer.know(Tile(writer.apply(ops.CMPI, left, right, element=I1, attributes=attributes).value))
+
+
+def _compare_integers(writer: Writer) -> None:
+    compare_integers(writer, writer.some(writer.integers))
+
+
+# --- floats ---
+
+
+def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, Attribute]:
+    """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
+    attributes: dict[str, Attribute] = {}
+    if "rounding_mode" in declaration.inherent and writer.bits.chance(25):
+        attributes["rounding_mode"] = ROUNDING[writer.bits.choice(IEEE_MODES)]
+    if tile.element is F32 and "flush_to_zero" in declaration.inherent and writer.bits.chance(15):
+        attributes["flush_to_zero"] = UNIT
+    return attributes
+
+
+def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[[Writer], None]:
+    """Operations whose result is rounded once, or exact."""
+
+    def build(writer: Writer) -> None:
+        first = writer.some(writer.floats)
+        operands = [first, *[writer.want(first.shape, first.element) for _ in range(count - 1)]]
+        attributes = _rounding(writer, declaration, first)
+        found = writer.apply(declaration, *operands, attributes=attributes)
+        exact = declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR)
+        writer.know(Tile(found.value, numeric=exact and first.numeric))
+
+    return build
+
+
+def _float_extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+    def build(writer: Writer) -> None:
+        left = writer.some(writer.floats)
+        right = writer.want(left.shape, left.element)
+        attributes: dict[str, Attribute] = {}
+        spreads = writer.bits.chance(30)
+        if spreads:
+            attributes["propagate_nan"] = UNIT
+        if left.element is F32 and writer.bits.chance(15):
+            attributes["flush_to_zero"] = UNIT
+        found = writer.apply(declaration, left, right, attributes=attributes)
+        numeric = left.numeric and right.numeric if spreads else left.numeric or right.numeric
+        writer.know(Tile(found.value, numeric=numeric))
+
+    return build
+
+
+def _compare_floats(writer: Writer) -> None:
+    left = writer.some(writer.floats)
+    right = writer.want(left.shape, left.element)
+    attributes: dict[str, Attribute] = {
+        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(_PREDICATES)],
+        "comparison_ordering": COMPARISON_ORDERING[writer.bits.choice(("ordered", "unordered"))],
+    }
+    writer.know(Tile(writer.apply(ops.CMPF, left, right, element=I1, attributes=attributes).value))
+
+
+def _select(writer: Writer) -> None:
+    left = writer.some([*writer.floats, *writer.integers, I1])
+    right = writer.want(left.shape, left.element)
+    mask = writer.want(left.shape, I1)
+    found = writer.add(ops.SELECT, [mask.value, left.value, right.value], [left.type]).results[0]
+    writer.know(either(left, right, found))
+
+
+STATEMENTS = (
+    *[
+        Statement(declaration, _binary_integer(declaration))
+        for declaration in (ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI)
+    ],
+    *[Statement(declaration, _extreme(declaration)) for declaration in (ops.MAXI, ops.MINI)],
+    *[Statement(declaration, _division(declaration)) for declaration in (ops.DIVI, ops.REMI)],
+    *[Statement(declaration, _shift(declaration)) for declaration in (ops.SHLI, ops.SHRI)],
+    *[Statement(declaration, _unary_integer(declaration)) for declaration in (ops.ABSI, ops.NEGI)],
+    Statement(ops.MULHII, _high_half),
+    Statement(ops.CMPI, _compare_integers),
+    *[
+        Statement(declaration, _float_operation(declaration, 2))
+        for declaration in (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF)
+    ],
+    *[
+        Statement(declaration, _float_operation(declaration, 1))
+        for declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT)
+    ],
+    Statement(ops.FMA, _float_operation(ops.FMA, 3)),
+    *[Statement(declaration, _float_extreme(declaration)) for declaration in (ops.MAXF, ops.MINF)],
+    Statement(ops.CMPF, _compare_floats),
+    Statement(ops.SELECT, _select),
+)

@@ -1,0 +1,63 @@
+"""The end of a kernel: what it computed is stored, every tile block in a part of the arrays of its own."""
+
+from __future__ import annotations
+
+from tileir.analyze.smith.tiles import Tile, count_of
+from tileir.analyze.smith.writer import WEAK, Writer
+from tileir.dialect import ops
+from tileir.dialect.types import TOKEN
+from tileir.ir.types import I32, I64, FloatType, IntegerType, Type
+
+MOST = 8
+"""Tiles that are stored."""
+
+
+def expose(writer: Writer) -> None:
+    """Store values that nothing else used, the last ones first, and a few others."""
+    bits = writer.bits
+    tiles = [tile for tile in writer.scopes[0].all if _is_stored(tile) and tile is not writer.place]
+    unused = [tile for tile in reversed(tiles) if not tile.value.has_uses]
+    others = [tile for tile in reversed(tiles) if tile.value.has_uses and bits.chance(20)]
+    chosen = [*unused, *others][:MOST]
+    if not chosen and tiles:
+        chosen = tiles[-1:]
+    room: dict[Type, int] = {}
+    for tile in chosen:
+        room[tile.element] = room.get(tile.element, 0) + count_of(tile.shape)
+    arrays: dict[Type, Tile] = {}
+    begun: dict[Type, int] = {}
+    for tile in chosen:
+        element = tile.element
+        if element not in arrays:
+            base = writer.array(element, room[element] * writer.blocks, None)
+            arrays[element] = _own_part(writer, base, room[element])
+            begun[element] = 0
+        _store(writer, arrays[element], tile, begun[element])
+        begun[element] += count_of(tile.shape)
+
+
+def _is_stored(tile: Tile) -> bool:
+    """Pointers differ from launch to launch, and four bits are less than a byte of memory."""
+    element = tile.element
+    return isinstance(element, (IntegerType, FloatType)) and (element.width >= 8 or element.width == 1)
+
+
+def _own_part(writer: Writer, base: Tile, room: int) -> Tile:
+    """Where the part of this tile block begins."""
+    if writer.blocks == 1:
+        return base
+    start = writer.apply(ops.MULI, writer.place, writer.constant((), I32, room))
+    return Tile(writer.add(ops.OFFSET, [base.value, start.value], [base.value.type]).results[0])
+
+
+def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
+    number = writer.numeric(tile)
+    flat = writer.reshaped(number, (count_of(tile.shape),)) if tile.shape else number
+    if not tile.shape:
+        places = writer.constant((), I64, start)
+    else:
+        places = writer.lanes(count_of(tile.shape))
+        if start:
+            places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
+    pointers = writer.pointers(base, places)
+    writer.add(ops.STORE_PTR_TKO, [pointers.value, flat.value], [TOKEN], WEAK, segments=(1, 1, 0, 0))

@@ -1,0 +1,189 @@
+"""`program`: the program of a seed, with what it is launched with and what it must compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tileir.analyze.smith.bits import Bits
+from tileir.analyze.smith.exposing import expose
+from tileir.analyze.smith.families import EVERYTHING, FAMILIES
+from tileir.analyze.smith.parameters import Parameter
+from tileir.analyze.smith.writer import Statement, Writer
+from tileir.dialect import ops
+from tileir.interface import to_bytecode
+from tileir.ir.attributes import Attribute, string_attribute, type_attribute
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.declaration import NEWEST, Version, version_named
+from tileir.ir.diagnostics import OptionError
+from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type, function_type
+
+STREAM = 1
+"""Which programs the seeds stand for: another number where a seed gives another program than before."""
+DEFAULT_SIZE = 60
+ENTRY = "kernel"
+_INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
+_FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
+_GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
+
+
+class SmithProgram:
+    """A valid, well-defined program: every compiler must give its `expected()` results, bit for bit."""
+
+    def __init__(
+        self,
+        module: Operation,
+        seed: int,
+        family: str,
+        version: Version,
+        grid: tuple[int, int, int],
+        parameters: list[Parameter],
+    ) -> None:
+        self.module: Operation = module
+        self.seed: int = seed
+        self.family: str = family
+        self.version: str = f"{version[0]}.{version[1]}"
+        """The oldest version it keeps to: its bytecode can be written for it."""
+        self.grid: tuple[int, int, int] = grid
+        self._parameters: list[Parameter] = parameters
+        self._expected: list[Any] | None = None
+
+    @property
+    def arguments(self) -> list[Any]:
+        """What it is launched with, one for each parameter: new arrays each time."""
+        return [parameter.made() for parameter in self._parameters]
+
+    @property
+    def launch(self) -> str:
+        """The launch in the words of `tileir run`."""
+        words = [f"--grid {','.join([str(extent) for extent in self.grid])}"]
+        return " ".join([*words, *[f"--arg {parameter.words}" for parameter in self._parameters]])
+
+    @property
+    def operations(self) -> list[str]:
+        """The mnemonics of its operations, each once, in alphabetical order."""
+        return sorted({operation.declaration.mnemonic for operation in self.module.walk()})
+
+    @property
+    def target(self) -> str:
+        """A GPU that has all types it uses, for NVIDIA's assembler."""
+        return "sm_90"
+
+    def text(self) -> str:
+        """The program, its launch in a comment on the first line."""
+        return f"// tileir: {self.launch}\n{self.module.text()}"
+
+    def bytecode(self) -> bytes:
+        return to_bytecode(self.module, version=self.version)
+
+    def expected(self) -> list[Any]:
+        """The arrays after a launch, in the order of the parameters."""
+        if self._expected is None:
+            from tileir.execute.launch import compile
+
+            arguments = self.arguments
+            compile(self.module, backend="interpreter", exact=True).launch(self.grid, *arguments)
+            self._expected = arrays_of(arguments)
+        return [array.copy() for array in self._expected]
+
+    def check(self, results: Sequence[Any]) -> str | None:
+        """The first difference between arrays after a launch and `expected()`; None where there is none."""
+        expected = self.expected()
+        found = arrays_of(results)
+        if len(found) != len(expected):
+            return f"{len(found)} arrays where {len(expected)} are expected"
+        for number, (array, wanted) in enumerate(zip(found, expected, strict=True)):
+            difference = first_difference(array, wanted)
+            if difference is not None:
+                return f"array {number}{difference}"
+        return None
+
+    def __repr__(self) -> str:
+        return f"<SmithProgram {self.seed} of {self.family}>"
+
+
+def arrays_of(arguments: Sequence[Any]) -> list[Any]:
+    return [argument for argument in arguments if hasattr(argument, "dtype") and argument.shape]
+
+
+def first_difference(found: Any, wanted: Any) -> str | None:
+    import numpy
+
+    array = numpy.asarray(found)
+    if array.shape != wanted.shape or array.dtype != wanted.dtype:
+        return f" is {array.dtype}{list(array.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
+    size = wanted.dtype.itemsize
+    pairs = [numpy.ascontiguousarray(one).view(f"u{size}").reshape(-1) for one in (array, wanted)]
+    places = numpy.flatnonzero(pairs[0] != pairs[1])
+    if not places.size:
+        return None
+    place = int(places[0])
+    shown = [
+        f"{one.reshape(-1)[place]} ({int(bits[place]):#x})" for one, bits in zip((array, wanted), pairs, strict=True)
+    ]
+    return f"[{place}] is {shown[0]}, expected {shown[1]}; {places.size} of {wanted.size} differ"
+
+
+def program(
+    seed: int,
+    *,
+    family: str | None = None,
+    operations: Sequence[str] | None = None,
+    version: str | None = None,
+    size: int | None = None,
+) -> SmithProgram:
+    """The program of a seed.
+
+    `family` is one of `FAMILIES`, by default one that the seed chooses; `operations` are mnemonics: the program has
+    these and what feeds them; `version` is the oldest bytecode version it keeps to, by default the newest; `size` is
+    about how many operations it has.
+    """
+    dialect = NEWEST if version is None else version_named(version)
+    bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size)
+    name, statements = _chosen(bits, family, operations, dialect)
+    grid = bits.choice(_GRIDS)
+    writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
+    writer.integers = [_INTEGERS[place] for place in bits.order(len(_INTEGERS))[: bits.between(1, 2)]]
+    writer.floats = [_FLOATS[place] for place in bits.order(len(_FLOATS))[: bits.between(1, 2)]]
+    writer.fill(writer.size)
+    expose(writer)
+    writer.add(ops.RETURN, [], [])
+    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.parameters)
+
+
+def _chosen(
+    bits: Bits, family: str | None, operations: Sequence[str] | None, version: Version
+) -> tuple[str, list[Statement]]:
+    """The family, and the statements to draw from."""
+    if family is not None and family not in FAMILIES:
+        raise OptionError(f"there is no family '{family}' of programs: {', '.join(FAMILIES)}")
+    if operations is None:
+        name = bits.choice(list(FAMILIES)) if family is None else family
+        return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
+    name = EVERYTHING if family is None else family
+    known = {statement.declaration.mnemonic: statement for statement in FAMILIES[name].statements}
+    found = []
+    for word in operations:
+        statement = known.get(word.removeprefix("cuda_tile."))
+        if statement is None:
+            raise OptionError(f"no program of the family '{name}' has the operation '{word}'")
+        if not statement.is_in(version):
+            raise OptionError(f"the operation '{word}' is not in {version[0]}.{version[1]}")
+        found.append(statement)
+    if not found:
+        raise OptionError("the list of operations is empty")
+    return name, found
+
+
+def _module(writer: Writer) -> Operation:
+    types = tuple([argument.type for argument in writer.entry.arguments])
+    attributes: dict[str, Attribute] = {
+        "sym_name": string_attribute(ENTRY),
+        "function_type": type_attribute(function_type(types, ())),
+    }
+    entry = Operation(ops.ENTRY, [], [], attributes, [Region([writer.entry])])
+    block = Block()
+    for operation in (*writer.globals, entry):
+        block.append(operation)
+    named: dict[str, Attribute] = {"sym_name": string_attribute("smith")}
+    return Operation(ops.MODULE, [], [], named, [Region([block])])

@@ -1,0 +1,89 @@
+"""A value of a program and what is known of it: bounds of integers, whether floats may be NaN.
+
+What the dialect leaves undefined or open depends on values: a division by zero, a shift that is too far, the bits of a
+NaN, the order of a sum that rounds.  Statements ask for values of which enough is known, or add the operations that
+make sure of it.
+"""
+
+from __future__ import annotations
+
+from tileir.dialect.types import TileType
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.values import Value
+
+Shape = tuple[int, ...]
+
+
+class Tile:
+    """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only where
+    `whole` says that all its elements are integers, none of them -0.0."""
+
+    __slots__ = ("high", "low", "numeric", "value", "whole")
+
+    def __init__(
+        self,
+        value: Value,
+        low: int | None = None,
+        high: int | None = None,
+        *,
+        numeric: bool = True,
+        whole: bool = False,
+    ) -> None:
+        self.value: Value = value
+        least, most = range_of(self.element)
+        self.low: int = least if low is None else low
+        self.high: int = most if high is None else high
+        self.numeric: bool = numeric
+        """Whether no element can be NaN, whose bits are not specified."""
+        self.whole: bool = whole
+
+    @property
+    def type(self) -> TileType:
+        type = self.value.type
+        assert isinstance(type, TileType)
+        return type
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def element(self) -> Type:
+        return self.type.element
+
+    def moved(self, value: Value) -> Tile:
+        """What is known of a value that holds some of these elements, and no others."""
+        return Tile(value, self.low, self.high, numeric=self.numeric, whole=self.whole)
+
+
+def range_of(element: Type) -> tuple[int, int]:
+    """The least and the largest number of an integer type, read as signed."""
+    if isinstance(element, IntegerType):
+        if element.width == 1:
+            return 0, 1
+        half = 1 << (element.width - 1)
+        return -half, half - 1
+    return 0, 0
+
+
+def either(first: Tile, second: Tile, value: Value) -> Tile:
+    """What is known of a value whose elements come from one of two tiles."""
+    return Tile(
+        value,
+        min(first.low, second.low),
+        max(first.high, second.high),
+        numeric=first.numeric and second.numeric,
+        whole=first.whole and second.whole,
+    )
+
+
+def width_of(element: Type) -> int:
+    assert isinstance(element, (IntegerType, FloatType))
+    return element.width
+
+
+def count_of(shape: Shape) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total

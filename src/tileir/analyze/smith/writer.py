@@ -1,0 +1,386 @@
+"""The kernel being written: operations, the values in sight, and values made to order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tileir.analyze.smith.bits import Bits
+from tileir.analyze.smith.parameters import ArrayParameter, NumberParameter, Parameter
+from tileir.analyze.smith.tiles import Shape, Tile, count_of, range_of, width_of
+from tileir.dialect import ops
+from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, MEMORY_ORDERING, SIGNEDNESS
+from tileir.dialect.types import TOKEN, pointer_type, scalar_tile, tile_type
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.dense import dense_attribute, element_bytes, element_mask
+from tileir.ir.floats import FORMATS, from_double
+from tileir.ir.types import I1, I8, I32, FloatType, IntegerType, Type
+from tileir.ir.values import Value
+
+SHAPES: tuple[Shape, ...] = (
+    (4,), (8,), (16,), (32,), (64,), (128,), (2, 8), (4, 8), (8, 4), (8, 8), (16, 4), (1, 16), (16, 1), (2, 4, 4),
+    (4, 1, 8), (2, 2, 2, 4), (1,), (1, 1),
+)  # fmt: skip
+WEAK: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING["weak"]}
+SIGNED: dict[str, Attribute] = {"signedness": SIGNEDNESS["signed"]}
+UNSIGNED: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]}
+INPUT = 256
+"""Elements of an array that is read anywhere; a power of two, so that a mask keeps places inside."""
+DEEPEST = 3
+# Interesting floats beside small ones; written by what they are, since constants of every type are made of them.
+_FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 60000.0, -1e30, float("inf"))
+
+
+class Statement(NamedTuple):
+    """One operation that programs may have; `build` appends it and what it needs, and tells what came of it."""
+
+    declaration: OperationDeclaration
+    build: Callable[[Writer], None]
+
+    def is_in(self, version: Version) -> bool:
+        return self.declaration.since is not None and self.declaration.since <= version
+
+
+class Scope:
+    """The values of one block: those that statements may use, by type, and constants, which are made once."""
+
+    def __init__(self, block: Block) -> None:
+        self.block: Block = block
+        self.tiles: dict[Type, list[Tile]] = {}
+        self.all: list[Tile] = []
+        self.kept: dict[object, Tile] = {}
+
+
+class Writer:
+    """Writes one kernel.  Statements are drawn from `statements` until there are about `size` operations."""
+
+    def __init__(
+        self, bits: Bits, version: Version, statements: Sequence[Statement], size: int, grid: tuple[int, int, int]
+    ) -> None:
+        self.bits: Bits = bits
+        self.version: Version = version
+        self.statements: Sequence[Statement] = statements
+        self.size: int = size
+        self.written: int = 0
+        self.grid: tuple[int, int, int] = grid
+        self.blocks: int = count_of(grid)
+        self.parameters: list[Parameter] = []
+        self.entry: Block = Block()
+        self.scopes: list[Scope] = [Scope(self.entry)]
+        self.globals: list[Operation] = []
+        self.inputs: dict[Type, list[Tile]] = {}
+        few = bits.order(len(SHAPES))[: bits.between(2, 4)]
+        self.shapes: list[Shape] = [SHAPES[place] for place in few]
+        self.integers: list[Type] = []
+        self.floats: list[Type] = []
+        x, y, z = self.add(ops.GET_TILE_BLOCK_ID, [], [scalar_tile(I32)] * 3).results
+        self.block_ids: list[Tile] = [Tile(value, 0, extent - 1) for value, extent in zip((x, y, z), grid, strict=True)]
+        self.place: Tile = self._place()
+        if self.blocks > 1:
+            self.know(self.place)
+
+    def _place(self) -> Tile:
+        """The number of this tile block among all of them."""
+        found = self.block_ids[0]
+        step = self.grid[0]
+        for tile, extent in zip(self.block_ids[1:], self.grid[1:], strict=True):
+            if extent > 1:
+                rows = self.apply(ops.MULI, tile, self.constant((), I32, step))
+                found = self.apply(ops.ADDI, found, rows)
+            step *= extent
+        return Tile(found.value, 0, self.blocks - 1)
+
+    # --- operations ---
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    def add(
+        self,
+        declaration: OperationDeclaration,
+        operands: list[Value],
+        types: Sequence[Type],
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        regions: list[Region] = NO_REGIONS,
+        segments: tuple[int, ...] | None = None,
+    ) -> Operation:
+        """Append an operation; attributes at their default are left out, as everywhere."""
+        if attributes:
+            defaults = declaration.defaults
+            attributes = {name: value for name, value in attributes.items() if defaults.get(name) is not value}
+        operation = Operation(
+            declaration, operands, list(types), attributes or NO_ATTRIBUTES, regions, segments=segments
+        )
+        self.scopes[-1].block.append(operation)
+        self.written += 1
+        return operation
+
+    def apply(
+        self,
+        declaration: OperationDeclaration,
+        *operands: Tile,
+        element: Type | None = None,
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+    ) -> Tile:
+        """An operation whose result is like its first operand, of which nothing is known yet and no statement hears."""
+        type: Type = operands[0].type if element is None else tile_type(operands[0].shape, element)
+        found = self.add(declaration, [tile.value for tile in operands], [type], attributes).results[0]
+        return Tile(found, numeric=False)
+
+    def know(self, tile: Tile) -> Tile:
+        """Let statements use a value from here on."""
+        scope = self.scopes[-1]
+        scope.tiles.setdefault(tile.value.type, []).append(tile)
+        scope.all.append(tile)
+        return tile
+
+    def keep(self, key: object, make: Callable[[], Tile]) -> Tile:
+        """What has the same value wherever it is asked for is made once, and again where that is out of sight."""
+        for scope in reversed(self.scopes):
+            found = scope.kept.get(key)
+            if found is not None:
+                return found
+        found = self.scopes[-1].kept[key] = make()
+        return found
+
+    # --- constants ---
+
+    def bits_constant(self, shape: Shape, element: Type, patterns: Sequence[int], low: int, high: int) -> Tile:
+        """A constant of bit patterns: one for all elements, or one for each."""
+        type = tile_type(shape, element)
+        size, mask = element_bytes(element), element_mask(element)
+        data = b"".join([(pattern & mask).to_bytes(size, "little") for pattern in patterns])
+        value = dense_attribute(type, shape, element, data)
+        return self.keep(
+            value, lambda: Tile(self.add(ops.CONSTANT, [], [type], {"value": value}).results[0], low, high)
+        )
+
+    def constant(self, shape: Shape, element: Type, number: int) -> Tile:
+        return self.bits_constant(shape, element, [number], number, number)
+
+    def float_constant(self, shape: Shape, element: Type, number: float) -> Tile:
+        assert isinstance(element, FloatType)
+        return self.bits_constant(shape, element, [from_double(FORMATS[element.name], number)], 0, 0)
+
+    def random_constant(self, shape: Shape, element: Type) -> Tile:
+        bits = self.bits
+        count = count_of(shape) if count_of(shape) <= 32 and bits.chance(30) else 1
+        if isinstance(element, FloatType):
+            form = FORMATS[element.name]
+            numbers = [bits.choice(_FLOATS) if bits.chance(60) else (bits.below(129) - 64) / 8.0 for _ in range(count)]
+            return self.bits_constant(shape, element, [from_double(form, number) for number in numbers], 0, 0)
+        least, most = range_of(element)
+        found = [self._integer(least, most) for _ in range(count)]
+        return self.bits_constant(shape, element, found, min(found), max(found))
+
+    def _integer(self, least: int, most: int) -> int:
+        bits = self.bits
+        kind = bits.below(10)
+        if kind < 7:
+            return max(least, min(most, bits.between(-4, 12)))
+        return bits.choice((least, most)) if kind == 7 else bits.between(least, most)
+
+    # --- values ---
+
+    def find(self, type: Type) -> list[Tile]:
+        found: list[Tile] = []
+        for scope in self.scopes:
+            found += scope.tiles.get(type, ())
+        return found
+
+    def want(self, shape: Shape, element: Type) -> Tile:
+        """A value of a type: mostly one that is there, else a new one."""
+        found = self.find(tile_type(shape, element))
+        if found and self.bits.chance(85):
+            return self.bits.recent(found)
+        return self.make(shape, element)
+
+    def some(self, elements: Sequence[Type], least_rank: int = 0, most: int = 1024) -> Tile:
+        """A tile of one of these element types."""
+        bits = self.bits
+        if bits.chance(85):
+            found = [
+                tile
+                for scope in self.scopes
+                for tile in scope.all
+                if tile.element in elements and len(tile.shape) >= least_rank and count_of(tile.shape) <= most
+            ]
+            if found:
+                return bits.recent(found)
+        return self.make(self.some_shape(least_rank), bits.choice(elements))
+
+    def some_shape(self, least_rank: int = 0) -> Shape:
+        if least_rank == 0 and self.bits.chance(15):
+            return ()
+        fitting = [shape for shape in self.shapes if len(shape) >= least_rank]
+        return self.bits.choice(fitting or [shape for shape in SHAPES if len(shape) >= least_rank])
+
+    def make(self, shape: Shape, element: Type) -> Tile:
+        """A new value: a constant, a number of the launch, lanes, or what is in an array."""
+        bits = self.bits
+        kind = bits.below(10)
+        if element is I1 and shape and kind < 6:
+            return self.compared(shape)
+        if not shape:
+            if kind < 4 and (isinstance(element, IntegerType) or kind < 2):
+                return self.know(self.number(element))
+            return self.know(self.random_constant(shape, element))
+        if len(shape) == 1 and element in (I32, *self.integers) and kind < 3 and shape[0] <= range_of(element)[1]:
+            return self.know(self.lanes(shape[0], element))
+        if kind < 5 or element not in self.stored:
+            return self.know(self.random_constant(shape, element))
+        return self.know(self.loaded(shape, element))
+
+    @property
+    def stored(self) -> list[Type]:
+        """The element types that arrays of this program have."""
+        return [*self.integers, *self.floats, I32]
+
+    def compared(self, shape: Shape) -> Tile:
+        """Booleans that nobody knows before the launch."""
+        element = self.bits.choice([*self.integers, I32])
+        left, right = self.want(shape, element), self.want(shape, element)
+        predicate = self.bits.choice(("less_than", "equal", "greater_than", "not_equal"))
+        attributes: dict[str, Attribute] = {"comparison_predicate": COMPARISON_PREDICATE[predicate], **SIGNED}
+        found = self.apply(ops.CMPI, left, right, element=I1, attributes=attributes)
+        return self.know(Tile(found.value))
+
+    def number(self, element: Type) -> Tile:
+        """A scalar argument of the launch."""
+        bits = self.bits
+        least, most = range_of(element)
+        value = bits.between(max(least, -3), min(most, 9)) if isinstance(element, IntegerType) else bits.below(64) / 8
+        self.parameters.append(NumberParameter(element, value))
+        argument = self.entry.add_argument(scalar_tile(element))
+        if not isinstance(element, IntegerType):
+            return Tile(argument)
+        return Tile(argument, int(value), int(value))
+
+    def lanes(self, count: int, element: Type = I32) -> Tile:
+        type = tile_type((count,), element)
+        return self.keep(("lanes", type), lambda: Tile(self.add(ops.IOTA, [], [type]).results[0], 0, count - 1))
+
+    def filled(self, scalar: Tile, shape: Shape) -> Tile:
+        """A tile of one scalar."""
+        if not shape:
+            return scalar
+
+        def make() -> Tile:
+            ones = tile_type((1,) * len(shape), scalar.element)
+            found: Value = self.add(ops.RESHAPE, [scalar.value], [ones]).results[0]
+            if count_of(shape) > 1:
+                found = self.add(ops.BROADCAST, [found], [tile_type(shape, scalar.element)]).results[0]
+            return scalar.moved(found)
+
+        return self.keep(("filled", scalar.value, shape), make)
+
+    def reshaped(self, tile: Tile, shape: Shape) -> Tile:
+        if tile.shape == shape:
+            return tile
+        return tile.moved(self.add(ops.RESHAPE, [tile.value], [tile_type(shape, tile.element)]).results[0])
+
+    # --- values of which enough is known ---
+
+    def below(self, tile: Tile, count: int) -> Tile:
+        """The same kind of integers from 0 up to a power of two."""
+        if tile.low >= 0 and tile.high < count:
+            return tile
+        least, most = range_of(tile.element)
+        mask = self.constant(tile.shape, tile.element, min(count - 1, most) if least else count - 1)
+        found = self.apply(ops.ANDI, tile, mask)
+        return Tile(found.value, 0, count - 1)
+
+    def positive(self, tile: Tile) -> Tile:
+        """From 1 on, whether read as signed or as unsigned."""
+        if tile.low > 0:
+            return tile
+        small = self.below(tile, 8)
+        one = self.constant(tile.shape, tile.element, 1)
+        return Tile(self.apply(ops.ADDI, small, one).value, small.low + 1, small.high + 1)
+
+    def numeric(self, tile: Tile) -> Tile:
+        """The same floats with a number in place of every NaN."""
+        if tile.numeric or not isinstance(tile.element, FloatType):
+            return tile
+        ordered: dict[str, Attribute] = {
+            "comparison_predicate": COMPARISON_PREDICATE["equal"],
+            "comparison_ordering": COMPARISON_ORDERING["ordered"],
+        }
+        same = self.apply(ops.CMPF, tile, tile, element=I1, attributes=ordered)
+        other = self.float_constant(tile.shape, tile.element, 1.0)
+        found = self.add(ops.SELECT, [same.value, tile.value, other.value], [tile.type]).results[0]
+        return Tile(found)
+
+    def whole(self, shape: Shape, element: Type, most: int) -> Tile:
+        """Floats that are integers of at most this magnitude (a power of two less one), so that sums do not round."""
+        known = [
+            tile for tile in self.find(tile_type(shape, element)) if tile.whole and max(-tile.low, tile.high) <= most
+        ]
+        if known and self.bits.chance(50):
+            return self.bits.recent(known)
+        source = self.want(shape, self.bits.choice([kind for kind in self.integers if width_of(kind) >= 8] or [I8]))
+        small = self.below(source, most + 1)
+        if most >= 3 and self.bits.chance(60) and small.low >= 0:
+            half = self.constant(shape, small.element, most // 2)
+            shifted = self.apply(ops.SUBI, small, half)
+            small = Tile(shifted.value, small.low - most // 2, small.high - most // 2)
+        found = self.apply(ops.ITOF, small, element=element, attributes=SIGNED)
+        return self.know(Tile(found.value, small.low, small.high, whole=True))
+
+    # --- memory ---
+
+    def array(self, element: Type, count: int, seed: int | None) -> Tile:
+        """One more array of the launch: a pointer to it."""
+        self.parameters.append(ArrayParameter(element, count, seed))
+        return Tile(self.entry.add_argument(scalar_tile(pointer_type(element))))
+
+    def input(self, element: Type) -> Tile:
+        """An array that is only read."""
+        known = self.inputs.setdefault(element, [])
+        if not known or (len(known) < 2 and self.bits.chance(20)):
+            known.append(self.array(element, INPUT, self.bits.below(1 << 32)))
+            return known[-1]
+        return self.bits.choice(known)
+
+    def pointers(self, base: Tile, places: Tile) -> Tile:
+        """Pointers to the elements at these places of an array."""
+        spread = self.filled(base, places.shape)
+        return Tile(self.add(ops.OFFSET, [spread.value, places.value], [spread.value.type]).results[0])
+
+    def places(self, shape: Shape, count: int) -> Tile:
+        """Integers from 0 up to a power of two: neighbours, or anything that is there."""
+        known = self.find(tile_type(shape, I32))
+        if not known or (self.bits.chance(60) and count_of(shape) <= count):
+            lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(count_of(shape)), shape))
+            start = self.bits.below(count - count_of(shape) + 1) if self.bits.chance(50) else 0
+            if not start:
+                return lanes
+            added = self.apply(ops.ADDI, lanes, self.constant(shape, I32, start))
+            return Tile(added.value, start, start + count_of(shape) - 1)
+        return self.below(self.bits.recent(known), count)
+
+    def loaded(self, shape: Shape, element: Type) -> Tile:
+        """What is in an array that nobody writes."""
+        pointers = self.pointers(self.input(element), self.places(shape, INPUT))
+        operands = [pointers.value]
+        segments = (1, 0, 0, 0)
+        if self.bits.chance(25):
+            # Without a value for masked elements they would be unspecified.
+            mask, other = self.want(shape, I1), self.numeric(self.want(shape, element))
+            operands += [mask.value, other.value]
+            segments = (1, 1, 1, 0)
+        types: list[Type] = [tile_type(shape, element), TOKEN]
+        return Tile(self.add(ops.LOAD_PTR_TKO, operands, types, WEAK, segments=segments).results[0])
+
+    # --- statements ---
+
+    def fill(self, count: int) -> None:
+        """Append at most `count` statements."""
+        for _ in range(count):
+            # The rest is for storing what was computed.
+            if self.written >= self.size * 2 // 3:
+                return
+            self.bits.choice(self.statements).build(self)
