@@ -10,12 +10,12 @@ from tests.execute.sanitizer_pairs import ACCESSES, COVERAGE_KINDS, OVERFLOW, PA
 
 import tileir
 from tileir.dialect import attributes, enums
+from tileir.execute.argument_words import argument
 from tileir.execute.observer import Observers
 from tileir.execute.sanitizer.events import AccessSemantics
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import REGISTRY
-from tileir.tools.arrays import argument
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 

@@ -14,11 +14,11 @@ import numpy
 import pytest
 
 import tileir
+from tileir.execute.argument_words import argument
 from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools import run as run_tool
-from tileir.tools.arrays import argument
 from tileir.tools.run import summary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

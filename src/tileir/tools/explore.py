@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, grid_of, mistake, natural
+from tileir.tools.arrays import argument, grid_of, mistake
 from tileir.tools.output import check_target, write_output
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 

@@ -7,10 +7,11 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, grid_of, is_array, mistake, natural, save
+from tileir.tools.arrays import argument, grid_of, is_array, mistake, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell

@@ -17,10 +17,10 @@ from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
 import tileir
+from tileir.execute.argument_words import argument
 from tileir.execute.cpu.native.target import host
 from tileir.execute.entries import entries_of
 from tileir.execute.observer import Observers
-from tileir.tools.arrays import argument
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *COVERAGE_KINDS)]

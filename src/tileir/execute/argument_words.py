@@ -1,0 +1,190 @@
+"""Grids and arguments of a launch in words: `4,1`, `rand:f32:64x64:7`, `data.npy`, `42`.
+
+These are the words of `tileir run`, and of a comment in which a program itself states a launch (`stated_launches.py`).
+NumPy is needed where an array is made, not where one is described.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any, Final
+
+from tileir.ir.diagnostics import OptionError
+from tileir.ir.types import F64, FLOAT_TYPES, Type, integer_type
+
+
+class WordError(OptionError):
+    """A word says no grid and no argument; the message says what would."""
+
+
+# Longer numbers are mistakes, and Python refuses to read very long ones.
+_MOST_DIGITS = 100
+
+
+def natural(text: str) -> int | None:
+    """The number that ASCII digits stand for; `str.isdigit` takes others, which `int` takes or not."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def grid_of(text: str) -> tuple[int, ...]:
+    """The extents of `--grid`."""
+    extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
+    if None in extents or len(extents) > 3:
+        raise WordError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
+    return tuple([int(part) for part in text.split(",")])
+
+
+def argument(text: str, type: object) -> Any:
+    """What an `--arg` stands for; `type` is the parameter's, where there is one."""
+    # It says what to install where NumPy is missing.
+    import tileir.execute.launch  # noqa: F401
+
+    described = specification(text)
+    if described is not None:
+        try:
+            return _made_array(described)
+        except (MemoryError, ValueError, OverflowError):
+            raise WordError(f"'{text}' does not fit in memory: give smaller extents") from None
+    if text.endswith(".npy"):
+        return _loaded_array(text, type)
+    return number(text)
+
+
+def number(text: str) -> int | float | bool:
+    """The number that an `--arg` stands for."""
+    for convert in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            if text.isascii() and len(text) <= _MOST_DIGITS:
+                return convert()
+        except ValueError:
+            continue
+    if text in ("true", "false"):
+        return text == "true"
+    raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
+
+
+RANDOM: Final = ("rand", "signed")
+"""The arrays that have a seed."""
+
+
+class Specification:
+    """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
+
+    __slots__ = ("element", "kind", "name", "seed", "shape")
+
+    def __init__(self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int) -> None:
+        self.kind: str = kind
+        self.name: str = name
+        """Of the element type."""
+        self.element: Type = element
+        self.shape: tuple[int, ...] = shape
+        self.seed: int = seed
+
+    @property
+    def nbytes(self) -> int:
+        from tileir.execute.work.evaluation import element_size
+
+        return math.prod(self.shape) * element_size(self.element)
+
+
+def specification(text: str) -> Specification | None:
+    """The array that an `--arg` describes; None if it is something else."""
+    kind, _, rest = text.partition(":")
+    if kind not in ("zeros", "empty", "ones", "iota", *RANDOM) or not rest:
+        return None
+    parts = rest.split(":")
+    seed = 0
+    if kind in RANDOM and len(parts) == 3:
+        given = natural(parts.pop())
+        if given is None:
+            raise WordError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
+        seed = given
+    name = parts[0]
+    extents = parts[1].split("x") if len(parts) == 2 else []
+    shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
+    if not extents or len(shape) < len(extents):
+        raise WordError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
+    integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
+    if name not in FLOAT_TYPES and not integer:
+        known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+        raise WordError(f"'{name}' in '{text}' is no element type: use one of {known}")
+    return Specification(kind, name, integer_type(int(name[1:])) if integer else FLOAT_TYPES[name], shape, seed)
+
+
+def _made_array(wanted: Specification) -> Any:
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+
+    kind, name, shape, seed = wanted.kind, wanted.name, wanted.shape, wanted.seed
+    integer = name not in FLOAT_TYPES
+    dtype = value_dtype(wanted.element)
+    if kind in ("zeros", "empty"):
+        return numpy.zeros(shape, dtype)
+    numbers: Any
+    if kind == "ones":
+        numbers = numpy.ones(shape)
+    elif kind == "iota":
+        numbers = numpy.arange(math.prod(shape)).reshape(shape)
+    elif integer:
+        high = 2 if name == "i1" else 8 if name == "i4" else 100
+        half = high // 2 if kind == "signed" and name != "i1" else 0
+        numbers = numpy.random.default_rng(seed).integers(-half, high - half, shape)
+    elif kind == "signed":
+        # Multiples of 2^-12: the same numbers wherever they are divided.
+        numbers = numpy.random.default_rng(seed).integers(-8192, 8192, shape) / 4096
+    else:
+        numbers = numpy.random.default_rng(seed).random(shape)
+    if integer:
+        return numbers.astype(dtype)
+    # Through the dialect's own conversion: NumPy has no name for some of these types.
+    from tileir.execute.arithmetic.conversion import float_to_float
+
+    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
+
+
+# As much of a file as says what it holds.
+_HEADER_BYTES = 128
+
+
+def _not_an_array(start: bytes) -> str:
+    """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
+    know for pickled objects, and advises to load them."""
+    if start and not start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return "it does not begin as numpy.save begins a file"
+    return "it holds Python objects, not numbers" if b"'descr': '|O'" in start else ""
+
+
+def _loaded_array(path: str, type: object) -> Any:
+    import numpy
+
+    from tileir.dialect.types import PointerType, TileType
+    from tileir.execute.dtypes import value_dtype
+
+    start = b""
+    try:
+        with open(path, "rb") as file:
+            contents: Any = file if file.seekable() else io.BytesIO(file.read())
+            start = contents.read(_HEADER_BYTES)
+            contents.seek(0)
+            array = numpy.load(contents, allow_pickle=False)
+    except OSError as error:
+        raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
+    except MemoryError:
+        raise WordError(f"cannot read '{path}': the array it describes does not fit in memory") from None
+    except Exception as error:
+        # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
+        text = _not_an_array(start) or str(error).partition("\n")[0]
+        hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in text else ""
+        raise WordError(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
+    if not isinstance(array, numpy.ndarray):
+        raise WordError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
+    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
+    # Records have one, which is not that of the parameter.
+    without_meaning = array.dtype.kind == "V" and array.dtype.names is None
+    if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
+        dtype = value_dtype(type.element.pointee)
+        if dtype.itemsize == array.dtype.itemsize:
+            array = array.view(dtype)
+    return array
