@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tileir.execute import argument_words
-from tileir.tools.arguments import EXIT_USAGE
+from tileir.execute import argument_words, stated_launches
+from tileir.execute.stated_launches import MARK, LaunchWords
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import note
+from tileir.ir.location import UNKNOWN
+from tileir.tools.arguments import EXIT_USAGE, Arguments
 from tileir.tools.output import Sink, write_file
-from tileir.tools.programs import ToolFailure
+from tileir.tools.programs import Program, ToolFailure
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -34,6 +38,40 @@ argument = _said(argument_words.argument)
 grid_of = _said(argument_words.grid_of)
 number = _said(argument_words.number)
 specification = _said(argument_words.specification)
+stated_launch = _said(stated_launches.stated_launch)
+
+_EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
+top, as in {_EXAMPLE}."""
+"""For the help of commands that launch."""
+
+
+def given_launch(given: Arguments, program: Program) -> LaunchWords:
+    """The launch that a command line describes; what it leaves out is as the program states it."""
+    entry = given.value("entry", "") or None
+    arguments = [text for name, text in given.sequence if name == "arg"]
+    stated = None
+    if not arguments or not given.has("grid"):
+        stated = stated_launch(program.text, entry)
+    grid = grid_of(given.value("grid", "1"))
+    if stated is None:
+        return LaunchWords(grid, arguments, entry)
+    return LaunchWords(grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry)
+
+
+def check_given(entry: Operation, arguments: tuple[str, ...]) -> None:
+    """Refuse a launch without any arguments that needs some, and say where to give them."""
+    from tileir.execute.entries import check_number
+    from tileir.execute.errors import LaunchError
+
+    if arguments:
+        return
+    try:
+        check_number(entry, arguments)
+    except LaunchError as error:
+        where = f"give each with --arg, or all in a comment at the top of the program, as in {_EXAMPLE}"
+        error.diagnostics[0].notes.append(note(where, UNKNOWN))
+        raise
 
 
 def is_array(value: object) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, grid_of, number, specification
+from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, number, specification
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ USAGE = Usage(
         COLOR,
         *READING_OPTIONS,
     ),
-    details="""\
+    details=f"""\
 Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -1.5, or ?. The targets are those of
 'tileir docs cost', which describes the model and how far off it is.
+
+{STATED}
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read.""",
@@ -57,7 +59,8 @@ def _run(arguments: list[str]) -> int:
     from tileir.execute.entries import select_entry
     from tileir.execute.grids import check_grid
 
-    grid = grid_of(given.value("grid", "1"))
+    # Looked at before anything is read.
+    grid_of(given.value("grid", "1"))
     named = [part for name, text in given.sequence if name == "target" for part in text.split(",")] or [DEFAULT]
     try:
         targets = [target_named(name) for name in named]
@@ -68,10 +71,12 @@ def _run(arguments: list[str]) -> int:
     if program.module is None:
         return EXIT_WRONG_INPUT
     try:
-        extents = check_grid(grid)
-        entry = select_entry(program.module, given.value("entry", "") or None)
+        wanted = given_launch(given, program)
+        extents = check_grid(wanted.grid)
+        entry = select_entry(program.module, wanted.entry)
+        check_given(entry, wanted.arguments)
         for place, target in enumerate(targets):
-            cost = _cost(given, entry, extents, target)
+            cost = _cost(given, entry, extents, wanted.arguments, target)
             if given.has("json"):
                 print(json.dumps(cost.answer()))
             else:
@@ -83,14 +88,14 @@ def _run(arguments: list[str]) -> int:
     return EXIT_FINE
 
 
-def _cost(given: Arguments, entry: Operation, grid: BlockId, target: Target) -> Cost:
+def _cost(given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], target: Target) -> Cost:
     from tileir.execute.entries import check_number
 
     assemble = not given.has("no-assembler")
     if not given.has("measure"):
         from tileir.analyze.cost.estimating import estimate
 
-        described = _described(given)
+        described = _described(texts)
         check_number(entry, described)
         return estimate(entry, grid, described, target, assemble=assemble)
     # Imported here: only who runs a kernel pays for NumPy.
@@ -98,18 +103,15 @@ def _cost(given: Arguments, entry: Operation, grid: BlockId, target: Target) -> 
     from tileir.execute.launch import Kernel
 
     parameters = entry.regions[0].blocks[0].arguments
-    texts = [text for name, text in given.sequence if name == "arg"]
     types = [*[parameter.type for parameter in parameters], *[None] * len(texts)]
     values = [argument(text, type) for text, type in zip(texts, types, strict=False)]
     return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
 
 
-def _described(given: Arguments) -> tuple[object, ...]:
+def _described(texts: tuple[str, ...]) -> tuple[object, ...]:
     """The arguments; arrays as descriptions, which have a number of bytes."""
     found: list[object] = []
-    for name, text in given.sequence:
-        if name != "arg":
-            continue
+    for text in texts:
         if text == "?":
             found.append(None)
         elif text.endswith(".npy"):

@@ -13,7 +13,7 @@ from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, grid_of, mistake
+from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake
 from tileir.tools.output import check_target, write_output
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
@@ -57,9 +57,11 @@ USAGE = Usage(
     ),
     least=1,
     most=-1,
-    details="""\
+    details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
 that has parameters does not run, and the page shows the program in its forms, and estimates of costs.
+
+{STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown;
 what follows it, or --, are its own arguments.
@@ -114,7 +116,7 @@ class _Options:
         for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
             if path and path != "-":
                 check_target(path)
-        self.grid: tuple[int, ...] = grid_of(given.value("grid", "1"))
+        grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule", "") or None
         self.launch: int = _positive("launch", given.value("launch", "1"))
         self.limit: int | None = _bytes(given.value("memory", "")) if given.has("memory") else None
@@ -141,9 +143,9 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
     try:
         from tileir.execute.entries import select_entry
 
-        entry = given.value("entry", "") or None
+        wanted = given_launch(given, program)
+        entry, specifications = wanted.entry, wanted.arguments
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
-        specifications = [value for name, value in given.sequence if name == "arg"]
         values = [
             argument(text, parameters[number].type if number < len(parameters) else None)
             for number, text in enumerate(specifications)
@@ -155,7 +157,7 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
                 raise mistake(f"--{option} is about a launch, and nothing runs: give --arg for each parameter")
         name = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
-        return _explored(options, program.module, options.grid, values if runs else None, entry, name, unwritten)
+        return _explored(options, program.module, wanted.grid, values if runs else None, entry, name, unwritten)
     except TileIRError as error:
         tell(error.diagnostics, given)
         return None

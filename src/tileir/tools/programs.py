@@ -70,9 +70,10 @@ class Program:
 
     Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.  `kind` is TEXT or
     BYTECODE.  `decoded` says whether there is a program at all, be it unsound: errors are then those of the verifier.
+    `text` is the text it was read from, empty for bytecode.
     """
 
-    __slots__ = ("decoded", "diagnostics", "kind", "module", "offsets")
+    __slots__ = ("decoded", "diagnostics", "kind", "module", "offsets", "text")
 
     def __init__(
         self,
@@ -82,8 +83,10 @@ class Program:
         offsets: list[int] | None = None,
         *,
         decoded: bool,
+        text: str = "",
     ) -> None:
         self.decoded: bool = decoded
+        self.text: str = text
         self.module: Operation | None = module
         self.kind: str = kind
         self.diagnostics: list[Diagnostic] = diagnostics
@@ -99,8 +102,9 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
     """Decode and verify what was in a file."""
     if is_bytecode(data):
         return _read_bytecode(data, settings)
+    text = decode(data, name)
     found = read_text(
-        decode(data, name),
+        text,
         name,
         version=settings.version,
         allow_unregistered=settings.allow_unregistered,
@@ -115,7 +119,7 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
-    return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None)
+    return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None, text=text)
 
 
 def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:

@@ -11,7 +11,7 @@ from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, grid_of, is_array, mistake, save
+from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, is_array, mistake, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
@@ -77,8 +77,13 @@ USAGE = Usage(
   empty:f32:1024       zeros that do not count as written under --sanitize
   iota:i32:1024        0, 1, 2, ...
   rand:bf16:64x64[:7]  random numbers with a seed: floats from 0 to 1, integers from 0 to 99, booleans
+  signed:f32:64[:7]    the same around zero: floats from -2 to 2, integers from -50 to 49
   data.npy             an array from a file
   42, -1.5, 0x10       a scalar
+
+"""
+    + STATED
+    + """
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read or written, 124 --timeout has stopped it.
@@ -99,23 +104,22 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    grid = grid_of(given.value("grid", "1"))
+    # Looked at before anything is read.
+    grid_of(given.value("grid", "1"))
     engine = _engine(given)
     threads = _threads(given)
     seconds = seconds_of(given.value("timeout", "")) if given.has("timeout") else None
     if engine is not None and not engine.is_native and seconds is None:
-        return _perform(given, grid, engine, threads)
+        return _perform(given, engine, threads)
     # Native code that is not checked takes its process with it when it leaves its arrays, and only a process can be
     # ended at any time.
     return in_child(
-        lambda: guarded(
-            "tileir run", lambda _: limited(seconds, lambda: _perform(given, grid, engine, threads)), arguments
-        ),
+        lambda: guarded("tileir run", lambda _: limited(seconds, lambda: _perform(given, engine, threads)), arguments),
         seconds,
     )
 
 
-def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, threads: int | None) -> int:
+def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> int:
     program = read_program(given.operands[0], Settings(given))
     tell(program.diagnostics, given)
     if program.module is None:
@@ -125,8 +129,10 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
         from tileir.execute import launch
         from tileir.execute.entries import select_entry
         from tileir.execute.errors import HostCopyWarning
+        from tileir.execute.grids import check_grid
 
-        entry = given.value("entry", "") or None
+        wanted = given_launch(given, program)
+        grid, entry, specifications = wanted.grid, wanted.entry, wanted.arguments
         kernel = launch.compile(
             program.module,
             entry,
@@ -147,8 +153,10 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
                 )
             )
             return EXIT_FINE
-        parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
-        specifications = [value for name, value in given.sequence if name == "arg"]
+        chosen = select_entry(program.module, entry)
+        check_grid(grid)
+        check_given(chosen, specifications)
+        parameters = chosen.regions[0].blocks[0].arguments
         values = [
             argument(text, parameters[number].type if number < len(parameters) else None)
             for number, text in enumerate(specifications)
