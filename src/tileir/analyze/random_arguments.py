@@ -1,0 +1,278 @@
+"""Arguments for a program that comes without any: found in the program, and by trying.
+
+Integers are chosen by what they are for (`parameter_roles.py`): extents of tensors make a few tiles, not always whole
+ones, and keep what the program assumes of them.  The launch is then tried in the interpreter (`trial_launches.py`): its
+arrays become as large as it reaches, its grid as large as its views have tiles.  All of it follows from the program and
+the seed, on every machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+
+from tileir.analyze.parameter_roles import Role, role_of, tensor_numbers
+from tileir.analyze.trial_launches import Reach, TooLong
+from tileir.dialect.ops import GET_TILE_BLOCK_ID
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import memory_bytes
+from tileir.execute.errors import ExecutionError, LaunchError
+from tileir.execute.launch import Kernel
+from tileir.execute.observer import Observer, Observers
+from tileir.execute.sanitizer.sanitizer import Sanitizer
+from tileir.execute.stated_launches import MARK, Launch, LaunchWords
+from tileir.ir.core import Operation
+from tileir.ir.traversal import pre_order
+from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.values import Value
+
+_ATTEMPTS: Final = 6
+_TRIALS: Final = 12
+"""Of one choice of integers, until its arrays are large enough and its grid small enough."""
+_MOST_BYTES: Final = 1 << 24
+"""Of one array."""
+_MOST_BLOCKS: Final = 24
+_UNDEFINED: Final = ("out-of-bounds", "index-space", "inbounds", "assume", "misaligned")
+"""Findings with which results mean nothing."""
+_DOUBTFUL: Final = ("assert", "error", "division-by-zero", "index", "shift")
+"""Findings that other arguments may avoid."""
+
+
+def random_launch(entry: Operation, seed: int = 0) -> Launch:
+    """A launch of a kernel with random arguments with which it stays within its arrays.
+
+    Raises `LaunchError` where none is found, with the reason.
+    """
+    return _Search(entry, seed).found()
+
+
+class _Rejected(Exception):
+    """A choice of integers leads nowhere; the message says why."""
+
+
+class _Search:
+    def __init__(self, entry: Operation, seed: int) -> None:
+        self._kernel: Kernel = Kernel(entry, backend="interpreter")
+        self._name: str = entry.symbol_name or ""
+        self._seed: int = seed
+        self._parameters: list[Value] = list(entry.regions[0].blocks[0].arguments)
+        self._roles: dict[Value, Role] = {}
+        self._pointees: dict[int, Type] = {}
+        for number, parameter in enumerate(self._parameters):
+            element = parameter.type.element if isinstance(parameter.type, TileType) else None
+            if isinstance(element, PointerType):
+                self._pointees[number] = element.pointee
+            elif isinstance(element, IntegerType):
+                self._roles[parameter] = role_of(parameter)
+            elif not isinstance(element, FloatType):
+                raise self._failure(f"argument {number} has type {parameter.type.spelling}")
+        self._axes: set[int] = {
+            result.index
+            for operation in pre_order(entry)
+            if operation.declaration is GET_TILE_BLOCK_ID
+            for result in operation.results
+            if result.has_uses
+        }
+
+    def _failure(self, reason: str) -> LaunchError:
+        return LaunchError(
+            f"no random arguments were found for @{self._name}: {reason}. "
+            f"State a launch in its first line, as in '{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+        )
+
+    def found(self) -> Launch:
+        doubtful: Launch | None = None
+        reason = ""
+        for attempt in range(_ATTEMPTS):
+            source = random.Random(self._seed * _ATTEMPTS + attempt)
+            try:
+                launch, sound = self._grown(source, attempt)
+            except _Rejected as rejected:
+                reason = reason or str(rejected)
+                continue
+            if sound:
+                return launch
+            doubtful = doubtful or launch
+        if doubtful is not None:
+            return doubtful
+        raise self._failure(reason)
+
+    # --- scalars ---
+
+    def _scalars(self, source: random.Random, attempt: int) -> dict[Value, str]:
+        """The words of all scalars.  Later attempts choose smaller numbers."""
+
+        # `random` is the method whose numbers no version of Python changes.
+        def pick(low: int, high: int) -> int:
+            return low + int(source.random() * (high - low + 1))
+
+        numbers: dict[Value, int] = {}
+        for parameter, role in self._roles.items():
+            if not role.strides or role.used_as_extent:
+                numbers[parameter] = _fitting(parameter, role, _number(role, pick, attempt))
+        for parameter, role in self._roles.items():
+            if parameter not in numbers:
+                stride = max([_stride(maker, axis, numbers) for maker, axis in role.strides])
+                numbers[parameter] = _fitting(parameter, role, stride)
+        words = {parameter: str(number) for parameter, number in numbers.items()}
+        for number, parameter in enumerate(self._parameters):
+            if parameter not in words and number not in self._pointees:
+                eighths = pick(1, 16) * (1 if pick(0, 3) else -1)
+                words[parameter] = repr(eighths / 8)
+        return words
+
+    # --- arrays and the grid ---
+
+    def _grown(self, source: random.Random, attempt: int) -> tuple[Launch, bool]:
+        scalars = self._scalars(source, attempt)
+        counts = dict.fromkeys(self._pointees, 1)
+        grid: tuple[int, int, int] | None = None
+        for _ in range(_TRIALS):
+            words = self._words(grid or (1, 1, 1), scalars, counts)
+            reach = Reach()
+            self._run(words, reach)
+            if reach.stray:
+                raise _Rejected(reach.stray)
+            if self._grow(counts, reach):
+                continue
+            if reach.beyond:
+                grid = self._smaller(grid, reach)
+                continue
+            if grid is None:
+                grid = self._grid(reach, source)
+                if grid != (1, 1, 1):
+                    continue
+            return self._judged(words)
+        raise _Rejected("the more memory it has, the further it reaches")
+
+    def _grow(self, counts: dict[int, int], reach: Reach) -> bool:
+        grew = False
+        for number, size in sorted(reach.needed.items()):
+            if size > _MOST_BYTES:
+                raise _Rejected(f"argument {number} would have to have {size} bytes")
+            needed = -(-size // memory_bytes(self._pointees[number]))
+            if needed > counts[number]:
+                counts[number] = needed
+                grew = True
+        return grew
+
+    def _grid(self, reach: Reach, source: random.Random) -> tuple[int, int, int]:
+        """As many blocks as there are tiles, where an axis counts them; else a few."""
+        grid = [1, 1, 1]
+        for axis in sorted(self._axes):
+            free = 2 + int(source.random() * 2)
+            if axis not in reach.spaces and reach.views and len(self._axes) == 1:
+                free = reach.stored
+            grid[axis] = reach.spaces.get(axis, free)
+        while grid[0] * grid[1] * grid[2] > _MOST_BLOCKS:
+            largest = grid.index(max(grid))
+            grid[largest] = -(-grid[largest] // 2)
+        return grid[0], grid[1], grid[2]
+
+    def _smaller(self, grid: tuple[int, int, int] | None, reach: Reach) -> tuple[int, int, int]:
+        if grid is None or grid == (1, 1, 1):
+            raise _Rejected("it has an index outside of the index space of a view")
+        fewer = list(grid)
+        for axis, space in reach.spaces.items():
+            fewer[axis] = min(fewer[axis], space)
+        if tuple(fewer) == grid:
+            free = [axis for axis in range(3) if axis not in reach.spaces and grid[axis] > 1]
+            axis = max(free or range(3), key=lambda axis: fewer[axis])
+            fewer[axis] //= 2
+        return max(fewer[0], 1), max(fewer[1], 1), max(fewer[2], 1)
+
+    # --- launches ---
+
+    def _words(self, grid: tuple[int, int, int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchWords:
+        words: list[str] = []
+        for number, parameter in enumerate(self._parameters):
+            pointee = self._pointees.get(number)
+            if pointee is None:
+                words.append(scalars[parameter])
+                continue
+            # Integers may be indices, and some floats have no sign.
+            signed = isinstance(pointee, FloatType) and not pointee.spelling.endswith("U")
+            kind = "signed" if signed else "rand"
+            words.append(f"{kind}:{pointee.spelling}:{counts[number]}:{self._seed * 101 + number}")
+        used = max([axis for axis in range(3) if grid[axis] > 1], default=0) + 1
+        return LaunchWords(grid[:used], words)
+
+    def _run(self, words: LaunchWords, observer: Observer) -> None:
+        arguments = self._apart(words.launch(self._kernel.entry).arguments)
+        try:
+            self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
+        except TooLong:
+            raise _Rejected("it takes too long") from None
+        except ExecutionError as error:
+            raise _Rejected(error.message) from None
+
+    def _apart(self, arguments: list[Any]) -> list[Any]:
+        """The arrays in memory of which most is never touched, so that an address tells which of them it misses."""
+        arrays = [value for value in arguments if isinstance(value, numpy.ndarray)]
+        if not arrays:
+            return arguments
+        distance = max(min(4 * _MOST_BYTES, (1 << 30) // len(arrays)), *[array.nbytes for array in arrays], 0)
+        space = numpy.empty(distance * (len(arrays) + 1) + 4096, numpy.uint8)
+        start = -int(space.ctypes.data) % 4096
+        found: list[Any] = []
+        for value in arguments:
+            if isinstance(value, numpy.ndarray):
+                copy = space[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+                copy[...] = value
+                start += distance + -distance % 4096
+                value = copy
+            found.append(value)
+        return found
+
+    def _judged(self, words: LaunchWords) -> tuple[Launch, bool]:
+        """The launch, and whether nothing speaks against it."""
+        sanitizer = Sanitizer()
+        self._run(words, Observers([sanitizer, Reach()]))
+        kinds = {finding.kind for finding in sanitizer.report.findings}
+        for kind in _UNDEFINED:
+            if kind in kinds:
+                finding = next(finding for finding in sanitizer.report.findings if finding.kind == kind)
+                raise _Rejected(finding.title)
+        return words.launch(self._kernel.entry), not kinds.intersection(_DOUBTFUL)
+
+
+def _number(role: Role, pick: Callable[[int, int], int], attempt: int) -> int:
+    """A number for a parameter that is no stride."""
+    if role.used_as_extent:
+        tile = max(role.tiles, default=8)
+        count = pick(1, 3) if attempt < 3 else 1
+        # Now and then the last tile is not whole.
+        return tile * count - (pick(0, tile // 2) if pick(0, 1) and attempt < 3 else 0)
+    if role.loops:
+        return pick(1, 6) if attempt < 4 else 1
+    if role.compared:
+        return pick(48, 200) if attempt < 3 else pick(1, 32)
+    return pick(1, 16) if attempt < 4 else 1
+
+
+def _fitting(parameter: Value, role: Role, number: int) -> int:
+    """A number that the type of a parameter holds."""
+    assert isinstance(parameter.type, TileType)
+    element = parameter.type.element
+    assert isinstance(element, IntegerType)
+    if element is I1:
+        return number & 1
+    return role.allowed(min(number, (1 << (element.width - 1)) - 1))
+
+
+def _stride(maker: Operation, axis: int, numbers: dict[Value, int]) -> int:
+    """The stride with which the dimensions of a tensor lie one after the other, the last ones closest."""
+    extents, strides = tensor_numbers(maker, numbers)
+    reach = 1
+    fixed = [place for place, stride in enumerate(strides) if stride is not None]
+    for place in fixed:
+        reach = max(reach, (strides[place] or 0) * (extents[place] or 64))
+    for place in reversed(range(len(strides))):
+        if place == axis:
+            return reach
+        if place not in fixed:
+            reach *= extents[place] or 64
+    return reach

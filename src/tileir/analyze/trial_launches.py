@@ -1,0 +1,149 @@
+"""A launch that is tried: how far it reaches beyond its arrays, and over which tiles of its views.
+
+Accesses outside of the arrays are left out, so that one trial tells all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.analyze.parameter_roles import block_axis
+from tileir.dialect.ops import FOR, LOOP
+from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.origins import origin_of_access
+from tileir.ir.core import Operation
+
+_MOST_OPERATIONS: Final = 150_000
+"""Of loops that a trial goes through: a second or two."""
+
+
+class TooLong(Exception):
+    """A trial takes longer than anybody wants to wait."""
+
+
+class Reach(Observer):
+    """Watches a trial.  The arrays lie far apart in memory that is reserved for them."""
+
+    def __init__(self) -> None:
+        self.needed: dict[int, int] = {}
+        """The bytes that the array of an argument must have at least."""
+        self.stray: str = ""
+        """An access that no larger array would help."""
+        self.spaces: dict[int, int] = {}
+        """How many tiles there are along the axes of the grid that count tiles of views."""
+        self.stored: int = 1
+        """How many tiles the view has that is stored to."""
+        self.views: bool = False
+        self.beyond: bool = False
+        """Whether an index lies outside of the index space of its view."""
+        self.error: ExecutionError | None = None
+        self._steps: int = 0
+        self._weights: dict[Operation, int] = {}
+        self._starts: dict[int, tuple[int, Region]] = {}
+        self._origins: dict[Operation, str] = {}
+
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        for region in memory.regions:
+            for label in region.labels:
+                if isinstance(label, ArgumentLabel) and label.number >= 0:
+                    self._starts[label.number] = (region.start, region)
+
+    def watches(self, operation: Operation) -> bool:
+        block = operation.parent
+        if block is None or block.first is not operation:
+            return False
+        owner = block.parent_operation
+        if owner is None or owner.declaration not in (FOR, LOOP):
+            return False
+        self._weights[operation] = sum([1 for _ in block])
+        return True
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        self._count(self._weights[operation])
+
+    def block_started(self, block: TileBlock) -> None:
+        self._count(1)
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > _MOST_OPERATIONS:
+            raise TooLong
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        self.error = self.error or error
+        return True
+
+    def access(self, access: Access) -> Array | None:
+        if access.view is not None:
+            self._look_at_view(access)
+        touched = access.touched
+        if not touched.size:
+            return None
+        number = self._array(access, int(touched[0]))
+        if number is None:
+            # What 'alloca' reserved and globals have the size they have.
+            if access.block.memory.owners(touched, access.size).min() >= 0:
+                return None
+            self.stray = self.stray or f"'{access.operation.declaration.mnemonic}' goes to an address of no array"
+            return numpy.zeros(access.addresses.shape, numpy.bool_)
+        start, region = self._starts[number]
+        low, high = int(touched.min()), int(touched.max()) + access.size
+        if start <= low and high <= region.end:
+            return None
+        if low < start:
+            self.stray = self.stray or f"'{access.operation.declaration.mnemonic}' goes before argument {number}"
+        self._need(number, high - start)
+        inside: Array = (access.addresses >= numpy.uint64(start)) & (
+            access.addresses <= numpy.uint64(max(region.end - access.size, 0))
+        )
+        return inside
+
+    def _need(self, number: int, size: int) -> None:
+        self.needed[number] = max(self.needed.get(number, 0), size)
+
+    def _array(self, access: Access, address: int) -> int | None:
+        """The argument whose array an access belongs to: where its pointer comes from, else the one before it."""
+        operation = access.operation
+        if operation not in self._origins:
+            self._origins[operation] = origin_of_access(operation)
+        origin = self._origins[operation]
+        if origin.startswith("argument "):
+            number = int(origin.removeprefix("argument "))
+            return number if number in self._starts else None
+        if origin:
+            return None
+        region = access.block.memory.find(address)
+        if region is not None:
+            return next((number for number, (_, known) in self._starts.items() if known is region), None)
+        before = [(start, number) for number, (start, _) in self._starts.items() if start <= address]
+        return max(before)[1] if before else None
+
+    def _look_at_view(self, access: Access) -> None:
+        view: Any = access.view
+        self.views = True
+        tensor = view.tensor
+        origin = origin_of_access(access.operation)
+        if origin.startswith("argument ") and 0 not in tensor.shape:
+            number = int(origin.removeprefix("argument "))
+            if number in self._starts:
+                start, region = self._starts[number]
+                last = sum([(extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True)])
+                end = tensor.address + (last + 1) * tensor.size
+                if end > region.end:
+                    self._need(number, end - start)
+        if access.box is None:
+            return
+        space = view.index_space()
+        if access.kind != "read":
+            self.stored = max(self.stored, int(numpy.prod(space)))
+        self.beyond |= 0 in access.box[1]
+        for extent, value in zip(space, access.operation.operand_group("index"), strict=False):
+            axis = block_axis(value)
+            if axis is not None:
+                self.spaces[axis] = min(self.spaces.get(axis, extent), extent)
