@@ -1,0 +1,170 @@
+"""A module with kernels judged: five children one after the other, and the steps that come of them.
+
+Called where children are started: no foreign code runs here, and what comes from a child in which some ran is taken for
+what it may be, anything.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from tileir.judge.causes import cause_of
+from tileir.judge.ended import Ended, InChild, Task
+from tileir.judge.items import Item
+from tileir.judge.kernels.comparing import compare
+from tileir.judge.kernels.expecting import compute_expected
+from tileir.judge.kernels.making import ReferenceSource, make_inputs
+from tileir.judge.kernels.running import run_candidate
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts import Outcome, Step
+
+STEPS = ("inputs", "import", "compile", "run", "launches", "results", "correct", "unchanged", "deterministic")
+"""What is done to every module; those that the plan asks for come after."""
+_OUTCOMES: tuple[Outcome, ...] = ("failed", "refused", "memory", "forbidden")
+_LONGEST = 4000
+
+
+def judge_kernels(item: Item, plan: Plan, scratch: str, in_child: InChild) -> list[Step]:
+    """All steps of a module with kernels."""
+    judging = _Judging(item, plan, scratch, in_child)
+    judging.judge()
+    return judging.steps
+
+
+class _Judging:
+    def __init__(self, item: Item, plan: Plan, scratch: str, in_child: InChild) -> None:
+        self.plan: Plan = plan
+        self.steps: list[Step] = []
+        self.in_child: InChild = in_child
+        self.item: Item = item
+        file = PurePath(item.name).name or "module.py"
+        self.file: str = file
+        named = f"reference_of_{file}" if item.reference else file
+        self.source: ReferenceSource = ReferenceSource(item.reference or item.content, named)
+        self.run: str = os.path.join(scratch, "run")
+        self.expected: str = os.path.join(scratch, "expected")
+
+    def judge(self) -> None:
+        plan = self.plan
+        os.mkdir(self.run)
+        os.mkdir(self.expected)
+        made = self._foreign("inputs", partial(make_inputs, self.source, self.run, plan), self.run)
+        if made is None:
+            return
+        digests = [str(each) for each in _list(made.get("inputs"))]
+        self._passed("inputs", {"sets": len(digests)})
+        # The source of the reference lies where the candidate could read it.
+        _forget(self.run, self.source.file)
+        task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
+        ran = self._foreign("import", task, self.run)
+        if ran is None:
+            return
+        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
+        for name in ("import", "compile", "run"):
+            self._passed(name)
+        if self.plan.time:
+            self.steps[-1].measured["seconds"] = _fastest(ran.get("seconds"))
+        self._launches(counts, _dict(ran.get("not_kept")))
+        task = partial(compute_expected, self.source, self.expected, digests, plan)
+        known = self._foreign("reference", task, self.expected)
+        if known is None:
+            return
+        if self.plan.time:
+            self.steps[-1].measured["baseline_seconds"] = _fastest(known.get("seconds"))
+        stated = _tolerance(made.get("tolerance")) if plan.tolerance is None else [plan.tolerance, plan.tolerance]
+        ended = self.in_child(
+            partial(compare, self.run, self.expected, len(digests), stated, plan),
+            scratch=self.expected,
+            is_foreign=False,
+        )
+        if ended.value is None:
+            self.steps.append(_step_of_death("correct", ended))
+            return
+        for told in _list(ended.value):
+            self.steps.append(Step(**told))
+
+    def _launches(self, counts: dict[str, int], not_kept: dict[str, object]) -> None:
+        details: dict[str, object] = {"kernels": counts}
+        if not_kept:
+            details["not_kept"] = not_kept
+        if sum(counts.values()):
+            self._passed("launches", details)
+        else:
+            words = "no cuTile kernel was launched"
+            self.steps.append(Step("launches", "failed", words, words, details))
+
+    # --- children ---
+
+    def _foreign(self, first: str, task: Task, scratch: str) -> dict[str, Any] | None:
+        """What a child with foreign code tells; None if it failed, which is a step then."""
+        ended = self.in_child(task, scratch=scratch, is_foreign=True)
+        step: Step | None = None
+        value = ended.value
+        if value is None:
+            step = _step_of_death(ended.step or first, ended)
+        elif not isinstance(value, dict):
+            step = Step(first, "failed", "it tells something else than what it did", "a forged report")
+        elif "failed" in value:
+            step = _step_of_failure(value["failed"], first)
+        if step is None:
+            assert isinstance(value, dict)
+            return value
+        known = [each.name for each in self.steps]
+        order = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
+        for name in order:
+            if name not in known:
+                self._passed(name)
+        self.steps.append(step)
+        known = [each.name for each in self.steps]
+        self.steps += [Step(name, "skipped") for name in STEPS if name not in known]
+        return None
+
+    def _passed(self, name: str, details: dict[str, object] | None = None) -> None:
+        self.steps.append(Step(name, "passed", details=details or {}))
+
+
+def _step_of_failure(told: object, first: str) -> Step:
+    held = _dict(told)
+    outcome: Outcome = next((each for each in _OUTCOMES if each == held.get("outcome")), "failed")
+    name = str(held.get("step"))
+    message = str(held.get("message", ""))[:_LONGEST]
+    cause = str(held.get("cause", ""))[:_LONGEST]
+    return Step(name if name in (*STEPS, "reference") else first, outcome, message, cause or cause_of(message))
+
+
+def _step_of_death(name: str, ended: Ended) -> Step:
+    return Step(name, ended.outcome if ended.outcome != "passed" else "crashed", ended.message, ended.cause)
+
+
+def _forget(directory: str, file: str) -> None:
+    try:
+        os.unlink(os.path.join(directory, file))
+    except OSError:
+        pass
+
+
+# --- what children tell, taken for what it may be ---
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _fastest(value: object) -> float:
+    return min([float(each) for each in _list(value) if isinstance(each, (int, float))], default=0.0)
+
+
+def _tolerance(value: object) -> list[float] | None:
+    held = _list(value)
+    return [float(each) for each in held] if len(held) == 2 else None

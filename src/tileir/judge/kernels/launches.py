@@ -1,0 +1,158 @@
+"""The launches of a module: counted, and kept with their bytecode and arguments, to be done again elsewhere."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from typing import Any, Final, NamedTuple
+
+import numpy
+
+from tileir.bridge.emulate import emulate_process
+from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
+from tileir.bridge.settings import Settings
+from tileir.execute.arguments import Pointer, buffer_of
+from tileir.execute.dtypes import Array
+from tileir.execute.grids import check_grid
+from tileir.execute.launch import Kernel
+from tileir.interface import to_bytecode
+from tileir.judge.kernels.carried import CarriedError, dtype_named, dump, load
+
+_MOST_KEPT: Final = 32
+_ALIGNMENT: Final = 256
+
+
+class Launches:
+    """Looks at every launch of a process; while it `keeps`, each kind of launch is written to a file once."""
+
+    def __init__(self, most_bytes: int, prefix: str) -> None:
+        self.keeps: bool = False
+        self.counts: dict[str, int] = {}
+        """How often each kernel was launched."""
+        self.kept: dict[str, int] = {}
+        """How often each of the launches that were kept was made, by file."""
+        self.not_kept: dict[str, str] = {}
+        """Kernels of which a launch was not kept, and why."""
+        self._left: int = most_bytes
+        self._prefix: str = prefix
+        self._files: dict[str, str] = {}
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        """`tileir.launch`, looked at."""
+        name = str(getattr(getattr(kernel, "_pyfunc", None), "__name__", "?"))
+        if self.keeps:
+            self._keep(name, kernel, grid, args, options)
+        launch(kernel, grid, args, **options)
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        description = described(kernel, args)
+        if description.memory:
+            self.not_kept[name] = "it takes lists of arrays"
+            return
+        known = known_for(kernel)
+        compiled, _ = compiled_for(
+            known, kernel, description.parameters, options["backend"], options["exact"], options["fast"]
+        )
+        kept = _described_launch(compiled, check_grid(grid), description.values)
+        key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
+        file = self._files.get(key)
+        if file is None:
+            size = sum([region.nbytes for region in kept["regions"]])
+            if len(self._files) == _MOST_KEPT or size > self._left:
+                self.not_kept[name] = f"more than {_MOST_KEPT} kinds of launches" if size <= self._left else "too large"
+                return
+            self._left -= size
+            file = self._files[key] = f"{self._prefix}{len(self._files)}.bin"
+            with open(file, "wb") as written:
+                written.write(dump(kept))
+        self.kept[file] = self.kept.get(file, 0) + 1
+
+
+def emulated(backend: str, watcher: Launches) -> None:
+    """Have this process find a GPU from now on, its launches looked at."""
+    settings = Settings()
+    settings.backend = backend
+    hook_cutile(cutile())
+    emulate_process(settings, None, watcher)
+
+
+def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
+    """A launch as values that can be carried; arrays that share memory do so in what is kept."""
+    module = kernel.entry.parent_operation
+    assert module is not None, "a kernel stands in a module"
+    bytecode = to_bytecode(module, version=BYTECODE_VERSION)
+    buffers = [buffer_of(value.array, value.name) if isinstance(value, Pointer) else None for value in values]
+    ranges: list[tuple[int, int]] = []
+    for low, high in sorted({(buffer.low, buffer.high) for buffer in buffers if buffer is not None}):
+        if ranges and low < ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], max(high, ranges[-1][1]))
+        else:
+            ranges.append((low, high))
+    described_values: list[dict[str, object]] = []
+    for value, buffer in zip(values, buffers, strict=True):
+        if buffer is None or not isinstance(value, Pointer):
+            described_values.append({"number": value})
+            continue
+        region = next(number for number, (low, high) in enumerate(ranges) if low <= buffer.low and buffer.high <= high)
+        described_values.append(
+            {
+                "region": region,
+                "offset": buffer.address - ranges[region][0],
+                "shape": list(buffer.shape),
+                "strides": list(buffer.strides),
+                "dtype": buffer.dtype.name,
+                "name": value.name,
+            }
+        )
+    regions = [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges]
+    return {
+        "kernel": str(kernel.entry.symbol_name),
+        "grid": list(grid),
+        "bytecode": numpy.frombuffer(bytecode, numpy.uint8),
+        "regions": regions,
+        "alignments": [low % _ALIGNMENT for low, _ in ranges],
+        "values": described_values,
+    }
+
+
+class KeptLaunch(NamedTuple):
+    """A launch that was kept, ready to be done."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    bytecode: bytes
+    arguments: tuple[object, ...]
+
+
+def kept_launch(data: bytes) -> KeptLaunch:
+    """A launch from its file, with arrays of its own each time; raises `CarriedError` for what is none."""
+    held = load(data, as_numpy=True)
+    try:
+        regions = [
+            _region(region, int(alignment))
+            for region, alignment in zip(held["regions"], held["alignments"], strict=True)
+        ]
+        x, y, z = [int(extent) for extent in held["grid"]]
+        arguments = [_argument(value, regions) for value in held["values"]]
+        return KeptLaunch(str(held["kernel"]), (x, y, z), held["bytecode"].tobytes(), tuple(arguments))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise CarriedError(f"the launch is damaged ({type(error).__name__})") from None
+
+
+def _region(data: Array, alignment: int) -> Array:
+    """Bytes at an address that is as divisible as the one they come from."""
+    room = numpy.empty(data.nbytes + 2 * _ALIGNMENT, numpy.uint8)
+    start = -int(room.ctypes.data) % _ALIGNMENT + alignment % _ALIGNMENT
+    room[start : start + data.nbytes] = data.reshape(-1)
+    return room[start : start + data.nbytes]
+
+
+def _argument(value: dict[str, Any], regions: list[Array]) -> object:
+    if "number" in value:
+        return value["number"]
+    dtype = dtype_named(str(value["dtype"]), "an argument")
+    region = regions[value["region"]]
+    array: Array = numpy.ndarray(value["shape"], dtype, region, value["offset"], value["strides"])
+    return Pointer(array, str(value["name"]))

@@ -1,0 +1,190 @@
+"""Modules with kernels judged: right, and wrong in each way that there is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.judge.kernels.judged import DOUBLING, example, judged, outcomes
+
+if not hasattr(os, "fork"):
+    pytest.skip("children are forked here", allow_module_level=True)
+pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+
+KERNEL, _, _ = DOUBLING.partition("def inputs")
+RUN = """
+def run(x):
+    out = numpy.empty_like(x)
+    ct.launch(None, (2,), double, (x, out))
+    return out
+"""
+GOOD = KERNEL + RUN
+
+
+def test_a_right_module_passes_every_step() -> None:
+    steps = example("softmax_good", trials=1)
+    assert outcomes(steps) == {}
+    assert list(steps) == [
+        *("inputs", "import", "compile", "run", "launches", "results", "correct", "unchanged", "deterministic"),
+    ]
+    # One for each shape, and the first once more.
+    assert steps["launches"].details == {"kernels": {"softmax": 3}}
+    assert steps["inputs"].details == {"sets": 2}
+    assert 0 < steps["correct"].measured["max_error"] < 1e-6
+
+
+def test_wrong_elements_are_told_with_the_first_of_them() -> None:
+    steps = example("softmax_edge", trials=1)
+    assert outcomes(steps) == {"correct": "failed"}
+    step = steps["correct"]
+    assert step.message.startswith("inputs 0: the result: 4,800 of 4,800 elements are wrong; the first, [0, 0] is 0.00")
+    assert step.cause == "results differ (float32)"
+    assert step.details == {"wrong": 4800, "elements": 4800, "first": [0, 0]}
+
+
+def test_cutiles_own_error_is_the_message_at_the_line_of_the_module() -> None:
+    steps = example("softmax_broken", trials=1)
+    assert outcomes(steps) == {"compile": "failed"}
+    assert "Module 'cuda.tile' has no attribute 'softmax'" in steps["compile"].message
+    assert '"candidate.py", line 11' in steps["compile"].message
+    assert steps["correct"].outcome == "skipped"
+
+
+def test_a_module_that_launches_nothing_is_no_kernel() -> None:
+    steps = example("softmax_cheating", trials=1)
+    assert outcomes(steps) == {"launches": "failed"}
+    assert steps["launches"].message == "no cuTile kernel was launched"
+    assert steps["correct"].outcome == "passed"
+
+
+def test_a_module_may_be_its_own_reference() -> None:
+    assert outcomes(judged(DOUBLING + RUN, reference="")) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "step", "outcome", "message"),
+    [
+        ("def run(x:\n", "import", "failed", "candidate.py:1: SyntaxError: '(' was never closed"),
+        (
+            "import missing_package",
+            "import",
+            "refused",
+            "missing_package is not installed: pip install missing_package",
+        ),
+        ("x = 1", "import", "failed", "there is no candidate: define run, ModelNew or custom_kernel"),
+        ("run = 5", "import", "failed", "run is a int, not a function"),
+        ("1 / 0", "import", "failed", "ZeroDivisionError: division by zero\n  at candidate.py:1 in <module>: 1 / 0"),
+        ("def run(x):\n    exit(0)", "run", "failed", "it ends the process (SystemExit: 0)"),
+        ("def run(x):\n    return x[200]", "run", "failed", "IndexError: index 200 is out of bounds"),
+        ("def run(x, y): pass", "run", "failed", "TypeError: run() missing 1 required positional argument: 'y'"),
+        ("def run(x): return open", "run", "failed", "what it returns['results'][0] is a builtin_function_or_method"),
+        ("import os\ndef run(x): os._exit(3)", "run", "crashed", "status 768"),
+    ],
+)
+def test_a_module_that_fails_says_where(source: str, step: str, outcome: str, message: str) -> None:
+    steps = judged(source)
+    assert (steps[step].outcome, steps[step].message[: len(message)]) == (outcome, message)
+    assert steps["correct"].outcome == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("change", "step", "message"),
+    [
+        (("return out", "return out[:50]"), "results", "the result is float32[50], the reference's is float32[100]"),
+        (
+            ("return out", "return out.astype('f8')"),
+            "results",
+            "the result is float64[100], the reference's is float32",
+        ),
+        (("return out", "return out, out"), "results", "it returns 2 results, the reference 1 result"),
+        (("return out", "return None"), "results", "it returns 0 results, the reference 1 result"),
+        (
+            ("return out", "out[7] = numpy.nan\n    return out"),
+            "correct",
+            "one of 100 elements is wrong, 1 of them NaN",
+        ),
+        (("return out", "out[7] = numpy.inf\n    return out"), "correct", "one of 100 elements is wrong, [7] is inf"),
+        (("return out", "x[3] = 0\n    return out"), "unchanged", "it changes input 0, which the reference does not"),
+        (("return out", "out[5] += id(out) % 2**16\n    return out"), "correct", "one of 100 elements is wrong, [5]"),
+    ],
+)
+def test_results_that_are_not_the_references(change: tuple[str, str], step: str, message: str) -> None:
+    steps = judged(GOOD.replace(*change))
+    assert steps[step].outcome == "failed"
+    assert steps[step].message.removeprefix("inputs 0: ").removeprefix("the result: ").startswith(message)
+
+
+def test_results_that_are_learned_by_heart_fail_with_other_inputs() -> None:
+    learned = "found = []\ndef run(x):\n    found.append(numpy_run(x))\n    return found[0]\n"
+    steps = judged(GOOD.replace("def run", "def numpy_run") + learned)
+    assert steps["correct"].message.startswith("inputs 1: the result: 100 of 100 elements are wrong")
+
+
+def test_a_second_run_must_give_the_same_bits() -> None:
+    counting = (
+        GOOD.replace("return out", "calls.append(0)\n    out[0] += len(calls) * 1e-7\n    return out") + "calls = []"
+    )
+    steps = judged(counting)
+    assert outcomes(steps) == {"deterministic": "failed"}
+    assert steps["deterministic"].message == "a second run with the same inputs gives other results"
+
+
+def test_what_the_reference_changes_is_compared_too() -> None:
+    reference = DOUBLING.replace("return (numpy", "x = (numpy").replace(
+        'dtype="f4"),)', 'dtype="f4"))\n    return x, x * 0'
+    )
+    reference = reference.replace("def reference(x):\n    return x * 2", "def reference(x, out):\n    out[:] = x * 2")
+    good = KERNEL + "def run(x, out):\n    ct.launch(None, (2,), double, (x, out))\n"
+    assert outcomes(judged(good, reference)) == {}
+    lazy = judged(good.replace("(x, out))", "(x, x * 0))"), reference)
+    assert lazy["results"].message.endswith("input 1 is not changed, but the reference does")
+    half = judged(good.replace("(2,)", "(1,)"), reference)
+    assert "input 1: 36 of 100 elements are wrong; the first, [64] is 0, not" in half["correct"].message
+
+
+def test_the_reference_is_not_to_be_seen() -> None:
+    spying = GOOD.replace(
+        "return out", "import os, sys\n    raise ValueError((sorted(os.listdir()), 'reference' in sys.modules))"
+    )
+    message = judged(spying)["run"].message
+    assert "ValueError: (['candidate.py', 'inputs_0.bin', 'inputs_1.bin', 'launch_0.bin'], False)" in message
+
+
+def test_a_link_to_what_is_expected_is_not_followed() -> None:
+    linking = GOOD + (
+        "import os, tileir.judge.kernels.computing as computing\n"
+        "def compute(function, inputs, file):\n"
+        "    function(inputs)\n"
+        "    os.symlink('../expected/' + file.replace('results', 'expected'), file)\n"
+        "    return 0.0\n"
+        "import tileir.judge.kernels.running as running\n"
+        "running.compute = compute\n"
+    )
+    steps = judged(linking)
+    assert steps["results"].message == "inputs 0: results_0.bin is a link"
+
+
+@pytest.mark.parametrize(
+    ("change", "step", "message"),
+    [
+        (("return x * 2", "return y"), "reference", "NameError: name 'y' is not defined"),
+        (("def reference", "def other"), "reference", "there is no reference: define reference, Model or ref_kernel"),
+        (("def inputs(seed)", "def inputs(seed, n)"), "inputs", "inputs cannot be called with what there is (missing"),
+        (("def inputs(seed)", "tolerance = 'small'\ndef inputs(seed)"), "inputs", "tolerance is a number"),
+        (("default_rng(seed)", "default_rng()"), "reference", "the inputs are others when they are made again with"),
+        (("def inputs", "shapes = 3\ndef inputs"), "inputs", "shapes is a list of tuples or dictionaries"),
+    ],
+)
+def test_a_reference_that_fails_is_told_as_such(change: tuple[str, str], step: str, message: str) -> None:
+    steps = judged(GOOD, DOUBLING.replace(*change))
+    assert outcomes(steps) == {step: "failed"}
+    assert steps[step].message.startswith(message)
+
+
+def test_tolerances_are_the_plans_or_the_references_or_the_element_types() -> None:
+    off = GOOD.replace("return out", "out += 0.01\n    return out")
+    assert outcomes(judged(off)) == {"correct": "failed"}
+    assert outcomes(judged(off, tolerance=0.1)) == {}
+    stated = DOUBLING + "tolerance = {'atol': 0.02, 'rtol': 0}\n"
+    assert outcomes(judged(off, stated)) == {}
+    assert outcomes(judged(off, stated, tolerance=1e-5)) == {"correct": "failed"}
