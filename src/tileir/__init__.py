@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
+    from tileir.analyze.reducing.reduce import NotInterestingError, Progress, Reduction, reduce
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
@@ -173,6 +174,7 @@ __all__ = [
     "Moment",
     "NestingError",
     "NoGpuError",
+    "NotInterestingError",
     "NumberWatch",
     "Observer",
     "Occupancy",
@@ -192,10 +194,12 @@ __all__ = [
     "Place",
     "Pointer",
     "PreparedKernel",
+    "Progress",
     "QuestionError",
     "RecordedArray",
     "Recording",
     "RecordingError",
+    "Reduction",
     "Region",
     "Removed",
     "Resources",
@@ -243,6 +247,7 @@ __all__ = [
     "parse",
     "pointer_to",
     "record",
+    "reduce",
     "register_engine",
     "register_pass",
     "registered_passes",
@@ -264,6 +269,7 @@ _HOMES = {
     "tileir.analyze.cost.result": "ArrayCost Ceiling Cost Roofline",
     "tileir.analyze.forms.form": "Form Removed",
     "tileir.analyze.forms.forms": "FormTitle Forms",
+    "tileir.analyze.reducing.reduce": "NotInterestingError Progress Reduction reduce",
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",

@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "run a kernel and show what it wrote",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
+    "reduce": "make a program smaller while a command keeps succeeding on it",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
@@ -97,6 +98,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import explore
 
         return explore.run(rest)
+    if command == "reduce":
+        from tileir.tools import reduce
+
+        return reduce.run(rest)
     if command == "emulate":
         from tileir.tools import emulate
 

@@ -1,0 +1,73 @@
+"""The reducers, in the order in which they are tried: what takes away most with the fewest tests comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.removal import (
+    Edit,
+    chunk_removals,
+    kept_removals,
+    removable_positions,
+    remove_dead_code,
+    single_removals,
+    symbol_positions,
+    symbol_removals,
+)
+from tileir.analyze.reducing.search import Changed, Search
+from tileir.analyze.reducing.structure import carried_removals, parameter_removals, straightenings
+from tileir.passes import strip_debug
+
+Reducer = Callable[[Program], Sequence[Edit]]
+
+
+def reduce_program(search: Search[Program]) -> None:
+    """Make the best program of a search as small as the reducers can."""
+    _exhaust(search, lambda program: [_strip_locations, remove_dead_code])
+    while True:
+        before = search.steps
+        _remove_symbols(search)
+        _remove_chunks(search)
+        for reducer in (straightenings, carried_removals, parameter_removals, single_removals):
+            _exhaust(search, reducer)
+        if search.steps == before:
+            return
+
+
+def _strip_locations(program: Program) -> bool:
+    return strip_debug.run(program.module) > 0
+
+
+def _exhaust(search: Search[Program], reducer: Reducer) -> bool:
+    def changes(best: Program) -> list[Changed[Program]]:
+        return [_applied(best, edit) for edit in reducer(best)]
+
+    return search.exhaust(changes)
+
+
+def _applied(best: Program, edit: Edit) -> Changed[Program]:
+    def changed() -> Program | None:
+        candidate = best.copy()
+        if not edit(candidate):
+            return None
+        candidate.renew()
+        return candidate
+
+    return changed
+
+
+def _remove_symbols(search: Search[Program]) -> None:
+    size = len(symbol_positions(search.best))
+    while size:
+        _exhaust(search, lambda program, size=size: symbol_removals(program, size))  # type: ignore[misc]
+        size //= 2
+
+
+def _remove_chunks(search: Search[Program]) -> None:
+    """Half of the operations, a quarter, and so on down to single ones."""
+    size = (len(removable_positions(search.best)) + 1) // 2
+    while size:
+        for chunks in (chunk_removals, kept_removals):
+            _exhaust(search, lambda program, c=chunks, s=size: c(removable_positions(program), s))  # type: ignore[misc]
+        size = min(size // 2, (len(removable_positions(search.best)) + 1) // 2)
