@@ -9,6 +9,7 @@
     nursery.py   the server process of a thread, started and kept
     server.py    that process: it forks a child for each item (warming.py, children.py, deaths.py, scratch.py)
     messages.py  what goes through the pipes between them
+    kernel_children.py  the children of a Python module with kernels (kernels/)
     judging/     what a child does: the steps of a plan
     confinement/ what a child may not do
 

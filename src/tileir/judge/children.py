@@ -51,7 +51,7 @@ class OwnerGone(Exception):
     """Nobody waits for the verdict any more."""
 
 
-class _Told(NamedTuple):
+class Told(NamedTuple):
     """What a child told until it ended."""
 
     steps: list[Step]
@@ -76,8 +76,8 @@ def judge_in_children(item: Item, plan: Plan, root: str, owner: int | None = Non
         if died and part.needs_before:
             continue
         with Scratch(root) as scratch:
-            told = _Told([], [], [], [], output)
-            ending = _run(part, Work(item, plan, scratch.path, handed, _report), told, scratch, deadline, owner)
+            told = Told([], [], [], [], output)
+            ending = run_part(part, Work(item, plan, scratch.path, handed, tell_parent), told, scratch, deadline, owner)
         steps += told.steps
         handed = told.handed[-1] if told.handed else b""
         work_seconds += sum(told.seconds)
@@ -95,7 +95,7 @@ def judge_in_children(item: Item, plan: Plan, root: str, owner: int | None = Non
     return verdict_of(item, steps, output.decode("utf-8", "replace"), measured)
 
 
-def _run(part: Part, work: Work, told: _Told, scratch: Scratch, deadline: float, owner: int | None) -> Ending:
+def run_part(part: Part, work: Work, told: Told, scratch: Scratch, deadline: float, owner: int | None) -> Ending:
     """Start a child and wait for its end."""
     report, report_there = os.pipe()
     output, output_there = os.pipe()
@@ -134,7 +134,7 @@ def _kill(child: int) -> None:
 # --- the child ---
 
 
-def _report(data: bytes) -> None:
+def tell_parent(data: bytes) -> None:
     write_whole(_REPORT, data)
 
 
@@ -153,7 +153,7 @@ def _be_child(part: Part, work: Work, report: int, output: int, parent: int) -> 
             failed_step(step, error)
             work.tell(step)
         _flush()
-        _report(frame(END, str(time.perf_counter() - begun).encode()))
+        tell_parent(frame(END, str(time.perf_counter() - begun).encode()))
         status = 0
     except BaseException:
         # A defect of the tool, or a pipe that is closed: seen by who reads the output.
@@ -188,11 +188,11 @@ def _take_descriptors(report: int, output: int) -> None:
 class _Watched:
     """A child while it works."""
 
-    def __init__(self, child: int, report: int, output: int, told: _Told, limits: Limits, scratch: Scratch) -> None:
+    def __init__(self, child: int, report: int, output: int, told: Told, limits: Limits, scratch: Scratch) -> None:
         self._child: int = child
         self._report: int = report
         self._output: int = output
-        self._told: _Told = told
+        self._told: Told = told
         self._limits: Limits = limits
         self._scratch: Scratch = scratch
         self._frames: Frames = Frames()
@@ -266,7 +266,7 @@ class _Watched:
             time.sleep(0.0005)
 
 
-_TAKEN: Final[dict[bytes, Callable[[_Told, bytes], None]]] = {
+_TAKEN: Final[dict[bytes, Callable[[Told, bytes], None]]] = {
     BEGIN: lambda told, content: told.begun.append(read_name(content)),
     STEP: lambda told, content: told.steps.append(read_step(content)),
     HAND_OVER: lambda told, content: told.handed.append(content),

@@ -24,6 +24,13 @@ class Scratch:
         self._root: str = root
         self.path: str = os.path.join(root, str(Scratch._count))
 
+    @staticmethod
+    def at(path: str) -> Scratch:
+        """A directory that is there already, and stays."""
+        found = Scratch(os.path.dirname(path))
+        found.path = path
+        return found
+
     def __enter__(self) -> Scratch:
         os.mkdir(self.path, 0o700)
         return self

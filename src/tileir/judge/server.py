@@ -15,6 +15,7 @@ import sys
 from tileir.judge.children import OwnerGone, judge_in_children
 from tileir.judge.confinement.descendants import adopt_descendants
 from tileir.judge.items import Item
+from tileir.judge.kernel_children import judge_kernels_in_children
 from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
 from tileir.judge.plans import Plan
 from tileir.judge.warming import Warmth
@@ -42,7 +43,8 @@ def main(root: str) -> None:
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
-            write_whole(verdicts, frame(VERDICT, encoded(judge_in_children(item, plan, root, requests))))
+            judge = judge_kernels_in_children if item.kind == "kernels" else judge_in_children
+            write_whole(verdicts, frame(VERDICT, encoded(judge(item, plan, root, requests))))
     except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
         return
 

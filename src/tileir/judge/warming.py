@@ -8,6 +8,7 @@ from typing import Final
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.work import Work
+from tileir.judge.kernels.warming import warm as warm_kernels
 from tileir.judge.plans import Plan
 
 _ADDITION: Final = """\
@@ -37,6 +38,8 @@ class Warmth:
 
     def warm(self, item: Item, plan: Plan) -> bool:
         """Judge small programs with a plan if that has not been done; gives whether it was."""
+        if item.kind == "kernels":
+            warm_kernels(item.content, item.reference)
         if (item.kind, plan) in self._known:
             return False
         self._known.add((item.kind, plan))
