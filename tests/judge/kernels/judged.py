@@ -39,6 +39,8 @@ def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Ste
     item = Item("candidate.py", "kernels", source.encode(), reference.encode())
     warm(item.content, item.reference)
     plan.setdefault("trials", 2)
+    # Which compiles in no time.
+    plan.setdefault("engines", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
         steps = judge_kernels(item, Plan(**plan), scratch, in_child)
     assert len({step.name for step in steps}) == len(steps)

@@ -21,14 +21,14 @@ LIMITS = Limits(seconds=60)
 
 def judged(source: str, limits: Limits = LIMITS) -> Verdict:
     item = Item("candidate.py", "kernels", source.encode(), DOUBLING.encode())
-    return judge_chunk([item], Plan(trials=1, limits=limits))[0]
+    return judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=limits))[0]
 
 
 def test_a_right_and_a_wrong_module() -> None:
     reference = (EXAMPLES / "softmax_reference.py").read_bytes()
     names = ("softmax_good", "softmax_edge", "softmax_cheating", "softmax_broken")
     items = [Item(f"{name}.py", "kernels", (EXAMPLES / f"{name}.py").read_bytes(), reference) for name in names]
-    verdicts = judge_chunk(items, Plan(trials=1, limits=LIMITS))
+    verdicts = judge_chunk(items, Plan(trials=1, engines=("interpreter",), limits=LIMITS))
     assert [each.outcome for each in verdicts] == ["passed", "failed", "failed", "failed"]
     assert [each.cause for each in verdicts] == [
         "",
@@ -36,7 +36,7 @@ def test_a_right_and_a_wrong_module() -> None:
         "no cuTile kernel was launched",
         "TypeCheckingError: Module 'NAME' has no attribute 'NAME'",
     ]
-    again = judge_chunk(items, Plan(trials=1, limits=LIMITS))
+    again = judge_chunk(items, Plan(trials=1, engines=("interpreter",), limits=LIMITS))
     for one, other in zip(verdicts, again, strict=True):
         assert [(s.name, s.outcome, s.message, s.details) for s in one.steps] == [
             (s.name, s.outcome, s.message, s.details) for s in other.steps

@@ -28,6 +28,8 @@ class Launches:
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
+        self.runs: bool = True
+        """Whether launches are done, and not only looked at."""
         self.counts: dict[str, int] = {}
         """How often each kernel was launched."""
         self.kept: dict[str, int] = {}
@@ -43,7 +45,8 @@ class Launches:
         name = str(getattr(getattr(kernel, "_pyfunc", None), "__name__", "?"))
         if self.keeps:
             self._keep(name, kernel, grid, args, options)
-        launch(kernel, grid, args, **options)
+        if self.runs:
+            launch(kernel, grid, args, **options)
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
