@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge.report.made_results import written, wrong
 
 from tileir.tools import main
 
@@ -68,6 +69,9 @@ NEEDS_NOTHING = [
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],
     ["emulate", "--help"],
+    ["report", "--help"],
+    ["report", "{folder}/results.sqlite"],
+    ["report", "{folder}/results.sqlite", "--show", "a.mlir"],
     ["--version"],
 ]
 NEEDS_NUMPY = [
@@ -104,6 +108,7 @@ def results(blocked: list[str], commands: list[list[str]], folder: Path) -> list
 def test_what_needs_nothing_works_and_the_rest_names_its_extra(tmp_path: Path) -> None:
     commands = [*NEEDS_NOTHING, *NEEDS_NUMPY]
     assert {command[0] for command in commands} >= set(main.COMMANDS)
+    written(tmp_path / "results.sqlite", [wrong("a.mlir")])
     found = results(EVERYTHING, commands, tmp_path)
     for command, (status, out, error) in zip(commands, found, strict=True):
         if command in NEEDS_NUMPY:

@@ -12,6 +12,7 @@
     kernel_children.py  the children of a Python module with kernels (kernels/)
     judging/     what a child does: the steps of a plan
     confinement/ what a child may not do
+    report/      what a file of results says
 
 Items, plans and verdicts are plain values: they are pickled to other processes and machines, and written to the table
 of results.

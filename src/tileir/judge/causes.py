@@ -86,6 +86,18 @@ def cause_of_death(signal: str, stack: str = "") -> str:
     return signal
 
 
+def cause_of_difference(engine: str, first: str) -> str:
+    """The cause of results that are not those of the first engine; which operation is to blame, no message tells."""
+    return f"results of {engine} differ from {first}"
+
+
+def is_difference(cause: str) -> bool:
+    return _DIFFERENCE.fullmatch(cause) is not None
+
+
+_DIFFERENCE = re.compile(r"results of .* differ from .*")
+
+
 def _unquoted(found: re.Match[str]) -> str:
     """What stands for something in quotes: itself, if the dialect has the word."""
     mark, text = found[0][0], found[1] if found[1] is not None else found[2]

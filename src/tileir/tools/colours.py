@@ -32,3 +32,22 @@ def painted(diagnostic: Diagnostic, file: str = "") -> str:
 def _in(colour: str, text: str) -> str:
     """A text in a colour that ends with each line, so that a pager may begin with any of them."""
     return "\n".join([f"{colour}{line}{PLAIN}" if line else "" for line in text.split("\n")])
+
+
+_OUTCOMES = {
+    "title": BOLD,
+    "passed": "\033[32m",
+    "failed": "\033[1;31m",
+    "crashed": "\033[1;31m",
+    "timeout": "\033[1;35m",
+    "memory": "\033[1;35m",
+    "forbidden": "\033[1;35m",
+    "refused": "\033[33m",
+    "skipped": "\033[2m",
+}
+
+
+def in_outcome(text: str, outcome: str) -> str:
+    """A text in the colour of what came of a program; in bold for a `title`."""
+    colour = _OUTCOMES.get(outcome, "")
+    return _in(colour, text) if colour else text

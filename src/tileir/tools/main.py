@@ -19,6 +19,7 @@ COMMANDS = {
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
     "reduce": "make a program smaller while a command keeps succeeding on it",
+    "report": "show what a sweep found: a table, failures grouped by cause, a page",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
@@ -102,6 +103,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import reduce
 
         return reduce.run(rest)
+    if command == "report":
+        from tileir.tools import report
+
+        return report.run(rest)
     if command == "emulate":
         from tileir.tools import emulate
 

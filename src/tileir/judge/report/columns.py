@@ -1,0 +1,108 @@
+"""Tables in a terminal: columns as wide as they need to be, cut where the terminal ends."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tileir.ir.escapes import harmless
+
+_GAP = "  "
+_ELLIPSIS = "..."
+
+
+@dataclass(slots=True, frozen=True)
+class Column:
+    title: str
+    is_number: bool = False
+    least: int = 0
+    """How narrow it may become where the table is too wide; 0 if it is not cut.  Cut in the middle, so that both a
+    directory and a name are seen."""
+    cut_at_end: bool = False
+    """Sentences are read from their beginning."""
+
+
+Painter = Callable[[str, int, str], str]
+"""Colours for a cell: its text as shown, the number of its column, and its whole text."""
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, paint: Painter | None = None) -> str:
+    """Rows below the titles of columns, no wider than `width` where columns may be cut; 0 is any width."""
+    shown = [[harmless(cell) for cell in row] for row in rows]
+    widths = [
+        max([columns_of(column.title), *[columns_of(row[number]) for row in shown]])
+        for number, column in enumerate(columns)
+    ]
+    _narrow(columns, widths, width)
+    lines = [
+        _line(columns, widths, [column.title for column in columns], None),
+        _GAP.join(["-" * each for each in widths]),
+        *[_line(columns, widths, row, paint) for row in shown],
+    ]
+    return "\n".join(lines)
+
+
+def shortened(text: str, width: int, *, at_end: bool = False) -> str:
+    """A text of at most so many columns of a terminal; what is left out of it is its middle, or its end."""
+    if columns_of(text) <= width:
+        return text
+    room = width - len(_ELLIPSIS)
+    if room <= 0:
+        return _ELLIPSIS[:width]
+    if at_end:
+        return _taken(text, room) + _ELLIPSIS
+    head = room // 3
+    return _taken(text, head) + _ELLIPSIS + _taken(text[::-1], room - head)[::-1]
+
+
+def columns_of(text: str) -> int:
+    """How many columns a text takes: those of East Asia are wide, marks above others take none."""
+    if text.isascii():
+        return len(text)
+    return sum([_width(character) for character in text])
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def _taken(text: str, width: int) -> str:
+    """As much of the beginning as fits."""
+    used = 0
+    for place, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            return text[:place]
+    return text
+
+
+def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
+    """Take what is too much from the widest of the columns that may be cut."""
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    while width and excess > 0:
+        wide = [
+            number for number, column in enumerate(columns) if column.least and widths[number] > max(column.least, 3)
+        ]
+        if not wide:
+            return
+        widest = max(wide, key=lambda number: widths[number])
+        others = [widths[number] for number in wide if number != widest]
+        least = max([max(columns[widest].least, 3), *[other for other in others if other < widths[widest]]])
+        step = min(excess, max(1, widths[widest] - least))
+        widths[widest] -= step
+        excess -= step
+
+
+def _line(columns: Sequence[Column], widths: list[int], cells: Sequence[str], paint: Painter | None) -> str:
+    parts = []
+    last = len(columns) - 1
+    for number, (column, width, cell) in enumerate(zip(columns, widths, cells, strict=True)):
+        text = shortened(cell, width, at_end=column.cut_at_end)
+        blanks = " " * (width - columns_of(text))
+        painted = paint(text, number, cell) if paint is not None else text
+        # Nothing follows the last one.
+        parts.append(blanks + painted if column.is_number else painted + ("" if number == last else blanks))
+    return _GAP.join(parts).rstrip()

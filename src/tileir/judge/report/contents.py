@@ -1,0 +1,114 @@
+"""Everything that a report tells of a file of results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tileir.judge.report.clusters import Cluster, clusters_of
+from tileir.judge.report.entries import FINE, OUTCOMES, Entry, entries_of
+from tileir.judge.results import Results
+
+_MOST = 5
+"""Rows of the lists of what took longest and most."""
+
+
+@dataclass(slots=True)
+class StepCount:
+    """How often a step came to which outcome."""
+
+    name: str
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return self.outcomes.total()
+
+
+@dataclass(slots=True)
+class Contents:
+    """A file of results, looked at as a whole."""
+
+    path: str
+    plan: str
+    settings: dict[str, object]
+    entries: list[Entry]
+    clusters: list[Cluster]
+    steps: list[StepCount]
+    counts: Counter[str]
+
+    @property
+    def names(self) -> int:
+        """How many were given: items that are the same are judged once."""
+        return sum([len(entry.names) for entry in self.entries])
+
+    @property
+    def failures(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.outcome not in FINE]
+
+    @property
+    def is_fine(self) -> bool:
+        return not self.clusters
+
+    @property
+    def seconds(self) -> float:
+        """Of all items together."""
+        return sum([entry.seconds for entry in self.entries])
+
+    def slowest(self, count: int = _MOST) -> list[Entry]:
+        return sorted(self.entries, key=lambda entry: (-entry.seconds, entry.name))[:count]
+
+    def largest(self, count: int = _MOST) -> list[Entry]:
+        """Those that took most memory."""
+        known = [entry for entry in self.entries if entry.peak]
+        return sorted(known, key=lambda entry: (-entry.peak, entry.name))[:count]
+
+
+def contents_of(results: Results) -> Contents:
+    """Read a file of results whole."""
+    entries = entries_of(results)
+    steps: dict[str, StepCount] = {}
+    for entry in entries:
+        for name, outcome in entry.steps:
+            steps.setdefault(name, StepCount(name)).outcomes[outcome] += 1
+    counts = Counter([str(entry.outcome) for entry in entries])
+    clusters = clusters_of(entries, results.item, results.reproducers())
+    return Contents(
+        results.path,
+        results.plan,
+        results.settings,
+        entries,
+        clusters,
+        # As they were done, which is how they came here, but for items that are judged in other ways.
+        sorted(steps.values(), key=lambda step: step_order(step.name)[0]),
+        counts,
+    )
+
+
+_VERBS = ("check", "optimize", "run", "compare", "sanitize", "compile", "cost")
+
+
+def step_order(name: str) -> tuple[int, str]:
+    """Steps in the order in which they are done."""
+    verb = name.partition(" ")[0]
+    return (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), name)
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """`1 program`, `10,000 programs`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def summary_of(contents: Contents) -> str:
+    """`10,000 programs: 9,871 passed, 120 failed, 9 crashed; 3 kinds of failures`."""
+    total = len(contents.entries)
+    parts = [f"{contents.counts[name]:,} {words_of(name)}" for name in OUTCOMES if contents.counts[name]]
+    text = f"{counted(total, 'program')}: {', '.join(parts)}" if parts else "no programs"
+    if contents.clusters:
+        text += f"; {counted(len(contents.clusters), 'kind')} of failure{'' if len(contents.clusters) == 1 else 's'}"
+    return text
+
+
+def words_of(outcome: str) -> str:
+    """An outcome as a report names it."""
+    return {"timeout": "too slow", "memory": "out of memory"}.get(outcome, outcome)

@@ -1,0 +1,39 @@
+"""The programs of a file of results as texts and files."""
+
+from __future__ import annotations
+
+import json
+
+from tileir.analyze.smith.program import program
+from tileir.bytecode.magic import is_bytecode
+from tileir.interface import from_bytecode
+from tileir.ir.diagnostics import TileIRError
+from tileir.judge.items import Item
+
+TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
+
+
+def content_of(item: Item) -> tuple[bytes, str]:
+    """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
+    if item.kind == "kernels":
+        return item.content, PYTHON
+    if item.kind == "unreadable":
+        return b"", TEXT
+    if item.kind == "seed":
+        made = program(**json.loads(item.content))
+        return made.text().encode(), TEXT
+    return item.content, ending_of(item.content)
+
+
+def ending_of(content: bytes) -> str:
+    return BYTECODE if is_bytecode(content) else TEXT
+
+
+def text_of(content: bytes) -> str:
+    """A program or a module for people; bytecode as `tileir dis` prints it, where it can be read."""
+    if is_bytecode(content):
+        try:
+            return from_bytecode(content, verify=False).text()
+        except TileIRError as error:
+            return f"// {len(content):,} bytes of bytecode that cannot be read: {error.message}"
+    return content.decode("utf-8", "backslashreplace")

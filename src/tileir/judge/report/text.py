@@ -1,0 +1,163 @@
+"""A report in words, for a terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from tileir.ir.escapes import harmless
+from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.columns import Column, shortened, table
+from tileir.judge.report.contents import Contents, counted, summary_of, words_of
+from tileir.judge.report.entries import OUTCOMES, Entry
+
+Paint = Callable[[str, str], str]
+"""A text in the colour of an outcome, or in bold for `title`."""
+
+_MESSAGE_LINES = 6
+_INDENT = "    "
+
+
+def plain(text: str, _: str) -> str:
+    return text
+
+
+class TextReport:
+    """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are told."""
+
+    def __init__(self, contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20) -> None:
+        self._contents: Contents = contents
+        self._width: int = width
+        self._paint: Paint = paint
+        self._most: int = most
+
+    def render(self) -> str:
+        parts = [self._summary(), *self._clusters(), *self._kernels(), *self._steps(), *self._extremes()]
+        return "\n\n".join([part for part in parts if part])
+
+    def _summary(self) -> str:
+        contents = self._contents
+        text = harmless(f"{os.path.basename(contents.path)}: {summary_of(contents)}")
+        lines = [self._paint(text, "title")]
+        again = contents.names - len(contents.entries)
+        if again:
+            lines.append(f"{counted(again, 'more')} had the same contents as another".replace("mores", "more"))
+        return "\n".join(lines)
+
+    # --- kinds of failures ---
+
+    def _clusters(self) -> list[str]:
+        clusters = self._contents.clusters[: self._most]
+        if not clusters:
+            return []
+        columns = [
+            Column("kind"),
+            Column("count", is_number=True),
+            Column("step", least=8),
+            Column("outcome"),
+            Column("cause", least=16, cut_at_end=True),
+            Column("smallest", least=10),
+            Column("bytes", is_number=True),
+            Column("reduced", is_number=True),
+        ]
+        rows = [
+            [
+                cluster.key,
+                f"{cluster.count:,}",
+                steps_of(cluster),
+                words_of(cluster.outcome),
+                cluster.title,
+                cluster.smallest.name,
+                f"{cluster.smallest.size:,}",
+                f"{cluster.reproducer_size:,}" if cluster.reproducer else "-",
+            ]
+            for cluster in clusters
+        ]
+
+        def paint(text: str, column: int, cell: str) -> str:
+            return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 3 else text
+
+        parts = [self._headed("Kinds of failures", table(columns, rows, self._width, paint))]
+        parts.extend([self._message(cluster) for cluster in clusters])
+        left = len(self._contents.clusters) - len(clusters)
+        if left:
+            parts.append(f"and {counted(left, 'more kind')} (--limit {len(self._contents.clusters)} shows all)")
+        return parts
+
+    def _message(self, cluster: Cluster) -> str:
+        """What is said of the smallest program."""
+        head = f"{cluster.key}  {harmless(cluster.smallest.name)}, {steps_of(cluster)}"
+        lines = [self._paint(harmless(shortened(head, self._width or len(head))), cluster.outcome)]
+        message = (cluster.message or cluster.cause).splitlines()
+        for line in message[:_MESSAGE_LINES]:
+            shown = harmless(line.expandtabs())
+            lines.append(
+                _INDENT + shortened(shown, max(20, self._width - 4) if self._width else len(shown), at_end=True)
+            )
+        if len(message) > _MESSAGE_LINES:
+            lines.append(f"{_INDENT}and {counted(len(message) - _MESSAGE_LINES, 'more line')}")
+        if cluster.note:
+            lines.append(_INDENT + harmless(cluster.note))
+        return "\n".join(lines)
+
+    # --- all steps, and what took longest ---
+
+    def _steps(self) -> list[str]:
+        steps = self._contents.steps
+        if not steps:
+            return []
+        shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in steps)]
+        columns = [Column("step", least=12), *[Column(words_of(outcome), is_number=True) for outcome in shown]]
+        rows = [
+            [step.name, *[f"{step.outcomes[outcome]:,}" if step.outcomes[outcome] else "-" for outcome in shown]]
+            for step in steps
+        ]
+        return [self._headed("Steps", table(columns, rows, self._width))]
+
+    def _kernels(self) -> list[str]:
+        entries = [entry for entry in self._contents.entries if entry.kind == "kernels"]
+        if not entries:
+            return []
+        columns = [Column("kernels", least=12), Column("verdict"), Column("speed", is_number=True)]
+        rows = [[entry.name, words_of(entry.outcome), speed_of(entry)] for entry in entries[: self._most]]
+
+        def paint(text: str, column: int, cell: str) -> str:
+            return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 1 else text
+
+        return [self._headed("Kernels", table(columns, rows, self._width, paint))]
+
+    def _extremes(self) -> list[str]:
+        parts = []
+        slowest = [entry for entry in self._contents.slowest() if entry.seconds > 0]
+        if slowest:
+            parts.append(self._listed("Slowest", "seconds", [(entry, f"{entry.seconds:.2f}") for entry in slowest]))
+        largest = self._contents.largest()
+        if largest:
+            parts.append(
+                self._listed("Most memory", "MiB", [(entry, f"{entry.peak / (1 << 20):,.0f}") for entry in largest])
+            )
+        return parts
+
+    def _listed(self, title: str, unit: str, rows: Sequence[tuple[Entry, str]]) -> str:
+        columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
+        cells = [[value, words_of(entry.outcome), entry.name] for entry, value in rows]
+        return self._headed(title, table(columns, cells, self._width))
+
+    def _headed(self, title: str, text: str) -> str:
+        return f"{self._paint(title, 'title')}\n{text}"
+
+
+_OUTCOME_OF_WORDS = {words_of(outcome): str(outcome) for outcome in OUTCOMES}
+
+
+def steps_of(cluster: Cluster) -> str:
+    """`compile sm_90, sm_100`."""
+    if not cluster.verb:
+        return "start"
+    rest = [step.partition(" ")[2] for step in cluster.steps]
+    return f"{cluster.verb} {', '.join([each for each in rest if each])}".rstrip()
+
+
+def speed_of(entry: Entry) -> str:
+    """How many times as fast as the baseline; several kernels, the slowest."""
+    return f"{min(entry.speeds.values()):.2f}x" if entry.speeds else "-"

@@ -1,0 +1,50 @@
+"""Files of results, and the command that reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.browsing import browser, open_page
+from tests.judge.report.made_results import several, written
+
+from tileir.judge.report.contents import Contents, contents_of
+from tileir.judge.results import Results
+from tileir.tools.main import run
+
+__all__ = ["browser", "contents", "open_page", "report", "results"]
+
+
+class Said(NamedTuple):
+    status: int
+    out: str
+    error: str
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Runs `tileir report` with a command line, as wide as it likes."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def reported(*arguments: str) -> Said:
+        status = run(["report", *arguments])
+        captured = capsys.readouterr()
+        return Said(status, captured.out, captured.err)
+
+    return reported
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> str:
+    return written(tmp_path / "results.sqlite", several())
+
+
+@pytest.fixture
+def contents() -> Callable[[str], Contents]:
+    def read(path: str) -> Contents:
+        with Results(path) as opened:
+            return contents_of(opened)
+
+    return read
