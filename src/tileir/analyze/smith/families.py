@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tileir.analyze.smith import arithmetic
+from tileir.analyze.smith import arithmetic, conversions, products, reductions, shapes
 from tileir.analyze.smith.writer import Statement
 
 
@@ -14,7 +14,27 @@ class Family(NamedTuple):
     statements: tuple[Statement, ...]
 
 
-_ALONE = (Family("arithmetic", "integers, floats, comparisons and select, element by element", arithmetic.STATEMENTS),)
+_ALONE = (
+    Family("arithmetic", "integers, floats, comparisons and select, element by element", arithmetic.STATEMENTS),
+    Family(
+        "conversions",
+        "between widths, between integers and floats, of bits, of packed bytes, with the small float types",
+        (*conversions.STATEMENTS, *conversions.STATEMENTS, *arithmetic.STATEMENTS),
+    ),
+    Family(
+        "shapes", "reshape, permute, broadcast, cat, extract, insert", (*shapes.STATEMENTS * 3, *arithmetic.STATEMENTS)
+    ),
+    Family(
+        "reductions",
+        "reduce and scan of integers, extremes, positions and exact sums",
+        (*reductions.STATEMENTS * 10, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
+    ),
+    Family(
+        "products",
+        "mmaf, mmai and mmaf_scaled of numbers whose sums are exact",
+        (*products.STATEMENTS * 8, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
+    ),
+)
 EVERYTHING = "everything"
 _TOGETHER = Family(
     EVERYTHING,

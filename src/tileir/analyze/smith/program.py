@@ -11,12 +11,27 @@ from tileir.analyze.smith.families import EVERYTHING, FAMILIES
 from tileir.analyze.smith.parameters import Parameter
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
+from tileir.dialect.types import TileType
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type, function_type
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I8,
+    I16,
+    I32,
+    I64,
+    Type,
+    function_type,
+)
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
@@ -67,6 +82,11 @@ class SmithProgram:
     @property
     def target(self) -> str:
         """A GPU that has all types it uses, for NVIDIA's assembler."""
+        newer = (F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+        for operation in self.module.walk():
+            for result in operation.results:
+                if isinstance(result.type, TileType) and result.type.element in newer:
+                    return "sm_100"
         return "sm_90"
 
     def text(self) -> str:

@@ -16,7 +16,7 @@ from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.dense import dense_attribute, element_bytes, element_mask
 from tileir.ir.floats import FORMATS, from_double
-from tileir.ir.types import I1, I8, I32, FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 SHAPES: tuple[Shape, ...] = (
@@ -31,6 +31,10 @@ INPUT = 256
 DEEPEST = 3
 # Interesting floats beside small ones; written by what they are, since constants of every type are made of them.
 _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 60000.0, -1e30, float("inf"))
+
+
+# The others come from conversions: some have no constants, some no negative numbers.
+_MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
 
 
 class Statement(NamedTuple):
@@ -210,7 +214,8 @@ class Writer:
             ]
             if found:
                 return bits.recent(found)
-        return self.make(self.some_shape(least_rank), bits.choice(elements))
+        made = [element for element in elements if element in _MADE]
+        return self.make(self.some_shape(least_rank), bits.choice(made or [I32]))
 
     def some_shape(self, least_rank: int = 0) -> Shape:
         if least_rank == 0 and self.bits.chance(15):
@@ -355,9 +360,10 @@ class Writer:
         known = self.find(tile_type(shape, I32))
         if not known or (self.bits.chance(60) and count_of(shape) <= count):
             lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(count_of(shape)), shape))
-            start = self.bits.below(count - count_of(shape) + 1) if self.bits.chance(50) else 0
+            left = count - count_of(shape)
+            start = self.bits.below(left + 1) if left > 0 and self.bits.chance(50) else 0
             if not start:
-                return lanes
+                return self.below(lanes, count)
             added = self.apply(ops.ADDI, lanes, self.constant(shape, I32, start))
             return Tile(added.value, start, start + count_of(shape) - 1)
         return self.below(self.bits.recent(known), count)

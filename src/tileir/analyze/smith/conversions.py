@@ -1,0 +1,189 @@
+"""Statements of conversions: between widths, between integers and floats, of bits, of packed bytes."""
+
+from __future__ import annotations
+
+from tileir.analyze.smith.tiles import Tile, count_of, range_of, width_of
+from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Statement, Writer
+from tileir.dialect import ops
+from tileir.dialect.enums import OVERFLOW, ROUNDING
+from tileir.dialect.types import ELEMENT_SINCE, tile_mistake, tile_type
+from tileir.ir.attributes import UNIT, Attribute
+from tileir.ir.declaration import V13_1, V13_4
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I1,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    TF32,
+    Type,
+)
+
+INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
+FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
+SMALL_FLOATS: tuple[Type, ...] = (TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+# What conversions keep away from: numbers that are too large, whose results tools disagree on, and for types without a
+# sign those below zero.
+_LARGEST: dict[Type, float] = {TF32: 1e30, F8E4M3FN: 448.0, F8E5M2: 57344.0, F4E2M1FN: 6.0}
+_LARGEST_SCALE = 64.0
+_UNSIGNED = (F8E8M0FNU, FNV8E5M3FNU)
+
+
+def known_in(writer: Writer, elements: tuple[Type, ...]) -> list[Type]:
+    """Those that the version has."""
+    return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
+
+
+def clamped(writer: Writer, tile: Tile, low: float, high: float) -> Tile:
+    """Numbers between two others; NaN becomes the lower one."""
+    least = writer.float_constant(tile.shape, tile.element, low)
+    most = writer.float_constant(tile.shape, tile.element, high)
+    return Tile(writer.apply(ops.MINF, writer.apply(ops.MAXF, tile, least), most).value)
+
+
+def _extend(writer: Writer) -> None:
+    source = writer.some([I1, *known_in(writer, (I4,)), *[kind for kind in writer.integers if kind is not I64]])
+    wider = [kind for kind in INTEGERS if width_of(kind) > width_of(source.element)]
+    if not wider:
+        return
+    target = writer.bits.choice(wider)
+    signed = writer.bits.chance(60)
+    found = writer.apply(ops.EXTI, source, element=target, attributes=SIGNED if signed else UNSIGNED)
+    low, high = source.low, source.high
+    if source.element is I1 and signed:
+        low, high = -high, -low
+    elif not signed and low < 0:
+        low, high = 0, (1 << width_of(source.element)) - 1
+    writer.know(Tile(found.value, low, high))
+
+
+def _truncate(writer: Writer) -> None:
+    source = writer.some([kind for kind in writer.integers if kind is not I8] or [I32])
+    narrower = [kind for kind in (I1, *known_in(writer, (I4,)), *INTEGERS) if width_of(kind) < width_of(source.element)]
+    target = writer.bits.choice(narrower)
+    least, most = range_of(target)
+    fits = least <= source.low and source.high <= most
+    attributes: dict[str, Attribute] = {}
+    if fits and writer.bits.chance(40) and target is not I1:
+        attributes["overflow"] = OVERFLOW["no_signed_wrap" if source.low < 0 else "no_wrap"]
+    found = writer.apply(ops.TRUNCI, source, element=target, attributes=attributes)
+    writer.know(Tile(found.value, source.low, source.high) if fits else Tile(found.value))
+
+
+def _integer_to_float(writer: Writer) -> None:
+    source = writer.some(writer.integers)
+    target = writer.bits.choice([*FLOATS, *writer.floats, *known_in(writer, (TF32, F8E4M3FN, F8E5M2))])
+    if target not in FLOATS:
+        source = writer.below(source, 16)
+    signed = writer.bits.chance(70) or target not in FLOATS
+    found = writer.apply(ops.ITOF, source, element=target, attributes=SIGNED if signed else UNSIGNED)
+    exact = target in FLOATS and signed and max(-source.low, source.high) <= 256
+    # An i64 may be too large for an f16, which makes an infinity, and no NaN.
+    writer.know(Tile(found.value, source.low, source.high, whole=True) if exact else Tile(found.value))
+
+
+def _float_to_integer(writer: Writer) -> None:
+    """Of numbers in range: others are undefined, unless the conversion saturates."""
+    source = writer.some(writer.floats)
+    target = writer.bits.choice(INTEGERS)
+    signed = writer.bits.chance(60)
+    attributes = dict(SIGNED if signed else UNSIGNED)
+    bound = 100 if target is I8 else writer.bits.choice((100, 30000))
+    low = -bound if signed else 0
+    if writer.version >= V13_4 and writer.bits.chance(30):
+        attributes["saturating"] = UNIT
+        found = writer.apply(ops.FTOI, writer.numeric(source), element=target, attributes=attributes)
+        writer.know(Tile(found.value))
+        return
+    inside = clamped(writer, source, float(low), float(bound))
+    found = writer.apply(ops.FTOI, inside, element=target, attributes=attributes)
+    writer.know(Tile(found.value, low, bound))
+
+
+def _float_to_float(writer: Writer) -> None:
+    small = known_in(writer, SMALL_FLOATS)
+    source = writer.some([*writer.floats, *small])
+    element = source.element
+    if element in SMALL_FLOATS:
+        # Back to where there is arithmetic; none of these is NaN.
+        target = F32 if element is F8E8M0FNU else writer.bits.choice((F32, *writer.floats))
+        found = writer.apply(ops.FTOF, source, element=target)
+        writer.know(Tile(found.value))
+        return
+    targets = [kind for kind in (*FLOATS, *small, *small) if kind is not element]
+    target = writer.bits.choice(targets)
+    if tile_mistake(source.shape, target, writer.version) is not None:
+        return
+    attributes: dict[str, Attribute] = {}
+    if target in SMALL_FLOATS:
+        most = _LARGEST.get(target, _LARGEST_SCALE) if element is not F16 or target is not TF32 else 60000.0
+        source = clamped(writer, source, 0.25 if target in _UNSIGNED else -most, most)
+        if target is F8E8M0FNU:
+            attributes["rounding_mode"] = ROUNDING[writer.bits.choice(("zero", "positive_inf"))]
+    elif writer.version >= V13_4 and writer.bits.chance(30):
+        attributes["rounding_mode"] = ROUNDING["zero"]
+    found = writer.apply(ops.FTOF, source, element=target, attributes=attributes)
+    writer.know(Tile(found.value, numeric=source.numeric))
+
+
+def _bitcast(writer: Writer) -> None:
+    """The bits of a NaN are not specified, so there is none; bits may become one."""
+    source = writer.numeric(writer.some([*writer.integers, *writer.floats]))
+    width = width_of(source.element)
+    targets = [kind for kind in (*INTEGERS, *FLOATS) if width_of(kind) == width and kind is not source.element]
+    if not targets:
+        return
+    target = writer.bits.choice(targets)
+    found = writer.apply(ops.BITCAST, source, element=target)
+    writer.know(Tile(found.value, numeric=False))
+
+
+def _pack(writer: Writer) -> None:
+    source = writer.numeric(
+        writer.some([*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))])
+    )
+    width = 32 if source.element is TF32 else width_of(source.element)
+    count = count_of(source.shape)
+    if width == 8 or width * count % 8:
+        return
+    flat = writer.reshaped(source, (count,))
+    type = tile_type((width * count // 8,), I8)
+    writer.know(Tile(writer.add(ops.PACK, [flat.value], [type]).results[0]))
+
+
+def _unpack(writer: Writer) -> None:
+    source = writer.some([I8], least_rank=1)
+    count = count_of(source.shape)
+    kinds = [*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, I16))]
+    fitting = [kind for kind in kinds if width_of(kind) != 8 and count * 8 % width_of(kind) == 0]
+    if not fitting:
+        return
+    target = writer.bits.choice(fitting)
+    flat = writer.reshaped(source, (count,))
+    type = tile_type((count * 8 // width_of(target),), target)
+    if tile_mistake(type.shape, target, writer.version) is not None:
+        return
+    found = writer.add(ops.UNPACK, [flat.value], [type]).results[0]
+    writer.know(Tile(found, numeric=target is F4E2M1FN))
+
+
+STATEMENTS = (
+    Statement(ops.EXTI, _extend),
+    Statement(ops.TRUNCI, _truncate),
+    Statement(ops.ITOF, _integer_to_float),
+    Statement(ops.FTOI, _float_to_integer),
+    Statement(ops.FTOF, _float_to_float),
+    Statement(ops.BITCAST, _bitcast),
+    Statement(ops.PACK, _pack),
+    Statement(ops.UNPACK, _unpack),
+)
