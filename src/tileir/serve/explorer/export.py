@@ -11,12 +11,11 @@ each tile block, which `assets/data.js` looks answers up in.
 from __future__ import annotations
 
 import base64
-import gzip
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tileir.browser.one_file import packed
 from tileir.serve.explorer.page import page
 from tileir.serve.explorer.questions import Answer, QuestionError
 from tileir.serve.explorer.session import Answering
@@ -279,12 +278,6 @@ class _Exporting:
 def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
     """The name of a question in a page: as `keyOf` of `assets/data.js` has it."""
     return "&".join([question, *[f"{name}={parameters[name]}" for name in sorted(parameters)]])
-
-
-def packed(answer: Answer) -> str:
-    data = json.dumps(answer, allow_nan=False, separators=(",", ":")).encode()
-    # No time and no name in the header: the same answer gives the same text.
-    return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
 
 
 def _numbers(column: Answer) -> list[int]:

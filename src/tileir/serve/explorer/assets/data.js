@@ -1,5 +1,7 @@
 // Answers of the Python side: from the server that gave this page, or from inside it.
 
+import { decoded, inflated } from "page/packing.js";
+
 /**
  * @typedef {import("./types").Packed} Packed
  * @typedef {import("./types").Tile} Tile
@@ -143,27 +145,6 @@ export function exactly(packed) {
   if (packed.type === "i64") return new BigInt64Array(bytes.buffer);
   if (packed.type === "u64") return new BigUint64Array(bytes.buffer);
   return BigInt64Array.from(Array.from(unpack(packed), (number) => BigInt(Math.trunc(number))));
-}
-
-/**
- * Bytes from base64.
- * @param {string} text
- * @returns {Uint8Array}
- */
-function decoded(text) {
-  const characters = atob(text);
-  const bytes = new Uint8Array(characters.length);
-  for (let index = 0; index < characters.length; index += 1) bytes[index] = characters.charCodeAt(index);
-  return bytes;
-}
-
-/**
- * Text that was compressed by gzip and written as base64.
- * @param {string} text
- */
-async function inflated(text) {
-  const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
 }
 
 /**

@@ -9,7 +9,7 @@ import { createTools } from "explorer/header.js";
 import { createView as createMemory } from "explorer/memory.js";
 import { createView as createOverview } from "explorer/overview.js";
 import { beginning, equal, limiting, read, written } from "explorer/state.js";
-import { createTabs } from "explorer/tabs.js";
+import { createTabs } from "page/tabs.js";
 import { createTimeline } from "explorer/timeline.js";
 import { createView as createValues } from "explorer/values.js";
 import { bytes, counted } from "explorer/words.js";

@@ -324,12 +324,3 @@ export interface View {
   /** A picture of what is shown, for papers: an <svg> or a <canvas>; null if there is none. */
   picture?(): SVGSVGElement | HTMLCanvasElement | null;
 }
-
-declare global {
-  // The library of older TypeScript compilers does not have it.
-  class DecompressionStream {
-    constructor(format: "gzip");
-    readonly readable: ReadableStream<Uint8Array>;
-    readonly writable: WritableStream<Uint8Array>;
-  }
-}

@@ -3,12 +3,11 @@
 import { byId, element } from "page/elements.js";
 
 /**
- * @typedef {import("./types").Context} Context
- * @typedef {import("./types").View} View
+ * @typedef {{ id: string, title: string, element: HTMLElement }} View
  */
 
 /**
- * @param {Context} context
+ * @param {{ readonly selection: { view: string }, select: (change: { view: string }) => void }} context
  * @param {View[]} views
  */
 export function createTabs(context, views) {
