@@ -64,7 +64,7 @@ def number(text: str) -> int | float | bool:
     raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
 
 
-RANDOM: Final = ("rand", "signed")
+RANDOM: Final = ("rand", "signed", "mixed")
 """The arrays that have a seed."""
 
 
@@ -122,6 +122,10 @@ def _made_array(wanted: Specification) -> Any:
     dtype = value_dtype(wanted.element)
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
+    if kind == "mixed":
+        from tileir.execute.mixed_numbers import mixed_numbers
+
+        return mixed_numbers(wanted.element, shape, seed)
     numbers: Any
     if kind == "ones":
         numbers = numpy.ones(shape)

@@ -4,8 +4,7 @@
     families.py      what there is to choose from: families, and the statements of each
     writer.py        the kernel being written: values in sight, operations, values made to order
     tiles.py         a value and what is known of it, which is what keeps programs well-defined
-    parameters.py    arrays and numbers that a kernel is launched with
-    numbers.py       the numbers in its arrays
+    exposing.py      the end of a kernel, where what it computed is stored
     bits.py          where all choices come from: the same on every machine
 
 The rest are statements, by what they exercise: `arithmetic.py`, `conversions.py`, `shapes.py`, `reductions.py`, ..

@@ -6,17 +6,17 @@ import hashlib
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tileir.execute.mixed_numbers import GAMMA, MULTIPLIERS
+
 _WORD = (1 << 64) - 1
-GAMMA = 0x9E3779B97F4A7C15
-_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 Choice = TypeVar("Choice")
 
 
 class Bits:
-    """SplitMix64 (Steele, Lea and Flood 2014): a counter and a mixing function, all of it written here.
+    """SplitMix64, as for the numbers in arrays (`execute/mixed_numbers.py`), and what is made of its words.
 
-    `random.Random` and NumPy's generators promise no such stream: what they make of their bits has changed before.
+    `random.Random` promises no such stream: what it makes of its bits has changed before.
     """
 
     __slots__ = ("_state",)
@@ -29,8 +29,8 @@ class Bits:
     def word(self) -> int:
         """64 bits."""
         self._state = state = (self._state + GAMMA) & _WORD
-        state = ((state ^ (state >> 30)) * _MULTIPLIERS[0]) & _WORD
-        state = ((state ^ (state >> 27)) * _MULTIPLIERS[1]) & _WORD
+        state = ((state ^ (state >> 30)) * MULTIPLIERS[0]) & _WORD
+        state = ((state ^ (state >> 27)) * MULTIPLIERS[1]) & _WORD
         return state ^ (state >> 31)
 
     def below(self, count: int) -> int:

@@ -8,10 +8,11 @@ from typing import Any
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.exposing import expose
 from tileir.analyze.smith.families import EVERYTHING, FAMILIES
-from tileir.analyze.smith.parameters import Parameter
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
+from tileir.execute.entries import entries_of
+from tileir.execute.stated_launches import LaunchWords
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
@@ -52,7 +53,7 @@ class SmithProgram:
         family: str,
         version: Version,
         grid: tuple[int, int, int],
-        parameters: list[Parameter],
+        arguments: Sequence[str],
     ) -> None:
         self.module: Operation = module
         self.seed: int = seed
@@ -60,19 +61,20 @@ class SmithProgram:
         self.version: str = f"{version[0]}.{version[1]}"
         """The oldest version it keeps to: its bytecode can be written for it."""
         self.grid: tuple[int, int, int] = grid
-        self._parameters: list[Parameter] = parameters
+        self.launch: LaunchWords = LaunchWords(grid, arguments)
+        """The launch in the words of `tileir run`."""
         self._expected: list[Any] | None = None
 
     @property
     def arguments(self) -> list[Any]:
         """What it is launched with, one for each parameter: new arrays each time."""
-        return [parameter.made() for parameter in self._parameters]
+        return self.launch.launch(self.entry).arguments
 
     @property
-    def launch(self) -> str:
-        """The launch in the words of `tileir run`."""
-        words = [f"--grid {','.join([str(extent) for extent in self.grid])}"]
-        return " ".join([*words, *[f"--arg {parameter.words}" for parameter in self._parameters]])
+    def entry(self) -> Operation:
+        """Its one kernel."""
+        (entry,) = entries_of(self.module).values()
+        return entry
 
     @property
     def operations(self) -> list[str]:
@@ -91,7 +93,7 @@ class SmithProgram:
 
     def text(self) -> str:
         """The program, its launch in a comment on the first line."""
-        return f"// tileir: {self.launch}\n{self.module.text()}"
+        return f"{self.launch.comment()}\n{self.module.text()}"
 
     def bytecode(self) -> bytes:
         return to_bytecode(self.module, version=self.version)
@@ -168,7 +170,7 @@ def program(
     writer.fill(writer.size)
     expose(writer)
     writer.add(ops.RETURN, [], [])
-    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.parameters)
+    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.arguments)
 
 
 def _chosen(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.parameters import ArrayParameter, NumberParameter, Parameter
 from tileir.analyze.smith.tiles import Shape, Tile, count_of, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, MEMORY_ORDERING, SIGNEDNESS
@@ -70,7 +69,8 @@ class Writer:
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
         self.blocks: int = count_of(grid)
-        self.parameters: list[Parameter] = []
+        self.arguments: list[str] = []
+        # In the words of `tileir run --arg`, one for each parameter.
         self.entry: Block = Block()
         self.scopes: list[Scope] = [Scope(self.entry)]
         self.globals: list[Operation] = []
@@ -258,7 +258,7 @@ class Writer:
         bits = self.bits
         least, most = range_of(element)
         value = bits.between(max(least, -3), min(most, 9)) if isinstance(element, IntegerType) else bits.below(64) / 8
-        self.parameters.append(NumberParameter(element, value))
+        self.arguments.append(str(bool(value)).lower() if element is I1 else repr(value))
         argument = self.entry.add_argument(scalar_tile(element))
         if not isinstance(element, IntegerType):
             return Tile(argument)
@@ -338,8 +338,9 @@ class Writer:
     # --- memory ---
 
     def array(self, element: Type, count: int, seed: int | None) -> Tile:
-        """One more array of the launch: a pointer to it."""
-        self.parameters.append(ArrayParameter(element, count, seed))
+        """One more array of the launch, of zeros if it has no seed: a pointer to it."""
+        kind, last = ("zeros", "") if seed is None else ("mixed", f":{seed}")
+        self.arguments.append(f"{kind}:{element.spelling}:{count}{last}")
         return Tile(self.entry.add_argument(scalar_tile(pointer_type(element))))
 
     def input(self, element: Type) -> Tile:

@@ -1,14 +1,20 @@
-"""The numbers in the arrays of a program: derived from a seed bit by bit, the same on every machine."""
+"""Arrays of numbers of all sizes (`mixed:f32:256:7`): derived from a seed bit by bit, the same on every machine.
+
+SplitMix64 (Steele, Lea and Flood 2014) is a counter and a mixing function, all of it written here: NumPy's generators
+do not promise that their streams stay what they are.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from tileir.analyze.smith.bits import GAMMA
 from tileir.ir.types import F8E8M0FNU, F64, FNV8E5M3FNU, FloatType, IntegerType, Type
 
 if TYPE_CHECKING:
     import numpy
+
+GAMMA: Final = 0x9E3779B97F4A7C15
+MULTIPLIERS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 # Mostly small numbers of which sums and products are exact; some that round, overflow or vanish; no NaN.
 _FLOATS = (
@@ -21,19 +27,19 @@ _SCALES = (0.25, 0.5, 0.5, 1.0, 1.0, 1.0, 2.0, 2.0, 4.0)
 
 
 def words(seed: int, count: int) -> numpy.ndarray[Any, numpy.dtype[numpy.uint64]]:
-    """`count` words of 64 random bits (SplitMix64, whose state is a counter)."""
+    """`count` words of 64 random bits."""
     import numpy
 
     with numpy.errstate(over="ignore"):
         state = numpy.arange(1, count + 1, dtype=numpy.uint64) * numpy.uint64(GAMMA)
         state += numpy.uint64(seed % (1 << 64))
-        state = (state ^ (state >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+        state = (state ^ (state >> numpy.uint64(30))) * numpy.uint64(MULTIPLIERS[0])
+        state = (state ^ (state >> numpy.uint64(27))) * numpy.uint64(MULTIPLIERS[1])
         return numpy.asarray(state ^ (state >> numpy.uint64(31)))
 
 
-def random_array(element: Type, shape: tuple[int, ...], seed: int) -> Any:
-    """An array of an element type, as a launch takes it."""
+def mixed_numbers(element: Type, shape: tuple[int, ...], seed: int) -> Any:
+    """An array of an element type, as a launch takes it; there is no NaN in it."""
     import numpy
 
     from tileir.execute.arithmetic.conversion import float_to_float
