@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from tileir.analyze.reducing.attributes import (
+    attribute_changes,
+    location_changes,
+    name_changes,
+    strip_attributes,
+)
+from tileir.analyze.reducing.elements import element_changes
+from tileir.analyze.reducing.operands import operand_changes
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.removal import (
     Edit,
@@ -16,20 +25,34 @@ from tileir.analyze.reducing.removal import (
     symbol_removals,
 )
 from tileir.analyze.reducing.search import Changed, Search
+from tileir.analyze.reducing.shapes import shape_changes
 from tileir.analyze.reducing.structure import carried_removals, parameter_removals, straightenings
 from tileir.passes import strip_debug
 
 Reducer = Callable[[Program], Sequence[Edit]]
 
+_REDUCERS: Final[tuple[Reducer, ...]] = (
+    straightenings,
+    carried_removals,
+    single_removals,
+    operand_changes,
+    shape_changes,
+    element_changes,
+    parameter_removals,
+    attribute_changes,
+    location_changes,
+    name_changes,
+)
+
 
 def reduce_program(search: Search[Program]) -> None:
     """Make the best program of a search as small as the reducers can."""
-    _exhaust(search, lambda program: [_strip_locations, remove_dead_code])
+    _exhaust(search, lambda program: [_strip_locations, strip_attributes, remove_dead_code])
     while True:
         before = search.steps
         _remove_symbols(search)
         _remove_chunks(search)
-        for reducer in (straightenings, carried_removals, parameter_removals, single_removals):
+        for reducer in _REDUCERS:
             _exhaust(search, reducer)
         if search.steps == before:
             return

@@ -129,7 +129,7 @@ def remove(operations: Iterable[Operation], choice: str = OPERANDS, turn: int = 
         else:
             return False
     if cascade:
-        _remove_unused([feeder for feeder in feeders if feeder not in doomed])
+        remove_unused([feeder for feeder in feeders if feeder not in doomed])
     return True
 
 
@@ -175,7 +175,7 @@ def _inside(operation: Operation, doomed: dict[Operation, None]) -> bool:
     return False
 
 
-def _remove_unused(feeders: list[Operation]) -> None:
+def remove_unused(feeders: list[Operation]) -> None:
     """Remove what only the removed operations needed, and what only that needed."""
     dead = DeadCode()
     while feeders:

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute, StringAttribute, UnitAttribute
+from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute, StringAttribute, UnitAttribute, spell
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.floats import FORMATS, integral_value
-from tileir.ir.location import UNKNOWN
+from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
@@ -41,7 +41,7 @@ def weight(program: Program) -> Weight:
                 if name == "function_type":
                     attributes -= attribute_weight(attribute)
         if operation.location is not UNKNOWN:
-            attributes += 2
+            attributes += 1 + attribute_weight(operation.location)
         for region in operation.regions:
             for block in region.blocks:
                 connections += 1
@@ -82,6 +82,8 @@ def attribute_weight(attribute: Attribute) -> int:
     """Zero is simpler than one, one than other numbers; a word is as heavy as it is long."""
     if isinstance(attribute, UnitAttribute):
         return 0
+    if isinstance(attribute, Location):
+        return len(spell(attribute, limit=_LONGEST))
     if isinstance(attribute, IntegerAttribute):
         return _integer(attribute.value)
     if isinstance(attribute, FloatAttribute):
