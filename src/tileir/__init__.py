@@ -94,6 +94,14 @@ if TYPE_CHECKING:
     from tileir.ir.location import Location, file_location
     from tileir.ir.types import Type
     from tileir.ir.values import BlockArgument, OperationResult, Value
+    from tileir.judge.errors import ResultsError, SweepError
+    from tileir.judge.inputs import Seeds
+    from tileir.judge.items import Item
+    from tileir.judge.plans import Limits, Plan
+    from tileir.judge.progress import SweepProgress, SweepResult
+    from tileir.judge.results import Results, Row
+    from tileir.judge.sweeping import sweep
+    from tileir.judge.verdicts import Step, Verdict
     from tileir.passes.catalogue import register_pass, registered_passes
     from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
     from tileir.passes.registry import Pass, PassSession, PipelineError
@@ -161,10 +169,12 @@ __all__ = [
     "HostCopyWarning",
     "InsertionPoint",
     "InternalError",
+    "Item",
     "Kernel",
     "KernelSettings",
     "LaunchError",
     "LaunchOptions",
+    "Limits",
     "LocatedText",
     "Location",
     "LoopScope",
@@ -192,6 +202,7 @@ __all__ = [
     "Peaks",
     "PipelineError",
     "Place",
+    "Plan",
     "Pointer",
     "PreparedKernel",
     "Progress",
@@ -203,16 +214,24 @@ __all__ = [
     "Region",
     "Removed",
     "Resources",
+    "Results",
+    "ResultsError",
     "RewriteError",
     "Rewriter",
     "Roofline",
+    "Row",
     "Sanitizer",
     "SanitizerError",
     "SanitizerReport",
     "Scope",
+    "Seeds",
     "SpecializedKernel",
     "Statistics",
+    "Step",
     "Stops",
+    "SweepError",
+    "SweepProgress",
+    "SweepResult",
     "TileBlock",
     "TileIRError",
     "Timing",
@@ -220,6 +239,7 @@ __all__ = [
     "Type",
     "Value",
     "ValueHistory",
+    "Verdict",
     "VerifyError",
     "VersionError",
     "Waves",
@@ -256,6 +276,7 @@ __all__ = [
     "run_pipeline",
     "same_elements",
     "smith",
+    "sweep",
     "to_bytecode",
     "types",
     "unregister_engine",
@@ -298,6 +319,14 @@ _HOMES = {
     "tileir.ir.location": "Location file_location",
     "tileir.ir.types": "Type",
     "tileir.ir.values": "BlockArgument OperationResult Value",
+    "tileir.judge.errors": "ResultsError SweepError",
+    "tileir.judge.inputs": "Seeds",
+    "tileir.judge.items": "Item",
+    "tileir.judge.plans": "Limits Plan",
+    "tileir.judge.progress": "SweepProgress SweepResult",
+    "tileir.judge.results": "Results Row",
+    "tileir.judge.sweeping": "sweep",
+    "tileir.judge.verdicts": "Step Verdict",
     "tileir.passes.catalogue": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
     "tileir.passes.registry": "Pass PassSession PipelineError",

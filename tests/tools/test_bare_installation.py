@@ -70,6 +70,7 @@ NEEDS_NOTHING = [
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],
     ["emulate", "--help"],
     ["report", "--help"],
+    ["sweep", "--help"],
     ["report", "{folder}/results.sqlite"],
     ["report", "{folder}/results.sqlite", "--show", "a.mlir"],
     ["--version"],

@@ -13,6 +13,10 @@
     judging/     what a child does: the steps of a plan
     confinement/ what a child may not do
     report/      what a file of results says
+    inputs.py    what a sweep is given, as items (archives.py: hostile ones too)
+    sweeping.py  `sweep`: handing_out.py is its loop, pace.py how large chunks are, crews.py and dask.py who judges
+                 them, working.py what is handed to those, identity.py who they are, progress.py how far it is
+    store.py     the file of results as it is written (schema.py its tables, locking.py), results.py as it is read
 
 Items, plans and verdicts are plain values: they are pickled to other processes and machines, and written to the table
 of results.

@@ -36,7 +36,7 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class _TooLargeError(ValueError):
+class _TooLarge(ValueError):
     """The archive holds more than is ever read of one."""
 
 
@@ -67,7 +67,7 @@ def members(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int = 
             return
         opened = [opening(file) for magic, opening in _COMPRESSED.items() if beginning.startswith(magic)]
         yield from _tarred(_Bounded(opened[0] if opened else file, limit), wanted)
-    except _TooLargeError as error:
+    except _TooLarge as error:
         yield Member("", b"", str(error))
     except RecursionError:
         yield Member("", b"", "the archive is damaged")
@@ -136,9 +136,9 @@ def _words(error: Exception) -> str:
     return text or type(error).__name__
 
 
-def _too_large(limit: int) -> _TooLargeError:
+def _too_large(limit: int) -> _TooLarge:
     size = f"{limit >> 30} GiB" if limit >> 30 else f"{limit} bytes"
-    return _TooLargeError(f"it holds more than {size}: the rest is left out")
+    return _TooLarge(f"it holds more than {size}: the rest is left out")
 
 
 class _Bounded(io.RawIOBase):

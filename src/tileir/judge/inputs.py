@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Union
+from typing import Final, NamedTuple, TypeAlias
 
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
@@ -19,7 +19,7 @@ from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.items import Item
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
-Given = Union[str, "os.PathLike[str]", Item, Operation]
+Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
 """A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
 
 STANDARD_INPUT: Final = "-"

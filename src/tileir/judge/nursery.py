@@ -35,6 +35,38 @@ class ServerDied(Exception):
     """The server ended in the middle of its work."""
 
 
+class Stopped(Exception):
+    """Nobody waits any longer for what this thread judges."""
+
+
+class ServerGroup:
+    """The servers of some threads, which another thread can end all at once."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._servers: Final[weakref.WeakSet[Server]] = weakref.WeakSet()
+        self._is_stopped: bool = False
+
+    def enter(self) -> None:
+        """From now on the servers of this thread belong to the group."""
+        _mine.group = self
+
+    def started(self) -> Server:
+        with self._lock:
+            if self._is_stopped:
+                raise Stopped
+            server = Server()
+            self._servers.add(server)
+            return server
+
+    def stop(self) -> None:
+        """End what is under way, in the middle: whoever waits for it gets `Stopped`."""
+        with self._lock:
+            self._is_stopped = True
+            for server in list(self._servers):
+                server.kill()
+
+
 class Server:
     """A process that judges, and the pipes to it."""
 
@@ -71,6 +103,10 @@ class Server:
 
     def close(self) -> None:
         self._end()
+
+    def kill(self) -> None:
+        """End it from another thread, in the middle of whatever it does; its children go with it."""
+        self._server.kill()
 
     def _last_words(self) -> str:
         try:
@@ -109,7 +145,8 @@ _mine: Final = threading.local()
 def server_of_this_thread() -> Server:
     found: Server | None = getattr(_mine, "server", None)
     if found is None or found.process != os.getpid():
-        found = _mine.server = Server()
+        group: ServerGroup | None = getattr(_mine, "group", None)
+        found = _mine.server = group.started() if group is not None else Server()
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from tileir.judge.items import Item
 
@@ -11,6 +11,8 @@ Outcome = Literal["passed", "failed", "refused", "crashed", "timeout", "memory",
 """passed; failed: the program is wrong, or results differ; refused: an engine or a target does not take it; crashed:
 the process died; timeout and memory: a limit was reached; forbidden: it tried what its confinement denies (files,
 network, processes); skipped: an earlier step it needs did not pass."""
+
+OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
 
 
 @dataclass(slots=True)

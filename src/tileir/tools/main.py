@@ -21,6 +21,7 @@ COMMANDS = {
     "reduce": "make a program smaller while a command keeps succeeding on it",
     "report": "show what a sweep found: a table, failures grouped by cause, a page",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
+    "sweep": "judge many programs, each in a process within limits, into a table",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
     "docs": "print a page of the documentation",
@@ -111,6 +112,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import emulate
 
         return emulate.run(rest)
+    if command == "sweep":
+        from tileir.tools import sweep
+
+        return sweep.run(rest)
     if command == "explain":
         from tileir.tools import explain
 

@@ -1,0 +1,51 @@
+"""The workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any, Final
+
+from tileir.execute.errors import MissingDependencyError
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.errors import SweepError
+from tileir.judge.identity import sources
+from tileir.judge.items import Item
+from tileir.judge.plans import Plan
+from tileir.judge.working import Judge, Worked, work
+
+_PATIENCE: Final = 10.0
+"""Seconds until a scheduler that does not answer is not there."""
+
+
+class DaskCrew:
+    """The workers of the cluster whose scheduler is at an address.
+
+    Dask itself hands the chunks of a worker that dies to another one, and gives up those that several have died of."""
+
+    def __init__(self, address: str, workers: int | None = None, judge: Judge = judge_chunk) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise MissingDependencyError(
+                "sweeps on a Dask cluster need the package 'distributed': pip install 'tileir[dask]'"
+            ) from None
+        try:
+            self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise SweepError(f"there is no Dask scheduler at '{address}': {error or type(error).__name__}") from None
+        self._executor: Any = self._client.get_executor(pure=False, retries=0)
+        self._judge: Judge = judge
+        self.workers: int | None = workers or sum(self._client.nthreads().values()) or None
+
+    def submit(self, items: list[Item], plan: Plan) -> Future[Worked]:
+        if self._client.status != "running":
+            raise RuntimeError("the connection to the Dask scheduler is lost")
+        future: Future[Worked] = self._executor.submit(work, self._judge, items, plan, sources())
+        return future
+
+    def renew(self) -> str:
+        return "Start the scheduler again and give the same command to go on"
+
+    def close(self, is_done: bool) -> None:
+        self._executor.shutdown(wait=False)
+        self._client.close(timeout=_PATIENCE)

@@ -1,0 +1,97 @@
+"""`sweep`: judge many programs into a file of results, on this machine or on many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+from tileir.ir.diagnostics import OptionError
+from tileir.judge.crews import Crew, ExecutorCrew, GivenExecutor, ThreadCrew
+from tileir.judge.handing_out import HandingOut
+from tileir.judge.inputs import Given, Inputs, Seeds
+from tileir.judge.plans import Plan
+from tileir.judge.progress import SweepProgress, SweepResult
+from tileir.judge.store import Store
+from tileir.judge.verdicts import OUTCOMES
+from tileir.processors import processors
+
+
+def sweep(
+    inputs: Given | Iterable[Given] = (),
+    results: str | os.PathLike[str] = "results.sqlite",
+    *,
+    seeds: Iterable[int] | Seeds = (),
+    plan: Plan | None = None,
+    jobs: int | None = None,
+    executor: GivenExecutor | None = None,
+    dask: str | None = None,
+    retry: Sequence[str] = (),
+    fail_fast: bool = False,
+    progress: Callable[[SweepProgress], None] | None = None,
+) -> SweepResult:
+    """Judge many programs, each in a confined child process, and write what comes of them to a file of results.
+
+    `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
+    `tileir.smith`.  `plan` says what is done to each; by default it is checked, run on the engines that are there, and
+    their results compared.  `jobs` of them are judged at once, by default one for each processor.
+
+    With `executor`, any of `concurrent.futures` or one like it, the work is done by its workers; give a function that
+    makes one, and one that breaks is replaced.  `dask` is the address of the scheduler of a Dask cluster.
+
+    What the file has is not judged again, so a sweep that was interrupted goes on when it is called again; `retry`
+    names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.  `progress` is called
+    several times in a second with what is in the file.
+    """
+    for outcome in retry:
+        if outcome not in OUTCOMES:
+            raise OptionError(f"'{outcome}' is no outcome: use {', '.join(OUTCOMES)}")
+    if executor is not None and dask is not None:
+        raise OptionError("give an executor or the address of a Dask cluster, not both")
+    if jobs is not None and jobs < 1:
+        raise OptionError(f"jobs={jobs}: give a number from 1 on")
+    chosen = plan if plan is not None else default_plan()
+    found = Inputs(
+        inputs, seeds if isinstance(seeds, Seeds) else Seeds(seeds if isinstance(seeds, range) else list(seeds))
+    )
+    path = os.fspath(results)
+    with Store(path) as store:
+        store.begin(chosen)
+        crew = _crew(jobs, executor, dask)
+        is_done = False
+        handing_out = HandingOut(
+            found,
+            store,
+            chosen,
+            crew,
+            retry=retry,
+            tell=progress if progress is not None else lambda progress: None,
+            stops_at_failure=fail_fast,
+        )
+        try:
+            is_done = handing_out.run()
+        finally:
+            crew.close(is_done)
+        return SweepResult(path, chosen.digest, handing_out.progress)
+
+
+def default_plan() -> Plan:
+    """Check, run on the engines that are here, and compare."""
+    return Plan(engines=present_engines())
+
+
+def present_engines() -> tuple[str, ...]:
+    """The engines of this machine that need no GPU."""
+    from tileir.execute.engines import find_engine, why_missing
+
+    return tuple(name for name in ("interpreter", "cpu") if not why_missing(find_engine(name)))
+
+
+def _crew(jobs: int | None, executor: GivenExecutor | None, dask: str | None) -> Crew:
+    if executor is not None:
+        return ExecutorCrew(executor, jobs)
+    if dask is not None:
+        # Imported here: it takes a second, and may be missing.
+        from tileir.judge.dask import DaskCrew
+
+        return DaskCrew(dask, jobs)
+    return ThreadCrew(jobs or processors())

@@ -1,0 +1,375 @@
+"""Sweeps: everything is judged once, whoever does it, and whatever becomes of the workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tileir
+from tileir.judge.crews import Crew, ExecutorCrew, ThreadCrew
+from tileir.judge.handing_out import HandingOut
+from tileir.judge.inputs import Inputs
+from tileir.judge.items import Item
+from tileir.judge.plans import Limits, Plan
+from tileir.judge.progress import SweepProgress
+from tileir.judge.results import Results
+from tileir.judge.store import Store
+from tileir.judge.verdicts import Outcome, Step, Verdict
+
+PLAN = Plan()
+QUICK = Plan(limits=Limits(seconds=0.01))
+
+
+def items(count: int) -> list[Item]:
+    return [Item(f"{number}.mlir", "program", f"program {number}".encode()) for number in range(count)]
+
+
+def judged(all: list[Item], plan: Plan) -> list[Verdict]:
+    """A double that says of each item what it is."""
+    return [Verdict(each.digest, "passed", "", [Step("check", "passed", each.content.decode())]) for each in all]
+
+
+def dying(all: list[Item], plan: Plan) -> list[Verdict]:
+    """The worker dies of some items."""
+    if any(each.content.endswith(b"7") for each in all):
+        os._exit(3)
+    return judged(all, plan)
+
+
+def once(marker: str, all: list[Item], plan: Plan) -> list[Verdict]:
+    """The worker dies of an item the first time only, when it makes the file."""
+    for each in all:
+        if each.content == b"program 7":
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            os._exit(3)
+    return judged(all, plan)
+
+
+def swept(path: Path | str, all: Any, crew: Crew, **options: Any) -> SweepProgress:
+    plan = options.pop("plan", PLAN)
+    with Store(str(path)) as store:
+        store.begin(plan)
+        sweep = HandingOut(Inputs(all), store, plan, crew, **options)
+        is_done = False
+        try:
+            is_done = sweep.run()
+        finally:
+            crew.close(is_done)
+        return sweep.progress
+
+
+def table(path: Path | str) -> list[tuple[Any, ...]]:
+    with Results(str(path)) as results:
+        return list(results.comparable())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results.sqlite"
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> list[tuple[Any, ...]]:
+    """What one thread makes of a hundred items."""
+    swept(tmp_path / "expected.sqlite", items(100), ThreadCrew(1, judged))
+    return table(tmp_path / "expected.sqlite")
+
+
+def pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(2, get_context("spawn" if os.name == "nt" else "forkserver"))
+
+
+def test_everything_is_judged_and_told(path: Path, expected: list[tuple[Any, ...]]) -> None:
+    told: list[int] = []
+    progress = swept(path, items(100), ThreadCrew(3, judged), tell=lambda progress: told.append(progress.done))
+    assert (progress.total, progress.judged, progress.done, progress.failed) == (100, 100, 100, 0)
+    assert told[-1] == 100 and told == sorted(told)
+    assert table(path) == expected and len(expected) == 100
+
+
+def test_what_is_told_is_in_the_file(path: Path) -> None:
+    def tell(progress: SweepProgress) -> None:
+        with Results(str(path)) as results:
+            assert sum(results.counts().values()) >= progress.judged
+
+    assert swept(path, items(50), ThreadCrew(2, judged), tell=tell).judged == 50
+
+
+def test_the_same_again_judges_nothing(path: Path) -> None:
+    swept(path, items(60), ThreadCrew(2, judged))
+    count = Counter[bytes]()
+
+    def counting(all: list[Item], plan: Plan) -> list[Verdict]:
+        count.update(each.content for each in all)
+        return judged(all, plan)
+
+    progress = swept(path, items(70), ThreadCrew(2, counting))
+    assert (progress.known, progress.judged) == (60, 10)
+    assert count == {f"program {number}".encode(): 1 for number in range(60, 70)}
+
+
+def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Path) -> None:
+    twins = [Item(name, "program", b"same") for name in ("b", "a", "c")]
+    progress = swept(path, [twins[0], *items(30), *twins[1:]], ThreadCrew(2, judged))
+    assert (progress.judged, progress.duplicates, progress.done) == (31, 2, 33)
+    with Results(str(path)) as results:
+        assert [row.names for row in results.rows() if row.digest == twins[0].digest] == [["a", "b", "c"]]
+
+
+def test_what_cannot_be_read_is_a_row(path: Path, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.mlir")
+    for _ in range(2):
+        progress = swept(path, [missing, *items(1)], ThreadCrew(1, judged))
+        assert progress.outcomes == {"failed": 1, "passed": 1}
+    with Results(str(path)) as results:
+        (row,) = [row for row in results.rows() if row.kind == "unreadable"]
+        assert row.failure is not None and row.failure.message == f"cannot read '{missing}': No such file or directory"
+    # Once it is there, the old row is no longer about it.
+    Path(missing).write_text("program")
+    swept(path, [missing], ThreadCrew(1, judged))
+    with Results(str(path)) as results:
+        assert [row.verdict.outcome for row in results.rows() if row.name == missing] == ["passed"]
+        assert results.counts() == {"passed": 2}
+
+
+def test_outcomes_are_judged_again_if_asked_for(path: Path) -> None:
+    def failing(all: list[Item], plan: Plan) -> list[Verdict]:
+        outcome: Outcome = "timeout" if all[0].content == b"program 1" else "failed"
+        return [Verdict(all[0].digest, outcome, "slow", [Step("run cpu", outcome)])] + judged(all[1:], plan)
+
+    with ThreadPoolExecutor(1) as executor:
+        swept(path, items(2), ExecutorCrew(executor, 1, failing))
+    assert swept(path, items(2), ThreadCrew(1, judged), retry=("timeout",)).outcomes == {"failed": 1, "passed": 1}
+    assert [row[3] for row in table(path)].count("passed") == 1
+
+
+def test_it_ends_at_the_first_failure_if_asked_to(path: Path) -> None:
+    def failing(all: list[Item], plan: Plan) -> list[Verdict]:
+        time.sleep(0.02 * len(all))
+        return [Verdict(each.digest, "failed", "wrong", [Step("check", "failed")]) for each in all]
+
+    progress = swept(path, items(1000), ThreadCrew(2, failing), stops_at_failure=True)
+    assert 0 < progress.judged < 1000
+    with Results(str(path)) as results:
+        assert results.counts()["failed"] >= progress.judged
+
+
+def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
+    ahead: list[int] = []
+    finished = 0
+    lock = threading.Lock()
+
+    def stream():
+        for number, each in enumerate(items(3000)):
+            ahead.append(number - finished)
+            yield each
+
+    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+        nonlocal finished
+        time.sleep(0.002 * len(all))
+        with lock:
+            finished += len(all)
+        return judged(all, plan)
+
+    progress = swept(path, stream(), ThreadCrew(2, slow))
+    assert (progress.judged, progress.total) == (3000, 3000)
+    # Two chunks for each of two workers, and as much waiting: chunks may grow to half a second, 250 items.
+    assert max(ahead) <= 2500
+
+
+# --- executors ---
+
+
+def test_a_pool_of_processes_gives_the_same_table(path: Path, expected: list[tuple[Any, ...]]) -> None:
+    with pool() as executor:
+        swept(path, items(100), ExecutorCrew(executor, None, judged))
+    assert table(path) == expected
+
+
+def test_loky_gives_the_same_table(path: Path, expected: list[tuple[Any, ...]]) -> None:
+    loky = pytest.importorskip("loky")
+    executor = loky.ProcessPoolExecutor(2)
+    try:
+        swept(path, items(100), ExecutorCrew(executor, None, judged))
+    finally:
+        executor.shutdown(kill_workers=True)
+    assert table(path) == expected
+
+
+class Plain:
+    """An executor with nothing but `submit`, and any number of workers."""
+
+    def __init__(self) -> None:
+        self.most = self.now = 0
+        self.lock = threading.Lock()
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            with self.lock:
+                self.now += 1
+                self.most = max(self.most, self.now)
+            result = function(*arguments, **options)
+            with self.lock:
+                self.now -= 1
+            future.set_result(result)
+
+        threading.Thread(target=run).start()
+        return future
+
+
+def test_an_executor_of_unknown_size_is_filled_step_by_step(path: Path) -> None:
+    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+        time.sleep(0.06 * len(all))
+        return judged(all, plan)
+
+    executor = Plain()
+    assert swept(path, items(400), ExecutorCrew(executor, None, slow)).judged == 400  # type: ignore[arg-type]
+    assert executor.most > 8
+
+
+def test_a_worker_that_dies_costs_only_its_chunk(path: Path, expected: list[tuple[Any, ...]], tmp_path: Path) -> None:
+    progress = swept(path, items(100), ExecutorCrew(pool, None, partial(once, str(tmp_path / "once"))))
+    assert progress.lost and (tmp_path / "once").exists()
+    assert table(path) == expected
+
+
+def test_an_item_that_kills_every_worker_is_told_so_and_nobody_else_is(path: Path) -> None:
+    progress = swept(path, items(12), ExecutorCrew(pool, None, dying))
+    assert progress.outcomes == {"passed": 11, "crashed": 1}
+    with Results(str(path)) as results:
+        crashed = {row.name: row.failure for row in results.rows() if row.verdict.outcome == "crashed"}
+    assert sorted(crashed) == ["7.mlir"]
+    for failure in crashed.values():
+        assert failure is not None and failure.message.startswith("the worker died: BrokenProcessPool: ")
+        assert failure.cause == "the worker died"
+
+
+def test_an_executor_that_breaks_and_cannot_be_replaced_ends_the_sweep_with_words(path: Path) -> None:
+    with pool() as executor, pytest.raises(tileir.SweepError, match="Give a function that makes an executor"):
+        swept(path, items(20), ExecutorCrew(executor, None, dying))
+    # And what was finished is there: the rest goes on elsewhere.
+    assert swept(path, items(20), ThreadCrew(2, judged)).done == 20
+
+
+class Losing(ThreadPoolExecutor):
+    """Futures of the first chunks never come back."""
+
+    lost = 0
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        if self.lost < 2:
+            self.lost += 1
+            return Future()
+        return super().submit(function, *arguments, **options)
+
+
+def test_chunks_that_nobody_hears_of_again_are_handed_out_again(
+    path: Path, expected: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tileir.judge.handing_out._PATIENCE", 0.3)
+    with Losing(2) as executor:
+        progress = swept(path, items(100), ExecutorCrew(executor, None, judged), plan=QUICK)
+    assert progress.lost >= 2
+    assert table(path) == expected
+
+
+class Elsewhere(ThreadPoolExecutor):
+    """Workers with another tileir, or none."""
+
+    error: Exception | None = None
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        if self.error is not None:
+            future: Future[Any] = Future()
+            future.set_exception(self.error)
+            return future
+        # What is given last are the sources that the worker should have.
+        others: list[Any] = [*arguments[:-1], "other sources"]
+        return super().submit(function, *others)
+
+
+def test_workers_with_another_tileir_are_refused(path: Path) -> None:
+    with Elsewhere(1) as executor, pytest.raises(tileir.SweepError, match="a worker has another tileir"):
+        swept(path, items(3), ExecutorCrew(executor, None, judged))
+
+
+def test_workers_without_tileir_are_refused(path: Path) -> None:
+    with Elsewhere(1) as executor:
+        executor.error = ModuleNotFoundError("No module named 'tileir'")
+        with pytest.raises(tileir.SweepError, match="a worker cannot load tileir: ModuleNotFoundError: No module"):
+            swept(path, items(3), ExecutorCrew(executor, None, judged))
+
+
+def test_what_makes_no_executor_is_named(path: Path) -> None:
+    with pytest.raises(tileir.SweepError, match=r"gives 7, which is no executor"):
+        ExecutorCrew(lambda: 7, None, judged)  # type: ignore[arg-type,return-value]
+
+
+def test_an_interrupt_leaves_what_is_done(path: Path) -> None:
+    def tell(progress: SweepProgress) -> None:
+        if progress.judged >= 10:
+            raise KeyboardInterrupt
+
+    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+        time.sleep(0.01 * len(all))
+        return judged(all, plan)
+
+    with pytest.raises(KeyboardInterrupt):
+        swept(path, items(500), ThreadCrew(2, slow), tell=tell)
+    with Results(str(path)) as results:
+        assert 10 <= results.counts()["passed"] < 500
+    assert swept(path, items(500), ThreadCrew(2, judged)).done == 500
+
+
+# --- the whole of it, with real programs ---
+
+
+def test_programs_are_judged_in_processes(tmp_path: Path) -> None:
+    good = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
+    (tmp_path / "good.mlir").write_text(good)
+    (tmp_path / "wrong.mlir").write_text(good.replace("return", "nonsense"))
+    found = tileir.sweep(tmp_path, tmp_path / "results.sqlite", jobs=2, plan=Plan(engines=("interpreter",)))
+    assert found.outcomes == {"passed": 1, "failed": 1} and not found.passed
+    assert repr(found) == f"<SweepResult 1 failed, 1 passed, {tmp_path / 'results.sqlite'}>"
+    with found.results() as results:
+        rows = {Path(row.name).name: row for row in results.rows()}
+        assert rows["wrong.mlir"].failure is not None and "'nonsense' is unknown" in rows["wrong.mlir"].failure.message
+        assert rows["good.mlir"].verdict.steps[1].name == "run interpreter"
+        assert rows["good.mlir"].machine["tileir"] == tileir.__version__
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"jobs": 0}, "give a number from 1 on"),
+        ({"retry": ("slow",)}, "'slow' is no outcome: use passed, failed"),
+        ({"executor": Executor(), "dask": "tcp://x"}, "not both"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_written(
+    tmp_path: Path, options: Any, words: str
+) -> None:
+    with pytest.raises(tileir.OptionError, match=words):
+        tileir.sweep([], tmp_path / "results.sqlite", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pool_that_breaks_is_a_broken_executor() -> None:
+    """What `once` and `dying` stand for."""
+    with pool() as executor, pytest.raises(BrokenProcessPool):
+        executor.submit(dying, items(8), PLAN).result()
