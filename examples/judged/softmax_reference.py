@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import numpy
 
-shapes = [{"rows": 24, "columns": 200}, {"rows": 7, "columns": 256}]
+shapes = [{"rows": 12, "columns": 200}, {"rows": 5, "columns": 256}]
 speedup = 0.5
 
 

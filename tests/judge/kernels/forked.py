@@ -12,11 +12,10 @@ from tileir.judge.ended import Ended, Task
 
 def in_child(task: Task, *, scratch: str, is_foreign: bool) -> Ended:
     """Fork, do a task, and take its value back."""
-    assert os.path.isdir(scratch)
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
-        _do(task, writable)
+        _do(task, scratch, writable)
     os.close(writable)
     with open(readable, "rb") as pipe:
         lines = pipe.read().decode().splitlines()
@@ -28,11 +27,12 @@ def in_child(task: Task, *, scratch: str, is_foreign: bool) -> Ended:
     return Ended(None, "crashed", f"status {status}", f"status {status}", step)
 
 
-def _do(task: Task, descriptor: int) -> None:
+def _do(task: Task, scratch: str, descriptor: int) -> None:
     def tell(**held: Any) -> None:
         os.write(descriptor, json.dumps(held).encode() + b"\n")
 
     try:
+        os.chdir(scratch)
         tell(value=task(lambda name: tell(step=name)))
         os._exit(0)
     except BaseException:

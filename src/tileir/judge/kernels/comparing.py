@@ -127,7 +127,7 @@ def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, wher
             _fail(step, f"{where}{name} has shape {list(found.shape)}, not {list(expected.shape)}", "")
             continue
         tolerance = tolerance_for(expected, stated)
-        errors = _Errors(found, expected, tolerance)
+        errors = Errors(found, expected, tolerance)
         step.measured["max_error"] = max(step.measured.get("max_error", 0.0), errors.greatest)
         step.measured["mean_error"] = max(step.measured.get("mean_error", 0.0), errors.mean)
         if errors.wrong and step.outcome == "passed":
@@ -145,7 +145,7 @@ def _fail(step: Step, message: str, dtype: str) -> None:
         step.cause = f"results differ ({dtype})" if dtype else "results differ"
 
 
-class _Errors:
+class Errors:
     """How far one array is from another."""
 
     def __init__(self, found: Array, expected: Array, tolerance: Tolerance) -> None:

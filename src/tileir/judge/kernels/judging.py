@@ -7,6 +7,7 @@ what it may be, anything.
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -17,6 +18,7 @@ from tileir.judge.items import Item
 from tileir.judge.kernels.comparing import compare
 from tileir.judge.kernels.expecting import compute_expected
 from tileir.judge.kernels.making import ReferenceSource, make_inputs
+from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
 from tileir.judge.kernels.running import run_candidate
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Outcome, Step
@@ -65,15 +67,15 @@ class _Judging:
         counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
         for name in ("import", "compile", "run"):
             self._passed(name)
-        if self.plan.time:
-            self.steps[-1].measured["seconds"] = _fastest(ran.get("seconds"))
+        run = self.steps[-1]
         self._launches(counts, _dict(ran.get("not_kept")))
         task = partial(compute_expected, self.source, self.expected, digests, plan)
         known = self._foreign("reference", task, self.expected)
         if known is None:
             return
-        if self.plan.time:
-            self.steps[-1].measured["baseline_seconds"] = _fastest(known.get("seconds"))
+        if plan.time:
+            run.measured["seconds"] = _fastest(ran.get("seconds"))
+            run.measured["baseline_seconds"] = _fastest(known.get("seconds"))
         stated = _tolerance(made.get("tolerance")) if plan.tolerance is None else [plan.tolerance, plan.tolerance]
         ended = self.in_child(
             partial(compare, self.run, self.expected, len(digests), stated, plan),
@@ -85,6 +87,21 @@ class _Judging:
             return
         for told in _list(ended.value):
             self.steps.append(Step(**told))
+        least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
+        candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
+        self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
+
+    def _programs(self, candidate: Kept, baseline: Kept, least: float | None) -> None:
+        """What the plan asks for, of the kernels that were launched."""
+        for aspect, argument in aspects_of(self.plan):
+            name = step_name(aspect, argument)
+            if not candidate.files:
+                self.steps.append(Step(name, "skipped", "no launch was kept"))
+                continue
+            task = partial(judge_programs, aspect, argument, candidate, baseline, least, self.plan)
+            ended = self.in_child(task, scratch=self.expected, is_foreign=False)
+            told = ended.value
+            self.steps.append(Step(**told) if isinstance(told, dict) else _step_of_death(name, ended))
 
     def _launches(self, counts: dict[str, int], not_kept: dict[str, object]) -> None:
         details: dict[str, object] = {"kernels": counts}
@@ -163,6 +180,18 @@ def _count(value: object) -> int:
 
 def _fastest(value: object) -> float:
     return min([float(each) for each in _list(value) if isinstance(each, (int, float))], default=0.0)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+_KEPT = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
+
+
+def _files(value: object) -> dict[str, int]:
+    """Files of launches, by the names that they have."""
+    return {file: _count(count) for file, count in _dict(value).items() if _KEPT.fullmatch(file) and _count(count)}
 
 
 def _tolerance(value: object) -> list[float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy
 
@@ -120,26 +120,29 @@ def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object
     }
 
 
-class KeptLaunch(NamedTuple):
-    """A launch that was kept, ready to be done."""
+class KeptLaunch:
+    """A launch that was kept; whoever does it again has arrays of its own."""
 
-    kernel: str
-    grid: tuple[int, int, int]
-    bytecode: bytes
-    arguments: tuple[object, ...]
+    def __init__(self, held: dict[str, Any]) -> None:
+        self.kernel: str = str(held["kernel"])
+        x, y, z = [int(extent) for extent in held["grid"]]
+        self.grid: tuple[int, int, int] = (x, y, z)
+        self.bytecode: bytes = held["bytecode"].tobytes()
+        self._held: dict[str, Any] = held
+        self.arguments()
+
+    def arguments(self) -> list[object]:
+        """The arguments as they were when it began."""
+        pairs = zip(self._held["regions"], self._held["alignments"], strict=True)
+        regions = [_region(region, int(alignment)) for region, alignment in pairs]
+        return [_argument(value, regions) for value in self._held["values"]]
 
 
 def kept_launch(data: bytes) -> KeptLaunch:
-    """A launch from its file, with arrays of its own each time; raises `CarriedError` for what is none."""
+    """A launch from its file; raises `CarriedError` for what is none."""
     held = load(data, as_numpy=True)
     try:
-        regions = [
-            _region(region, int(alignment))
-            for region, alignment in zip(held["regions"], held["alignments"], strict=True)
-        ]
-        x, y, z = [int(extent) for extent in held["grid"]]
-        arguments = [_argument(value, regions) for value in held["values"]]
-        return KeptLaunch(str(held["kernel"]), (x, y, z), held["bytecode"].tobytes(), tuple(arguments))
+        return KeptLaunch(held)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise CarriedError(f"the launch is damaged ({type(error).__name__})") from None
 

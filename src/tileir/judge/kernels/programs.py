@@ -1,0 +1,226 @@
+"""The kernels that a module launched, as programs: each launch is done again from what was kept of it.
+
+In children of their own, in which no foreign code runs: what is kept is bytecode and bytes of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple, cast
+
+from tileir.analyze.cost.costs import cost
+from tileir.execute.arguments import Pointer
+from tileir.execute.dtypes import Array
+from tileir.execute.launch import Kernel, compile
+from tileir.execute.sanitizer.report import SanitizerError
+from tileir.interface import from_bytecode
+from tileir.ir.core import Operation
+from tileir.judge.causes import cause_of
+from tileir.judge.ended import BeginStep
+from tileir.judge.judging.failures import failed_step
+from tileir.judge.kernels.carried import CarriedError
+from tileir.judge.kernels.comparing import Errors
+from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
+from tileir.judge.kernels.launches import KeptLaunch, kept_launch
+from tileir.judge.kernels.making import backend_of
+from tileir.judge.kernels.tolerances import tolerance_for
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts import Step
+from tileir.passes.pipeline import optimize
+
+_MEASURED_TARGET: Final = "cpu"
+"""The target whose cost is measured, and so differs from machine to machine."""
+_TIMES: Final = 5
+
+
+class Kept(NamedTuple):
+    """Launches that a child left in a directory: files, and how often each launch was made."""
+
+    directory: str
+    files: dict[str, int]
+    source: bytes = b""
+    file: str = ""
+    """The module that made them, and what messages call it."""
+
+    def launches(self, plan: Plan) -> Iterator[tuple[KeptLaunch, int]]:
+        for file, count in self.files.items():
+            yield kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20))), count
+
+
+def aspects_of(plan: Plan) -> list[tuple[str, str]]:
+    """What is done to the programs, and with what: `compile` for `sm_90`."""
+    found = [("optimize", str(plan.optimize))] if plan.optimize is not None else []
+    found += [("compare", engine) for engine in plan.engines[1:]]
+    found += [("sanitize", "")] if plan.sanitize else []
+    found += [("compile", target) for target in plan.targets]
+    found += [("cost", target) for target in plan.cost]
+    if plan.time:
+        # The interpreter is there to be right: how long it takes says nothing.
+        found += [("time", engine) for engine in plan.engines or ("auto",) if engine != "interpreter"]
+    return found
+
+
+def step_name(aspect: str, argument: str) -> str:
+    return aspect if aspect in ("optimize", "sanitize") else f"{aspect} {argument}"
+
+
+def judge_programs(
+    aspect: str,
+    argument: str,
+    candidate: Kept,
+    baseline: Kept,
+    least: float | None,
+    plan: Plan,
+    begin_step: BeginStep,
+) -> dict[str, Any]:
+    """One step for all launches that were kept; `least` is the speedup that is asked for."""
+    step = Step(step_name(aspect, argument), "passed")
+    begin_step(step.name)
+    try:
+        _write_source(candidate)
+        if aspect == "cost":
+            _cost(step, argument, candidate, baseline, least, plan)
+        elif aspect == "time":
+            _time(step, argument, candidate, baseline, plan)
+        else:
+            for launch, _ in candidate.launches(plan):
+                _ASPECTS[aspect](step, argument, launch, candidate, plan)
+                if step.outcome != "passed":
+                    step.message = f"{launch.kernel}: {step.message}"
+                    break
+    except (CarriedError, ForeignFileError) as error:
+        step.outcome, step.message, step.cause = "failed", str(error), "launches cannot be read"
+    except Exception as error:
+        failed_step(step, error)
+    return asdict(step)
+
+
+def _write_source(kept: Kept) -> None:
+    """So that messages can show the lines of the module; what stands there may be something else."""
+    if kept.file:
+        if os.path.lexists(kept.file):
+            os.unlink(kept.file)
+        with open(kept.file, "xb") as file:
+            file.write(kept.source)
+
+
+def _kernel(launch: KeptLaunch, backend: str, level: int | None = None) -> Kernel:
+    module: Operation = from_bytecode(launch.bytecode)
+    if level is not None:
+        module = optimize(module, level)
+    return compile(module, launch.kernel, backend, exact=True)
+
+
+# --- the same results ---
+
+
+def _optimize(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+    backend = backend_of(plan)
+    _same(step, launch, (_kernel(launch, backend), ""), (_kernel(launch, backend, int(argument)), "optimized"), plan)
+
+
+def _compare(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+    first = backend_of(plan)
+    _same(step, launch, (_kernel(launch, first), first), (_kernel(launch, argument), argument), plan)
+
+
+def _same(step: Step, launch: KeptLaunch, one: tuple[Kernel, str], other: tuple[Kernel, str], plan: Plan) -> None:
+    """Whether two kernels leave the same in the arrays; the bits of sums may be others where their order is open."""
+    left, right = launch.arguments(), launch.arguments()
+    one[0].launch(launch.grid, *left)
+    other[0].launch(launch.grid, *right)
+    for mine, theirs in zip(left, right, strict=True):
+        if not isinstance(mine, Pointer) or not isinstance(theirs, Pointer):
+            continue
+        before, after = cast(Array, mine.array), cast(Array, theirs.array)
+        if before.tobytes() == after.tobytes():
+            continue
+        errors = Errors(after, before, tolerance_for(before, None))
+        step.details["other_bits"] = True
+        if errors.wrong:
+            step.outcome = "failed"
+            step.message = f"{mine.name}: {other[1]}: {errors.words(before)}"
+            step.cause = f"{other[1]} gives other results"
+            return
+
+
+def _sanitize(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+    try:
+        _kernel(launch, "auto").launch(launch.grid, *launch.arguments(), sanitize=True)
+    except SanitizerError as error:
+        findings = error.report.findings
+        step.outcome = "failed"
+        step.message = error.report.render()
+        step.cause = cause_of(f"{findings[0].kind}: {findings[0].title}")
+        step.details["findings"] = [f"{finding.kind}: {finding.title}" for finding in findings]
+
+
+def _compile(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+    resources = _kernel(launch, "auto").resources(argument)
+    step.details[launch.kernel] = {
+        "registers": resources.registers,
+        "shared": resources.shared,
+        "stack": resources.stack,
+        "spills": resources.spills,
+    }
+
+
+_ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Kept, Plan], None]]] = {
+    "optimize": _optimize,
+    "compare": _compare,
+    "sanitize": _sanitize,
+    "compile": _compile,
+}
+
+
+# --- speed ---
+
+
+def _cost(step: Step, target: str, candidate: Kept, baseline: Kept, least: float | None, plan: Plan) -> None:
+    """The estimated time of all launches of one run, and the baseline's."""
+    figures: dict[str, Any] = step.measured if target == _MEASURED_TARGET else step.details
+    seconds = figures["seconds"] = _estimated(candidate, target, plan)
+    theirs = _estimated(baseline, target, plan)
+    if not theirs or not seconds:
+        if least is not None:
+            step.outcome, step.message = "refused", "there is no baseline that launches kernels"
+            step.cause = step.message
+        return
+    figures["baseline_seconds"] = theirs
+    speedup = figures["speedup"] = float(f"{theirs / seconds:.4g}")
+    if least is not None and speedup < least:
+        step.outcome = "failed"
+        step.message = (
+            f"estimated at {_microseconds(seconds)} us on {target}, the baseline at {_microseconds(theirs)} us: "
+            f"a speedup of {speedup:.3g}, and {least:g} is asked for"
+        )
+        step.cause = "slower than what is asked for"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g}"
+
+
+def _estimated(kept: Kept, target: str, plan: Plan) -> float:
+    total = 0.0
+    for launch, count in kept.launches(plan):
+        found = cost(_kernel(launch, "auto"), launch.grid, *launch.arguments(), target=target, assemble=False)
+        total += count * found.seconds
+    # What is shown; further digits depend on the order of additions.
+    return float(f"{total:.6g}") if math.isfinite(total) else 0.0
+
+
+def _time(step: Step, engine: str, candidate: Kept, baseline: Kept, plan: Plan) -> None:
+    """The measured time of all launches of one run, and the baseline's: nothing here is the candidate's word."""
+    for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
+        total = 0.0
+        for launch, count in kept.launches(plan):
+            kernel = compile(from_bytecode(launch.bytecode), launch.kernel, engine)
+            total += count * kernel.time(launch.grid, *launch.arguments(), repeat=_TIMES).median
+        if kept.files:
+            step.measured[name] = total
+    if step.measured.get("seconds") and step.measured.get("baseline_seconds"):
+        step.measured["speedup"] = step.measured["baseline_seconds"] / step.measured["seconds"]
