@@ -73,7 +73,8 @@ def judge_in_children(item: Item, plan: Plan, root: str, owner: int | None = Non
     peak = 0
     died = ""
     for part in parts_of(item, plan):
-        if died and part.needs_before:
+        passed = {step.name for step in steps if step.outcome == "passed"}
+        if not passed.issuperset(part.needs):
             continue
         with Scratch(root) as scratch:
             told = Told([], [], [], [], output)
@@ -86,10 +87,12 @@ def judge_in_children(item: Item, plan: Plan, root: str, owner: int | None = Non
             last = told.begun[-1] if told.begun else "start"
             died = died or last
             steps.append(ended_step(last, ending, bytes(output), plan.limits))
-    done = {step.name for step in steps}
-    if died:
-        words = f"'{died}' ended the process"
-        steps += [Step(name, "skipped", words) for name in planned_steps(item, plan) if name not in done]
+    done = {step.name: step for step in steps}
+    words = f"'{died}' ended the process" if died else "'check' did not pass"
+    planned = planned_steps(item, plan)
+    # In the order of the plan, whoever did them.
+    steps = [done.get(name) or Step(name, "skipped", words) for name in planned]
+    steps += [step for name, step in done.items() if name not in planned]
     seconds = time.perf_counter() - begun
     measured = {"seconds": seconds, "peak_bytes": float(peak), "overhead_seconds": max(seconds - work_seconds, 0.0)}
     return verdict_of(item, steps, output.decode("utf-8", "replace"), measured)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from tileir.judge.items import Item
 
@@ -25,7 +25,7 @@ class Step:
     """For people, one paragraph; the same on every machine (no paths of scratch directories, addresses, times)."""
     cause: str = ""
     """What failures are clustered by: the message without names, numbers and places."""
-    details: dict[str, object] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     """JSON values that are the same on every machine: findings, counts, digests of results, estimated costs."""
     measured: dict[str, float] = field(default_factory=dict)
     """Seconds, bytes: what differs from run to run, and is left out when two tables are compared."""

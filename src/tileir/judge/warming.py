@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from tileir.analyze.cost.processor import processor
+from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.work import Work
@@ -48,4 +50,7 @@ class Warmth:
             for part in parts_of(small, plan):
                 if not part.processes:
                     part.judge(Work(small, plan, os.getcwd(), b"", lambda data: None))
+        if any(isinstance(target_named(name), ProcessorTarget) for name in plan.cost if name in target_names()):
+            # It is measured, which takes a second.
+            processor()
         return True

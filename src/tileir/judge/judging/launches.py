@@ -1,97 +1,109 @@
-"""What the kernels of a program are run with, and one run of them."""
+"""Kernels launched on an engine, and what their arrays hold then."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import Array, value_dtype
+from tileir.execute.dtypes import Array
 from tileir.execute.engines import find_engine
-from tileir.execute.entries import entries_of
-from tileir.execute.errors import LaunchError
 from tileir.execute.launch import Kernel, compile
 from tileir.ir.core import Operation
-from tileir.ir.types import Type
+from tileir.ir.types import FloatType, Type
+from tileir.judge.judging.subjects import Launch
 
 
-class Launch(NamedTuple):
-    """A kernel, and what it is launched with."""
+class Result(NamedTuple):
+    """An array of a launch when that is over."""
 
-    entry: str
-    grid: tuple[int, ...]
-    arguments: list[Any]
+    argument: int
+    element: Type
+    array: Array
+
+    @property
+    def patterns(self) -> Array:
+        """The bits of its elements, in a row."""
+        flat = numpy.ascontiguousarray(self.array).reshape(-1)
+        return flat.view(f"u{flat.itemsize}")
+
+    @property
+    def nans(self) -> Array:
+        """Which of its elements are NaNs."""
+        flat = numpy.ascontiguousarray(self.array).reshape(-1)
+        # One float type has no dtype of its own.
+        found: Array = numpy.zeros(flat.size, numpy.bool_)
+        if isinstance(self.element, FloatType) and flat.dtype.kind != "u":
+            with numpy.errstate(all="ignore"):
+                found = numpy.isnan(flat)
+        return found
 
 
 class Results(NamedTuple):
-    """The arrays of a launch when it is over, with the element types of the parameters they are for."""
+    """The arrays of a launch when it is over."""
 
     entry: str
-    arrays: list[tuple[int, Type, Array]]
+    arrays: list[Result]
 
     @property
     def digest(self) -> str:
-        """What the arrays hold, in few characters: two tables of results can be compared by it."""
+        """What the arrays hold, in few characters, by which tables of results can be compared: which NaN an element is
+        is not specified, and may be another one on another machine."""
         found = hashlib.blake2b(digest_size=16)
-        for number, element, array in self.arrays:
-            found.update(f"{number} {element.spelling} {array.shape} ".encode())
-            found.update(numpy.ascontiguousarray(array).view(numpy.uint8).tobytes())
+        for result in self.arrays:
+            patterns, nans = result.patterns, result.nans
+            if nans.any():
+                patterns = numpy.where(nans, patterns.dtype.type(0), patterns)
+                found.update(numpy.packbits(nans).tobytes())
+            found.update(f"{result.argument} {result.element.spelling} {result.array.shape} ".encode())
+            found.update(patterns.astype(patterns.dtype.newbyteorder("<"), copy=False).tobytes())
         return found.hexdigest()
 
 
-def launches_of(module: Operation, seed: int) -> list[Launch]:
-    """A launch of each kernel of a program."""
-    found = [_plain_launch(name, entry, seed) for name, entry in entries_of(module).items()]
-    if not found:
-        raise LaunchError("the module has no entry, so nothing to launch")
-    return found
+def copies(arguments: list[Any]) -> list[Any]:
+    """Arguments for one launch."""
+    return [value.copy() if isinstance(value, numpy.ndarray) else value for value in arguments]
 
 
-def _plain_launch(name: str, entry: Operation, seed: int) -> Launch:
-    generator = numpy.random.default_rng(seed)
-    values: list[Any] = []
-    for parameter in entry.regions[0].blocks[0].arguments:
-        type = parameter.type
-        assert isinstance(type, TileType)
-        if isinstance(type.element, PointerType):
-            dtype = value_dtype(type.element.pointee)
-            values.append(generator.integers(0, 2, 1 << 16).astype(dtype))
-        else:
-            values.append(64)
-    return Launch(name, (1,), values)
+def options_of(engine: str, threads: int) -> dict[str, Any]:
+    """What a launch on an engine is asked for."""
+    return {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
 
 
-def run(
-    module: Operation,
-    launches: list[Launch],
-    engine: str,
-    threads: int,
-    launch: Callable[[Kernel, Launch, list[Any], dict[str, Any]], None] | None = None,
-) -> list[Results]:
-    """What comes of the launches on an engine; each begins with the same arguments.
+def ready(module: Operation, launch: Launch, engine: str) -> Kernel:
+    """A kernel ready to run, bit for bit where engines can be."""
+    return compile(module, launch.entry, engine, exact=True)
 
-    Bit for bit where engines can be: `exact`.  `launch` does it in another way than once.
-    """
-    options: dict[str, Any] = {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
+
+def run(module: Operation, launches: list[Launch], engine: str, threads: int) -> list[Results]:
+    """What comes of the launches on an engine; each begins with the same arguments."""
     found = []
     for each in launches:
-        kernel = compile(module, each.entry, engine, exact=True)
-        arguments = [value.copy() if isinstance(value, numpy.ndarray) else value for value in each.arguments]
-        if launch is None:
-            kernel.launch(each.grid, *arguments, **options)
-        else:
-            launch(kernel, each, arguments, options)
+        kernel = ready(module, each, engine)
+        arguments = copies(each.arguments)
+        kernel.launch(each.grid, *arguments, **options_of(engine, threads))
         found.append(Results(each.entry, _arrays(kernel.entry, arguments)))
     return found
 
 
-def _arrays(entry: Operation, arguments: list[Any]) -> list[tuple[int, Type, Array]]:
+def time_launches(module: Operation, launches: list[Launch], engine: str, threads: int) -> float:
+    """Seconds that the launches take, one after the other."""
+    return sum(
+        [
+            ready(module, each, engine)
+            .time(each.grid, *copies(each.arguments), **options_of(engine, threads))
+            .median
+            for each in launches
+        ]
+    )  # fmt: skip
+
+
+def _arrays(entry: Operation, arguments: list[Any]) -> list[Result]:
     found = []
     for number, (parameter, value) in enumerate(zip(entry.regions[0].blocks[0].arguments, arguments, strict=True)):
-        if isinstance(value, numpy.ndarray) and isinstance(parameter.type, TileType):
+        if isinstance(value, numpy.ndarray) and value.shape and isinstance(parameter.type, TileType):
             element = parameter.type.element
-            found.append((number, element.pointee if isinstance(element, PointerType) else element, value))
+            found.append(Result(number, element.pointee if isinstance(element, PointerType) else element, value))
     return found

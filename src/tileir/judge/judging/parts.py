@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.judge.items import Item
-from tileir.judge.judging.programs import judge_program
+from tileir.judge.judging.programs import judge_program, program_steps
+from tileir.judge.judging.targets import judge_on_targets, target_steps
 from tileir.judge.judging.work import Work
 from tileir.judge.plans import Plan
 
@@ -17,22 +18,22 @@ from tileir.judge.plans import Plan
 class Part:
     """What one child does."""
 
-    def __init__(self, judge: Callable[[Work], None], *, processes: bool = False, needs_before: bool = True) -> None:
+    def __init__(self, judge: Callable[[Work], None], *, processes: bool = False, needs: tuple[str, ...] = ()) -> None:
         self.judge: Callable[[Work], None] = judge
         self.processes: bool = processes
         """Whether it may start other processes: NVIDIA's assembler is one."""
-        self.needs_before: bool = needs_before
-        """Whether there is nothing to do for it if the child before has died."""
+        self.needs: tuple[str, ...] = needs
+        """Steps of children before without which there is nothing to do for it."""
 
 
 def parts_of(item: Item, plan: Plan) -> list[Part]:
-    """The children that judge an item, in their order."""
-    return [Part(judge_program)]
+    """The children that judge a program, in their order."""
+    found = [Part(judge_program)]
+    if plan.targets or plan.cost:
+        found.append(Part(judge_on_targets, processes=True, needs=("check",)))
+    return found
 
 
 def planned_steps(item: Item, plan: Plan) -> list[str]:
-    """The names of the steps that a plan has for an item, in their order."""
-    found = ["check"]
-    for number, engine in enumerate(plan.engines):
-        found += [f"run {engine}", f"compare {engine}"] if number else [f"run {engine}"]
-    return found
+    """The names of the steps that a plan has for a program, in their order."""
+    return [*program_steps(plan), *target_steps(plan)]

@@ -1,0 +1,132 @@
+"""The steps of a plan, each with what makes it pass and what makes it fail."""
+
+from __future__ import annotations
+
+import json
+
+import numpy
+import pytest
+from tests.judge.programs import ADDITION, program
+
+from tileir.execute.gpu.tileiras.tool import installed_assembler
+from tileir.ir.types import F32
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.items import Item
+from tileir.judge.judging.agreement import compare_results, open_operations
+from tileir.judge.judging.launches import Result, Results
+from tileir.judge.plans import Plan
+from tileir.judge.verdicts import Step, Verdict
+
+pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+
+
+def judged(item: Item, **plan) -> Verdict:
+    (verdict,) = judge_chunk([item], Plan(**plan))
+    return verdict
+
+
+def step_of(verdict: Verdict, name: str) -> Step:
+    return next(step for step in verdict.steps if step.name == name)
+
+
+def stated(count: int) -> Item:
+    return program(f"// tileir: --grid 1 --arg iota:f32:{count} --arg zeros:f32:64\n{ADDITION}")
+
+
+def test_every_step_of_a_plan_is_done_in_order() -> None:
+    verdict = judged(program(ADDITION), optimize=3, engines=("interpreter", "cpu"), sanitize=True)
+    assert [(step.name, step.outcome) for step in verdict.steps] == [
+        ("check", "passed"),
+        ("optimize", "passed"),
+        ("run interpreter", "passed"),
+        ("compare optimized", "passed"),
+        ("run cpu", "passed"),
+        ("compare cpu", "passed"),
+        ("sanitize", "passed"),
+    ]
+
+
+def test_a_seed_is_run_with_its_own_arguments() -> None:
+    seed = Item("smith:3", "seed", json.dumps({"seed": 3}).encode())
+    verdict = judged(seed, engines=("interpreter", "cpu"))
+    assert verdict.outcome == "passed"
+    assert step_of(verdict, "check").details["operations"] > 20
+
+
+def test_a_seed_that_is_none_fails_its_check() -> None:
+    verdict = judged(Item("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
+    assert verdict.steps[0].outcome == "failed"
+    assert verdict.steps[0].message.startswith("error: this is no seed of a program")
+
+
+def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
+    assert judged(stated(64), engines=("interpreter",), sanitize=True).outcome == "passed"
+    verdict = judged(stated(60), engines=("interpreter",), sanitize=True)
+    assert verdict.outcome == "failed" and step_of(verdict, "run interpreter").outcome == "failed"
+    found = step_of(verdict, "sanitize")
+    assert [each["kind"] for each in found.details["findings"]] == ["out-of-bounds"]
+    assert "program:8:" in found.message and found.cause.startswith("out-of-bounds: ")
+
+
+def test_an_engine_that_is_not_there_refuses() -> None:
+    verdict = judged(program(ADDITION), engines=("interpreter", "abacus"))
+    assert step_of(verdict, "run abacus").outcome == "refused"
+    assert step_of(verdict, "compare abacus").outcome == "skipped"
+    assert step_of(verdict, "run interpreter").outcome == "passed"
+
+
+@pytest.mark.skipif(installed_assembler() is None, reason="NVIDIA's assembler is not installed")
+def test_a_program_is_compiled_for_targets() -> None:
+    verdict = judged(program(ADDITION), targets=("sm_90", "sm_1"), cost=("h200",))
+    found = step_of(verdict, "compile sm_90")
+    assert found.outcome == "passed" and found.details["kernels"]["add"]["registers"] > 0
+    assert found.details["kernels"]["add"]["spills"] is False
+    assert step_of(verdict, "compile sm_1").outcome == "failed"
+    assert step_of(verdict, "cost h200").details["kernels"]["add"]["bytes"] == 512
+
+
+# --- results side by side ---
+
+
+def results(*numbers: float) -> list[Results]:
+    return [Results("k", [Result(0, F32, numpy.array(numbers, numpy.float32))])]
+
+
+def test_other_bits_fail_and_are_told() -> None:
+    step = Step("compare cpu", "passed")
+    compare_results(step, results(1, 2, 3), results(1, 2.5, 4), ("interpreter", "cpu"), [])
+    assert step.outcome == "failed" and step.cause == "results differ: f32"
+    assert step.message == (
+        "@k, argument 0: 2 of 3 elements of type f32 differ, the first is number 1: "
+        "interpreter has 2.0 (0x40000000), cpu has 2.5 (0x40200000)"
+    )
+    assert step.details == {"different": {"@k argument 0": 2}}
+
+
+def test_which_nan_it_is_is_open() -> None:
+    one, other = results(1, 0), results(1, 0)
+    one[0].arrays[0].array.view(numpy.uint32)[1] = 0x7FC00000
+    other[0].arrays[0].array.view(numpy.uint32)[1] = 0xFFC00001
+    step = Step("compare cpu", "passed")
+    compare_results(step, one, other, ("interpreter", "cpu"), [])
+    assert step.outcome == "passed" and step.details == {"open": 1}
+    assert one[0].digest == other[0].digest != results(1, 0)[0].digest
+
+
+def test_numbers_need_only_be_near_where_bits_are_open() -> None:
+    step = Step("compare tileiras", "passed")
+    compare_results(step, results(1, 2), results(1, 2.00001), ("interpreter", "tileiras"), ["exp"])
+    assert step.outcome == "passed" and step.details == {"open": 1, "open_operations": ["exp"]}
+    far = Step("compare tileiras", "passed")
+    compare_results(far, results(1, 2), results(1, 2.1), ("interpreter", "tileiras"), ["exp"])
+    assert far.outcome == "failed"
+
+
+def test_bits_are_open_by_operation_and_engine() -> None:
+    import tileir
+
+    text = "cuda_tile.module @m { entry @k() { %a = constant <f32: 1.0> : tile<f32> %b = exp %a : tile<f32> return } }"
+    assert open_operations(tileir.parse(text), "cpu") == []
+    assert open_operations(tileir.parse(text), "tileiras") == ["exp"]
+    near = text.replace("exp %a", "exp %a rounding<approx>")
+    assert open_operations(tileir.parse(near), "cpu") == ["exp"]
