@@ -17,6 +17,7 @@ from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.items import Item
+from tileir.judge.kernels.pairing import NoReference, References, is_candidate
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
 Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
@@ -68,14 +69,16 @@ class Seeds(NamedTuple):
 
 
 class Inputs:
-    """All that is swept, in order; it can be gone through once.  `reference` is for all Python modules among it."""
+    """All that is swept, in order; it can be gone through once.  `references` are of the Python modules among it."""
 
-    def __init__(self, given: Given | Iterable[Given], seeds: Seeds | None = None, reference: bytes = b"") -> None:
+    def __init__(
+        self, given: Given | Iterable[Given], seeds: Seeds | None = None, references: References | None = None
+    ) -> None:
         if isinstance(given, (str, os.PathLike, Item, Operation)):
             given = [given]
         self._given: Iterable[Given | _File | Found] = given
         self._seeds: Seeds | None = seeds
-        self._reference: bytes = reference
+        self._references: References = references or References(None)
         self._programs: int = 0
         self.total: int | None = 0
         """How many items there will be; None where nobody knows before they are read."""
@@ -149,25 +152,30 @@ class Inputs:
         except (OSError, ValueError) as error:
             yield _unreadable(path, f"cannot read '{path}': {_words(error)}")
             return
-        yield Found(self._item("standard input" if path == STANDARD_INPUT else path, content))
+        yield self._found("standard input" if path == STANDARD_INPUT else path, content)
 
     def _in_archive(self, path: str) -> Iterator[Found]:
         any_found = False
         with open(path, "rb") as file:
             for member in members(file, _is_wanted):
+                if member.name.endswith(KERNELS) and not member.trouble and not is_candidate(member.content):
+                    continue
                 any_found = True
                 name = f"{path}/{member.name}" if member.name else path
                 if member.trouble:
                     yield _unreadable(name, f"cannot read '{name}': {member.trouble}")
                 else:
-                    yield Found(self._item(name, member.content))
+                    yield self._found(name, member.content)
         if not any_found:
             yield _unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
 
-    def _item(self, name: str, content: bytes) -> Item:
-        if name.endswith(KERNELS):
-            return Item(name, "kernels", content, self._reference)
-        return Item(name, "program", content)
+    def _found(self, name: str, content: bytes) -> Found:
+        if not name.endswith(KERNELS):
+            return Found(Item(name, "program", content))
+        try:
+            return Found(Item(name, "kernels", content, self._references.reference_for(name)))
+        except NoReference as error:
+            return _unreadable(name, str(error))
 
 
 class _File(NamedTuple):
@@ -197,13 +205,18 @@ def _content(path: str) -> bytes:
 
 
 def _is_wanted_entry(entry: os.DirEntry[str]) -> bool:
-    """Whether a file of a directory is judged: a program."""
-    return is_program(entry)
+    """Whether a file of a directory is judged: a program, or a Python module with kernels."""
+    if not entry.name.endswith(KERNELS):
+        return is_program(entry)
+    try:
+        return entry.is_file() and is_candidate(_content(entry.path))
+    except (OSError, ValueError):
+        return False
 
 
 def _is_wanted(name: str, beginning: bytes) -> bool:
     """The same for a file in an archive."""
-    return name.endswith(EXTENSIONS) or is_bytecode(beginning[: len(MAGIC)])
+    return name.endswith((*EXTENSIONS, KERNELS)) or is_bytecode(beginning[: len(MAGIC)])
 
 
 def _words(error: Exception) -> str:

@@ -9,6 +9,7 @@ from tileir.ir.diagnostics import OptionError
 from tileir.judge.crews import Crew, ExecutorCrew, GivenExecutor, ThreadCrew
 from tileir.judge.handing_out import HandingOut
 from tileir.judge.inputs import Given, Inputs, Seeds
+from tileir.judge.kernels.pairing import References
 from tileir.judge.plans import Plan
 from tileir.judge.progress import SweepProgress, SweepResult
 from tileir.judge.store import Store
@@ -22,6 +23,7 @@ def sweep(
     *,
     seeds: Iterable[int] | Seeds = (),
     plan: Plan | None = None,
+    reference: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     executor: GivenExecutor | None = None,
     dask: str | None = None,
@@ -33,7 +35,8 @@ def sweep(
 
     `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
     `tileir.smith`.  `plan` says what is done to each; by default it is checked, run on the engines that are there, and
-    their results compared.  `jobs` of them are judged at once, by default one for each processor.
+    their results compared.  `reference` is the Python module that others are judged against, or a directory with one
+    for each (docs/judging_kernels.md).  `jobs` of them are judged at once, by default one for each processor.
 
     With `executor`, any of `concurrent.futures` or one like it, the work is done by its workers; give a function that
     makes one, and one that breaks is replaced.  `dask` is the address of the scheduler of a Dask cluster.
@@ -50,9 +53,8 @@ def sweep(
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
     chosen = plan if plan is not None else default_plan()
-    found = Inputs(
-        inputs, seeds if isinstance(seeds, Seeds) else Seeds(seeds if isinstance(seeds, range) else list(seeds))
-    )
+    wanted = seeds if isinstance(seeds, Seeds) else Seeds(seeds if isinstance(seeds, range) else list(seeds))
+    found = Inputs(inputs, wanted, References(reference))
     path = os.fspath(results)
     with Store(path) as store:
         store.begin(chosen)

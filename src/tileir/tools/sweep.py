@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -52,6 +53,10 @@ USAGE = Usage(
         Option("targets", "also compile with NVIDIA's assembler, as sm_90,sm_100", value="GPUS"),
         Option("cost", "also estimate costs on targets, as h200,b200", value="NAMES"),
         Option("time", "also time each engine"),
+        Option("reference", "what Python modules are judged against, or a directory with one for each", value="PATH"),
+        Option("trials", "Python modules: seeds of inputs for each shape (default: 3)", value="N"),
+        Option("tolerance", "Python modules: how far off results may be, relative and absolute", value="X"),
+        Option("speedup", "Python modules: least speedup over the baseline, by costs", value="X"),
         Option("seed", "of random arguments, for programs that come without any (default: 0)", value="N"),
         Option("time-limit", "for one program (default: 30)", value="SECONDS"),
         Option("memory-limit", "for one program (default: 4)", value="GIB"),
@@ -106,6 +111,7 @@ def _run(arguments: list[str]) -> int:
             path,
             seeds=seeds,
             plan=plan,
+            reference=_reference(given),
             jobs=_number(given, "jobs", 0) or None,
             dask=given.value("dask", "") or None,
             retry=retry,
@@ -159,10 +165,33 @@ def _plan(given: Arguments) -> Plan:
         cost=_names(given, "cost"),
         time=given.has("time"),
         seed=_number(given, "seed", 0, least=0),
+        trials=_number(given, "trials", 3),
+        tolerance=_amount(given, "tolerance"),
+        speedup=_amount(given, "speedup"),
         limits=Limits(seconds=seconds, memory=memory),
     )
     _check_names(plan)
     return plan
+
+
+def _reference(given: Arguments) -> str | None:
+    path = given.value("reference", "")
+    if path and not os.path.exists(path):
+        raise _mistake(f"cannot read the reference '{path}': there is no such file or directory")
+    return path or None
+
+
+def _amount(given: Arguments, name: str) -> float | None:
+    if not given.has(name):
+        return None
+    text = given.value(name, "")
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise _mistake(f"'--{name} {text}' is no amount: give a number, as 0.01")
+    return found
 
 
 def _check_names(plan: Plan) -> None:

@@ -43,8 +43,8 @@ def loaded_reference(source: ReferenceSource, directory: str, plan: Plan, watche
 
 
 def backend_of(plan: Plan) -> str:
-    """The engine that runs kernels: the first of the plan's."""
-    return plan.engines[0] if plan.engines else "auto"
+    """The engine that runs kernels: the fast one of the plan's that needs no GPU, or else the first."""
+    return "cpu" if "cpu" in plan.engines else plan.engines[0] if plan.engines else "auto"
 
 
 def cases(module: Any, plan: Plan) -> Iterator[tuple[Case, bytes]]:

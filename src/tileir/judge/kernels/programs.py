@@ -53,7 +53,7 @@ class Kept(NamedTuple):
 def aspects_of(plan: Plan) -> list[tuple[str, str]]:
     """What is done to the programs, and with what: `compile` for `sm_90`."""
     found = [("optimize", str(plan.optimize))] if plan.optimize is not None else []
-    found += [("compare", engine) for engine in plan.engines[1:]]
+    found += [("compare", engine) for engine in plan.engines if engine != backend_of(plan)]
     found += [("sanitize", "")] if plan.sanitize else []
     found += [("compile", target) for target in plan.targets]
     found += [("cost", target) for target in plan.cost]
