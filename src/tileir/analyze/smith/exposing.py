@@ -30,7 +30,7 @@ def expose(writer: Writer) -> None:
         element = tile.element
         if element not in arrays:
             base = writer.array(element, room[element] * writer.blocks, None)
-            arrays[element] = _own_part(writer, base, room[element])
+            arrays[element] = writer.own_part(base, room[element])
             begun[element] = 0
         _store(writer, arrays[element], tile, begun[element])
         begun[element] += count_of(tile.shape)
@@ -40,14 +40,6 @@ def _is_stored(tile: Tile) -> bool:
     """Pointers differ from launch to launch, and four bits are less than a byte of memory."""
     element = tile.element
     return isinstance(element, (IntegerType, FloatType)) and (element.width >= 8 or element.width == 1)
-
-
-def _own_part(writer: Writer, base: Tile, room: int) -> Tile:
-    """Where the part of this tile block begins."""
-    if writer.blocks == 1:
-        return base
-    start = writer.apply(ops.MULI, writer.place, writer.constant((), I32, room))
-    return Tile(writer.add(ops.OFFSET, [base.value, start.value], [base.value.type]).results[0])
 
 
 def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tileir.analyze.smith import arithmetic, conversions, products, reductions, shapes
+from tileir.analyze.smith import (
+    arithmetic,
+    control_flow,
+    conversions,
+    functions,
+    memory,
+    products,
+    reductions,
+    shapes,
+)
 from tileir.analyze.smith.writer import Statement
 
 
@@ -28,6 +37,26 @@ _ALONE = (
         "reductions",
         "reduce and scan of integers, extremes, positions and exact sums",
         (*reductions.STATEMENTS * 10, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
+    ),
+    Family(
+        "functions",
+        "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
+        (*functions.STATEMENTS * 3, *arithmetic.STATEMENTS),
+    ),
+    Family(
+        "control_flow",
+        "if, for, loop, with break, continue and return, nested, carrying values and tokens",
+        (
+            *control_flow.STATEMENTS * 6,
+            *control_flow.TERMINATORS,
+            *arithmetic.STATEMENTS,
+            *memory.STATEMENTS,
+        ),
+    ),
+    Family(
+        "memory",
+        "loads and stores through pointers, tokens, alloca, globals, casts of pointers, fences",
+        (*memory.STATEMENTS * 3, *memory.FENCES, *arithmetic.STATEMENTS, *control_flow.STATEMENTS * 2),
     ),
     Family(
         "products",

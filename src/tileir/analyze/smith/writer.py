@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.tiles import Shape, Tile, count_of, range_of, width_of
+from tileir.analyze.smith.tokens import Memory
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, MEMORY_ORDERING, SIGNEDNESS
-from tileir.dialect.types import TOKEN, pointer_type, scalar_tile, tile_type
+from tileir.dialect.types import TOKEN, TileType, pointer_type, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration, Version
@@ -46,6 +47,15 @@ class Statement(NamedTuple):
         return self.declaration.since is not None and self.declaration.since <= version
 
 
+class Loop(NamedTuple):
+    """A loop around: the types of what it carries and gives, its counter where it is no `for`, the memory it orders."""
+
+    carried: list[TileType]
+    results: list[TileType]
+    counter: Tile | None
+    memories: list[Memory]
+
+
 class Scope:
     """The values of one block: those that statements may use, by type, and constants, which are made once."""
 
@@ -75,6 +85,10 @@ class Writer:
         self.scopes: list[Scope] = [Scope(self.entry)]
         self.globals: list[Operation] = []
         self.inputs: dict[Type, list[Tile]] = {}
+        self.memories: list[Memory] = []
+        self.loops: list[Loop] = []
+        self.is_open: bool = False
+        self.loose: list[Tile] = []
         few = bits.order(len(SHAPES))[: bits.between(2, 4)]
         self.shapes: list[Shape] = [SHAPES[place] for place in few]
         self.integers: list[Type] = []
@@ -227,7 +241,7 @@ class Writer:
         """A new value: a constant, a number of the launch, lanes, or what is in an array."""
         bits = self.bits
         kind = bits.below(10)
-        if element is I1 and shape and kind < 6:
+        if element is I1 and kind < 6:
             return self.compared(shape)
         if not shape:
             if kind < 4 and (isinstance(element, IntegerType) or kind < 2):
@@ -253,11 +267,20 @@ class Writer:
         found = self.apply(ops.CMPI, left, right, element=I1, attributes=attributes)
         return self.know(Tile(found.value))
 
-    def number(self, element: Type) -> Tile:
-        """A scalar argument of the launch."""
+    def condition(self) -> Tile:
+        """A boolean that may differ from tile block to tile block."""
+        known = self.find(scalar_tile(I1))
+        if known and self.bits.chance(50):
+            return self.bits.recent(known)
+        return self.compared(())
+
+    def number(self, element: Type, value: float | None = None) -> Tile:
+        """A scalar argument of the launch, of any value if none is given."""
         bits = self.bits
         least, most = range_of(element)
-        value = bits.between(max(least, -3), min(most, 9)) if isinstance(element, IntegerType) else bits.below(64) / 8
+        if value is None:
+            floating = not isinstance(element, IntegerType)
+            value = bits.below(64) / 8 if floating else bits.between(max(least, -3), min(most, 9))
         self.arguments.append(str(bool(value)).lower() if element is I1 else repr(value))
         argument = self.entry.add_argument(scalar_tile(element))
         if not isinstance(element, IntegerType):
@@ -381,6 +404,22 @@ class Writer:
             segments = (1, 1, 1, 0)
         types: list[Type] = [tile_type(shape, element), TOKEN]
         return Tile(self.add(ops.LOAD_PTR_TKO, operands, types, WEAK, segments=segments).results[0])
+
+    def joined(self, tokens: list[Value]) -> list[Value]:
+        """One token for all, or none."""
+        return tokens if len(tokens) < 2 else [self.add(ops.JOIN_TOKENS, tokens, [TOKEN]).results[0]]
+
+    def token(self, memory: Memory) -> Value:
+        """One token for all accesses so far."""
+        found = self.joined(memory.accesses)
+        return found[0] if found else self.add(ops.MAKE_TOKEN, [], [TOKEN]).results[0]
+
+    def own_part(self, base: Tile, count: int) -> Tile:
+        """Where the part of this tile block begins in an array that has a part for each."""
+        if self.blocks == 1:
+            return base
+        start = self.apply(ops.MULI, self.place, self.constant((), I32, count))
+        return Tile(self.add(ops.OFFSET, [base.value, start.value], [base.value.type]).results[0])
 
     # --- statements ---
 

@@ -1,0 +1,122 @@
+"""Statements of functions of which the dialect does not say how many bits are right.
+
+Programs look at their results only through comparisons that every reasonable approximation answers alike: of functions
+of small integers with a number that is far from all of their values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from tileir.analyze.smith.tiles import Shape, Tile
+from tileir.analyze.smith.writer import SIGNED, Statement, Writer
+from tileir.dialect import ops
+from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
+from tileir.ir.attributes import Attribute
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.types import F32, I1, I32, Type
+
+_GAP = 0.08
+"""How far apart two values are, relative to the larger, with a comparison between them."""
+
+
+def _threshold(writer: Writer, values: Sequence[float]) -> float | None:
+    """A number with two digits between two neighbouring values that are far apart."""
+    ordered = sorted(values)
+    gaps = [(low, high) for low, high in pairwise(ordered) if high - low > _GAP * max(abs(low), abs(high), 0.25)]
+    if not gaps:
+        return None
+    low, high = writer.bits.choice(gaps)
+    middle = float(f"{(low + high) / 2:.1e}")
+    # Two digits may be too few for a narrow gap.
+    return middle if low + (high - low) / 4 < middle < high - (high - low) / 4 else None
+
+
+def _numbers(writer: Writer, shape: Shape, element: Type, least: int) -> Tile:
+    """Integers as floats: from -4 to 4 or so, or from 1 to 8."""
+    if least <= 0:
+        return writer.whole(shape, element, 7)
+    small = writer.positive(writer.below(writer.want(shape, I32), 8))
+    found = writer.apply(ops.ITOF, small, element=element, attributes=SIGNED)
+    return Tile(found.value, small.low, small.high, whole=True)
+
+
+def _looked_at(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
+    """Compare results with a number between them."""
+    threshold = _threshold(writer, values)
+    if writer.is_open:
+        writer.loose.append(tile)
+    if threshold is None:
+        return
+    attributes: dict[str, Attribute] = {
+        "comparison_predicate": COMPARISON_PREDICATE[writer.bits.choice(("less_than", "greater_than"))],
+        "comparison_ordering": COMPARISON_ORDERING["ordered"],
+    }
+    limit = writer.float_constant(tile.shape, tile.element, threshold)
+    writer.know(Tile(writer.apply(ops.CMPF, tile, limit, element=I1, attributes=attributes).value))
+
+
+def _unary(declaration: OperationDeclaration, function: Callable[[float], float], least: int = 0) -> Statement:
+    approximate = declaration in (ops.EXP, ops.TANH)
+
+    def build(writer: Writer) -> None:
+        element = writer.bits.choice(writer.floats)
+        source = _numbers(writer, writer.some_shape(), element, least)
+        attributes: dict[str, Attribute] = {}
+        if approximate and element is F32 and _has_modes(writer, declaration) and writer.bits.chance(30):
+            attributes["rounding_mode"] = ROUNDING["approx"]
+        found = writer.apply(declaration, source, attributes=attributes)
+        _looked_at(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
+
+    return Statement(declaration, build)
+
+
+def _has_modes(writer: Writer, declaration: OperationDeclaration) -> bool:
+    since = declaration.inherent["rounding_mode"].since
+    return since is None or since <= writer.version
+
+
+def _power(writer: Writer) -> None:
+    element = writer.bits.choice(writer.floats)
+    shape = writer.some_shape()
+    source, exponent = _numbers(writer, shape, element, 1), writer.whole(shape, element, 3)
+    pairs = [(x, y) for x in range(source.low, source.high + 1) for y in range(exponent.low, exponent.high + 1)]
+    found = writer.apply(ops.POW, source, exponent)
+    _looked_at(writer, found, [float(x) ** y for x, y in pairs])
+
+
+def _integer_power(writer: Writer) -> None:
+    element = writer.bits.choice(writer.floats)
+    source = _numbers(writer, writer.some_shape(), element, 1)
+    exponent = writer.below(writer.want(source.shape, I32), 4)
+    pairs = [(x, y) for x in range(source.low, source.high + 1) for y in range(exponent.low, exponent.high + 1)]
+    found = writer.apply(ops.FPOWI, source, exponent)
+    _looked_at(writer, found, [float(x) ** y for x, y in pairs])
+
+
+def _angle(writer: Writer) -> None:
+    element = writer.bits.choice(writer.floats)
+    shape = writer.some_shape()
+    x, y = writer.whole(shape, element, 3), _numbers(writer, shape, element, 1)
+    pairs = [(a, b) for a in range(x.low, x.high + 1) for b in range(y.low, y.high + 1)]
+    _looked_at(writer, writer.apply(ops.ATAN2, x, y), [math.atan2(a, b) for a, b in pairs])
+
+
+STATEMENTS = (
+    _unary(ops.EXP, math.exp),
+    _unary(ops.EXP2, lambda x: 2.0**x),
+    _unary(ops.LOG, math.log, 1),
+    _unary(ops.LOG2, math.log2, 1),
+    _unary(ops.SIN, math.sin),
+    _unary(ops.COS, math.cos),
+    _unary(ops.TAN, math.tan),
+    _unary(ops.SINH, math.sinh),
+    _unary(ops.COSH, math.cosh),
+    _unary(ops.TANH, math.tanh),
+    _unary(ops.RSQRT, lambda x: 1.0 / math.sqrt(x), 1),
+    Statement(ops.POW, _power),
+    Statement(ops.FPOWI, _integer_power),
+    Statement(ops.ATAN2, _angle),
+)
