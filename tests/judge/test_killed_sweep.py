@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tileir.judge.inputs import Inputs
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.results import Results
@@ -120,7 +119,7 @@ def killed(folder: Path, kills: int, count: int, seconds: float, seed: int) -> N
 
 
 def test_a_sweep_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    killed(tmp_path, 8, 1500, 0.002, 1)
+    killed(tmp_path, 8, 1200, 0.002, 1)
 
 
 @pytest.mark.long
@@ -150,14 +149,14 @@ def test_a_disk_that_is_full_ends_the_sweep_with_words_and_leaves_whole_verdicts
     path = tmp_path / "results.sqlite"
     code = f"""
 import resource, signal
-from tests.judge.test_killed_sweep import *
+from tests.judge.test_killed_sweep import PLAN, items, verdict
+from tileir.judge.store import Finished, Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 store = Store({str(path)!r})
 store.begin(PLAN)
-for number, each in enumerate(Inputs(items(1000))):
-    from tileir.judge.store import Finished
-    store.add(Finished(each.item, verdict(each.item)))
+for number, item in enumerate(items(1000)):
+    store.add(Finished(item, verdict(item)))
     if number % 20 == 19:
         store.flush()
 """

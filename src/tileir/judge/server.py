@@ -10,6 +10,7 @@ import faulthandler
 import gc
 import os
 import pickle
+import shutil
 import sys
 
 from tileir.judge.children import OwnerGone, judge_in_children
@@ -47,6 +48,9 @@ def main(root: str) -> None:
             write_whole(verdicts, frame(VERDICT, encoded(judge(item, plan, root, requests))))
     except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
         return
+    finally:
+        # Also if the owner was killed, and cannot do it.
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def _request(content: bytes) -> tuple[Item, Plan]:

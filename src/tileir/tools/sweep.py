@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from tileir.ir.diagnostics import OptionError
+from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -207,7 +207,7 @@ def _check_names(plan: Plan) -> None:
 
             for name in plan.cost:
                 target_named(name)
-    except OptionError as error:
+    except TileIRError as error:
         raise _mistake(error.message) from None
 
 

@@ -1,0 +1,197 @@
+"""`tileir sweep` on the command line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.judge.progress import SweepProgress
+from tileir.judge.results import Results
+from tileir.judge.verdicts import Step, Verdict
+from tileir.tools.main import run
+from tileir.tools.sweep_progress import Teller, line, summary
+
+GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
+ENDLESS = """cuda_tile.module @m {
+  entry @f() {
+    loop {
+      continue
+    }
+    return
+  }
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.mlir").write_text(GOOD)
+    return tmp_path
+
+
+def test_all_passed_some_failed_and_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", "good.mlir", "--engines", "none", "-j", "1"]) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("1 program: 1 passed; 1 judged in ") and error == ""
+    (folder / "wrong.mlir").write_text(GOOD.replace("return", "nonsense"))
+    (folder / "twin.mlir").write_text(GOOD)
+    assert run(["sweep", ".", "--engines", "none", "-j", "1"]) == 1
+    out, error = capsys.readouterr()
+    counts, hint = out.splitlines()
+    assert counts.startswith("3 programs: 1 passed, 1 failed; 1 judged in ")
+    assert counts.endswith(", 1 judged before, 1 the same as another one")
+    assert hint == "tileir report results.sqlite  shows what is wrong with which"
+    assert error.startswith(f"failed: {os.path.join('.', 'wrong.mlir')}: check: ") and "'nonsense' is unknown" in error
+    assert run(["sweep", ".", "--engines", "none", "-q"]) == 1
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_plan_is_what_the_options_say(folder: Path) -> None:
+    options = "--optimize 2 --engines interpreter --sanitize --targets sm_90,sm_100 --cost h200 --time --seed 7"
+    limits = "--time-limit 2.5 --memory-limit 0.5"
+    # An archive that is missing is not judged, so none of it is done.
+    assert run(["sweep", "none.zip", *options.split(), *limits.split(), "-q"]) == 1
+    with Results("results.sqlite") as results:
+        limits_found = results.settings.pop("limits")
+        assert (limits_found["seconds"], limits_found["memory"]) == (2.5, 1 << 29)
+        expected = {"optimize": 2, "engines": ["interpreter"], "sanitize": True, "targets": ["sm_90", "sm_100"]}
+        assert {**results.settings, **expected, "cost": ["h200"], "time": True, "seed": 7} == results.settings
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "nothing to judge: give files, directories or archives, or --seeds 0:1000"),
+        (["k", "--seeds", "5:5"], "'--seeds 5:5' is no seed at all: the last one is left out"),
+        (["k", "--seeds", "-1"], "'--seeds -1' is no range of seeds: give one as 7 or 0:10000"),
+        (["k", "--seeds", "1:2:3"], "'--seeds 1:2:3' is no range of seeds: give one as 7 or 0:10000"),
+        (["k", "--family", "a"], "--family is about programs of seeds: give --seeds as well"),
+        (["k", "--jobs", "0"], "'--jobs 0': give a number from 1 on"),
+        (["k", "--optimize", "4"], "'--optimize 4' is no level: give one from 0 to 3"),
+        (["k", "--engines", "abacus"], "there is no backend 'abacus': choose one of"),
+        (["k", "--engines", ","], "'--engines' needs names, separated by commas"),
+        (["k", "--cost", "abacus"], "abacus"),
+        (["k", "--retry", "slow"], "'slow' is no outcome: use passed, failed"),
+        (["k", "--memory-limit", "nan"], "'--memory-limit nan' is no size"),
+        (["k", "--time-limit", "0"], "'0' is no number of seconds: give one above 0, as in --time-limit 2.5"),
+        (["k", "-o", "missing/results.sqlite"], "cannot write 'missing/results.sqlite': No such file or directory"),
+        (["k", "-o", "good.mlir"], "'good.mlir' holds no results of a sweep: it is no SQLite file"),
+        (["k", "--dask", "nonsense://x"], "there is no Dask scheduler at 'nonsense://x'"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(
+    folder: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "--dask" in words:
+        pytest.importorskip("distributed", reason="distributed is not installed: pip install 'tileir[dask]'")
+    assert run(["sweep", *words]) == 2
+    out, error = capsys.readouterr()
+    assert out == "" and error.startswith("tileir sweep: ") and told in error and error.count("\n") == 1
+
+
+def process_of(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tileir", "sweep", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children_of(parent: int) -> list[int]:
+    found = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, row.split())) for row in found.splitlines()]
+    direct = [child for child, of in pairs if of == parent]
+    return direct + [deeper for child in direct for deeper in children_of(child)]
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_an_interrupted_sweep_leaves_what_is_done_and_no_process(folder: Path, name: str) -> None:
+    (folder / "endless.mlir").write_text(ENDLESS)
+    sweep = process_of("good.mlir", "endless.mlir", "--engines", "interpreter", "-j", "2", folder=folder)
+    until = time.monotonic() + 100
+    children: list[int] = []
+    while time.monotonic() < until:
+        # Two servers, and the child in which the program runs; the other one is judged by then.
+        children = children_of(sweep.pid)
+        if len(children) >= 3 and _count(folder / "results.sqlite") == 1:
+            break
+        time.sleep(0.1)
+    assert len(children) >= 3 and sweep.poll() is None
+    sweep.send_signal(getattr(signal, name))
+    out, error = sweep.communicate(timeout=60)
+    if name == "SIGKILL":
+        assert sweep.returncode == -9
+    else:
+        assert (sweep.returncode, out) == (130, "")
+        assert error == "interrupted: what is done is in 'results.sqlite'; the same command goes on\n"
+    until = time.monotonic() + 20
+    while any(map(is_alive, children)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(is_alive, children))
+    assert _count(folder / "results.sqlite") == 1
+    # Nor any scratch directory.
+    assert [each for each in os.listdir(folder) if each.startswith("tileir-judge")] == []
+
+
+def _count(path: Path) -> int:
+    try:
+        with Results(str(path)) as results:
+            return sum(results.counts().values())
+    except tileir.ResultsError:
+        return 0
+
+
+# --- words ---
+
+
+def progress(**figures: object) -> SweepProgress:
+    found = SweepProgress(10_000)
+    for name, figure in figures.items():
+        setattr(found, name, figure)
+    return found
+
+
+def test_progress_in_a_line() -> None:
+    assert line(progress()) == "0 of 10,000: none judged yet"
+    found = progress(judged=1204, seconds=14.0)
+    found.outcomes.update({"failed": 9, "passed": 1190, "timeout": 5})
+    assert line(found) == "1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 86 a second, 2 minutes left"
+    found.total = None
+    assert line(found) == "1,204: 1,190 passed, 9 failed, 5 timeout; 86 a second"
+    assert summary(progress(judged=1, seconds=0.5, lost=1)) == (
+        "1 program: nothing; 1 judged in 0.5 seconds, 1 chunk lost and judged again"
+    )
+
+
+def test_the_first_of_each_cause_is_told_and_nothing_in_it_reaches_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    teller = Teller(False, False)
+    found = progress()
+    for number in range(40):
+        step = Step("run cpu", "failed", f"\x1b[31mwrong {number}\nmore", f"cause {number % 25}")
+        found.latest = [(f"a\x1b]0;{number}", Verdict("", "failed", step.cause, [step]))]
+        teller.tell(found)
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 21 and told[-1] == "more kinds of failures are told in the report only"
+    assert told[3] == "failed: a\\x1b]0;3: run cpu: \\x1b[31mwrong 3"
