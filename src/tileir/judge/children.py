@@ -44,7 +44,9 @@ _SLICE: Final = 0.1
 """Seconds between looks at what a child does beside reporting."""
 _LAST_MOMENTS: Final = 0.1
 """Seconds in which a process that has closed its files is to be dead."""
-_READ: Final = 1 << 16
+_READ: Final = 1 << 20
+_MORE_THREADS: Final = 32
+"""Threads of a child beside those that its limits grant: libraries have some for themselves."""
 
 
 class OwnerGone(Exception):
@@ -207,16 +209,17 @@ class _Watched:
         poll.register(self._output, select.POLLIN)
         if owner is not None:
             poll.register(owner, 0)
-        while True:
-            left = deadline - time.perf_counter()
-            if left <= 0:
-                return "timeout"
-            ready = poll.poll(1000 * min(left, _SLICE))
-            if not ready:
+        now = time.perf_counter()
+        look = now + _SLICE
+        while now < deadline:
+            ready = poll.poll(1000 * max(min(deadline, look) - now, 0))
+            now = time.perf_counter()
+            if now >= look:
+                # Also at one that writes without a pause.
+                look = now + _SLICE
                 reason = self._look()
-                if reason is not None:
+                if reason:
                     return reason
-                continue
             for descriptor, _ in ready:
                 if descriptor == owner:
                     raise OwnerGone
@@ -234,6 +237,9 @@ class _Watched:
                         return str(garbage)
                     if self._told.seconds:
                         return OVER
+            if not ready and self._is_dead(0.0):
+                return ""
+        return "timeout"
 
     def drain(self) -> None:
         """What is in the pipe for output when nobody writes to it any more."""
@@ -253,9 +259,9 @@ class _Watched:
             _TAKEN[kind](self._told, content)
 
     def _look(self) -> str | None:
-        """Why to end it; empty if it is dead, None to wait on."""
-        if self._is_dead(0.0):
-            return ""
+        """Why to end it; None to wait on."""
+        if _threads(self._child) > _MORE_THREADS + self._limits.threads:
+            return "it started too many threads"
         return self._scratch.why_too_much(self._limits)
 
     def _is_dead(self, seconds: float = _LAST_MOMENTS) -> bool:
@@ -267,6 +273,16 @@ class _Watched:
             if time.perf_counter() >= until:
                 return False
             time.sleep(0.0005)
+
+
+def _threads(process: int) -> int:
+    """How many threads a process has; 0 if the system does not say."""
+    try:
+        with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+            # The name of the program, in parentheses, may have blanks.
+            return int(file.read(4096).rpartition(b")")[2].split()[17])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 _TAKEN: Final[dict[bytes, Callable[[Told, bytes], None]]] = {

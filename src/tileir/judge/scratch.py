@@ -8,7 +8,7 @@ from typing import Final
 
 from tileir.judge.plans import Limits
 
-_MOST_ENTRIES: Final = 10_000
+_MOST_ENTRIES: Final = 2_000
 """Files and directories of one child."""
 _MOST_FILES: Final = 8
 """So many files as large as one may be are all that a child may keep."""

@@ -1,15 +1,24 @@
-"""Confine this process, for good."""
+"""Confine this process, for good: by all that the system has for it."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import signal
+import struct
 import tempfile
 from typing import NamedTuple
 
+from tileir.judge.confinement import landlock, seccomp
+from tileir.judge.confinement.attempts import watch_attempts
 from tileir.judge.confinement.limits import limit_resources
-from tileir.judge.confinement.linux import PR_SET_PDEATHSIG, prctl
+from tileir.judge.confinement.linux import PR_SET_PDEATHSIG, prctl, system_call
+from tileir.judge.confinement.system_calls import NUMBERS
 from tileir.judge.plans import Limits
+
+_CAPABILITIES_VERSION = 0x20080522
+_FIRST_TO_GO = b"1000"
 
 
 class Confinement(NamedTuple):
@@ -20,6 +29,8 @@ class Confinement(NamedTuple):
     limits: Limits
     processes: bool = False
     """Whether it may start other processes."""
+    gpu: bool = False
+    """Whether it works on a GPU."""
 
 
 def confine(wanted: Confinement, parent: int) -> None:
@@ -31,4 +42,46 @@ def confine(wanted: Confinement, parent: int) -> None:
     os.chdir(wanted.scratch)
     os.environ.update(HOME=wanted.scratch, TMPDIR=wanted.scratch)
     tempfile.tempdir = None
-    limit_resources(wanted.limits)
+    _offer_to_go_first()
+    # A driver for GPUs reserves addresses for all memory there is.
+    limit_resources(wanted.limits, limit_addresses=not wanted.gpu)
+    _drop_capabilities()
+    landlock.restrict_files(wanted.scratch, execute=wanted.processes, gpu=wanted.gpu)
+    watch_attempts()
+    # The last one: it denies what the others need.
+    seccomp.filter_calls(wanted.processes)
+
+
+def _offer_to_go_first() -> None:
+    """Have the system end this process before others where memory runs out."""
+    try:
+        descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        try:
+            os.write(descriptor, _FIRST_TO_GO)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        # The system has no such file.
+        return
+
+
+def _drop_capabilities() -> None:
+    """The rights of an administrator are not for programs that are judged."""
+    numbers = NUMBERS.get(platform.machine())
+    if numbers is None or seccomp.why_no_filter() or os.geteuid() != 0:
+        return
+    try:
+        header = ctypes.c_char_p(struct.pack("<Ii", _CAPABILITIES_VERSION, 0))
+        system_call(numbers["capset"], header, ctypes.c_char_p(bytes(24)))
+    except OSError:
+        return
+
+
+def in_force() -> dict[str, str]:
+    """What confines children on this system, and what does not, in words."""
+    version = landlock.version()
+    return {
+        "limits": "time, memory, size and number of files",
+        "files": f"Landlock, version {version}" if version else "not in force: this system has no Landlock",
+        "system calls": f"not in force: {seccomp.why_no_filter()}" if seccomp.why_no_filter() else "seccomp",
+    }

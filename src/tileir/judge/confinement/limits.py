@@ -16,7 +16,7 @@ except ImportError:
     resource = None
 
 _MORE_SECONDS: Final = 2
-_OPEN_FILES: Final = 256
+_OPEN_FILES: Final = 64
 
 
 def limit_resources(limits: Limits, *, limit_addresses: bool = True) -> None:

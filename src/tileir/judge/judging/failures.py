@@ -7,14 +7,15 @@ from typing import Final
 
 from tileir.execute.errors import InternalError, LaunchError
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerTimeout
-from tileir.ir.diagnostics import TileIRError
+from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.judge.causes import cause_of, cause_of_exception
+from tileir.judge.confinement.attempts import last_attempt
 from tileir.judge.verdicts import Outcome, Step
 
 _MOST_DIAGNOSTICS: Final = 5
-_NO_MEMORY: Final = "more memory than is available"
+_NO_MEMORY: Final = ("more memory than is available", "does not fit in memory")
 
-_FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EDQUOT))
+_FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EXDEV))
 """How the system says no: to what a confined process may not do, and to files that grow too large."""
 
 
@@ -34,13 +35,19 @@ def failed_step(step: Step, error: BaseException) -> None:
         step.cause = cause_of(errors[0].message if errors else type(error).__name__)
     else:
         step.message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        is_told = step.outcome == "forbidden"
-        step.cause = cause_of(step.message) if is_told else cause_of_exception(error)
+        if step.outcome == "forbidden":
+            tried = last_attempt()
+            step.message += f" ({tried})" if tried else ""
+            step.cause = cause_of(step.message)
+        else:
+            step.cause = cause_of_exception(error)
 
 
 def outcome_of(error: BaseException) -> Outcome:
     """The outcome of a step that an exception ended."""
-    if isinstance(error, MemoryError) or (isinstance(error, LaunchError) and _NO_MEMORY in error.message):
+    if isinstance(error, MemoryError):
+        return "memory"
+    if isinstance(error, (LaunchError, OptionError)) and any(words in error.message for words in _NO_MEMORY):
         return "memory"
     if isinstance(error, (AssemblerCrash, InternalError)):
         return "crashed"

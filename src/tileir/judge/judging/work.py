@@ -42,7 +42,8 @@ class Work:
 
     def tell(self, step: Step) -> None:
         """Say what came of a step."""
-        step.message = _cut(step.message)
+        # Where a child works is different each time.
+        step.message = _cut(step.message.replace(self.scratch, "."))
         self.steps[step.name] = step
         self._write(frame(STEP, encoded(step)))
 

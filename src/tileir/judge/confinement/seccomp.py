@@ -1,0 +1,124 @@
+"""A filter of system calls: network, other processes and the system itself are out of reach.
+
+What is denied gives an error, as a missing right does, and not a signal: Python raises `PermissionError`, which says in
+the table what was tried.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+import sys
+from functools import cache
+from typing import Final
+
+from tileir.judge.confinement.linux import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, PR_SET_SECCOMP, prctl
+from tileir.judge.confinement.system_calls import ARCHITECTURES, NUMBERS
+
+_SYSTEM: Final = (
+    *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp", "perf_event_open"),
+    *("bpf", "userfaultfd", "add_key", "request_key", "keyctl", "mount", "umount2", "pivot_root", "chroot"),
+    *("move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "unshare", "setns"),
+    *("reboot", "swapon", "swapoff", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load"),
+    *("acct", "quotactl", "quotactl_fd", "sethostname", "setdomainname", "settimeofday", "clock_settime"),
+    *("clock_adjtime", "adjtimex", "syslog", "vhangup", "iopl", "ioperm", "open_by_handle_at", "fanotify_init"),
+    *("shmget", "msgget", "semget", "mq_open"),
+)
+"""What no child needs: other processes' memory, the system, and what outlives a process."""
+_NETWORK: Final = ("socket", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup")
+_FOREIGN: Final = (
+    *("fork", "vfork", "execve", "execveat", "pidfd_open", "pidfd_send_signal", "rt_sigqueueinfo"),
+    *("rt_tgsigqueueinfo", "memfd_create", "memfd_secret", "setpriority", "ioprio_set", "setrlimit"),
+    *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr"),
+    *("fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "futimesat", "utimensat"),
+)
+"""What foreign code may not do either: processes, higher limits, memory that no limit counts, and what can be done to
+files without the right to write to them."""
+
+_CLONE_THREAD: Final = 0x00010000
+
+# The instructions of a filter, and where it finds what it looks at.
+_LOAD, _EQUAL, _ABOVE, _SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE = 0, 4
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_X32: Final = 0x40000000
+_FILTER_MODE: Final = 2
+
+_OWN = 0xFFFFFFF1
+"""Stands for the number of the process in a filter that is not for one yet."""
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("count", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def why_no_filter() -> str:
+    """Why there is no filter of system calls here; empty if there is one."""
+    if sys.platform != "linux":
+        return "only Linux has one"
+    if platform.machine() not in NUMBERS:
+        return f"the numbers of the system calls of {platform.machine()} are not known"
+    return ""
+
+
+def filter_calls(processes: bool) -> bool:
+    """Deny system calls to this process and its threads, for good; gives whether the system can.
+
+    With `processes` it may start others, and they are filtered alike.
+    """
+    if why_no_filter():
+        return False
+    # Required of who has no rights over the system: no program that is started gains any.
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    code = _instructions(processes).replace(struct.pack("<I", _OWN), struct.pack("<I", os.getpid()))
+    program = _Program(len(code) // 8, code)
+    return prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program))
+
+
+@cache
+def _instructions(processes: bool) -> bytes:
+    """The filter, as the kernel takes it."""
+    machine = platform.machine()
+    numbers = NUMBERS[machine]
+    code = [_does(_LOAD, _ARCHITECTURE), _jump(_EQUAL, ARCHITECTURES[machine], 1, 0), _does(_RETURN, _KILL)]
+    code.append(_does(_LOAD, _NUMBER))
+    if machine == "x86_64":
+        # The other numbering of the same calls.
+        code += [_jump(_ABOVE, _X32, 0, 1), _does(_RETURN, _ERROR | errno.EPERM)]
+    denied = [*_SYSTEM, *_NETWORK] if processes else [*_SYSTEM, *_NETWORK, *_FOREIGN]
+    for name in denied:
+        if name in numbers:
+            code += [_jump(_EQUAL, numbers[name], 0, 1), _does(_RETURN, _ERROR | errno.EPERM)]
+    if not processes:
+        # Not there at all, so that the C library falls back to `clone`, whose arguments can be looked at.
+        code += [_jump(_EQUAL, numbers["clone3"], 0, 1), _does(_RETURN, _ERROR | errno.ENOSYS)]
+        code += _if_called(numbers["clone"], 0, _jump(_SET, _CLONE_THREAD, 0, 1), allow=True)
+        # A process may end itself, as `abort` does, and nobody else.
+        for name in ("kill", "tgkill", "tkill"):
+            code += _if_called(numbers[name], 0, _jump(_EQUAL, _OWN, 0, 1), allow=True)
+        # Whoever ends with its parent goes on doing so.
+        code += _if_called(numbers["prctl"], 0, _jump(_EQUAL, PR_SET_PDEATHSIG, 0, 1), allow=False)
+        # Limits are read, not set: both halves of the address of new ones are zero.
+        code += _if_called(numbers["prlimit64"], 2, _jump(_EQUAL, 0, 1, 0), allow=False)
+    code.append(_does(_RETURN, _ALLOW))
+    return b"".join(code)
+
+
+def _does(operation: int, operand: int) -> bytes:
+    return struct.pack("<HBBI", operation, 0, 0, operand)
+
+
+def _jump(operation: int, operand: int, if_so: int, if_not: int) -> bytes:
+    """Skips as many instructions."""
+    return struct.pack("<HBBI", operation, if_so, if_not, operand)
+
+
+def _if_called(number: int, argument: int, question: bytes, *, allow: bool) -> list[bytes]:
+    """What happens to a call by one of its arguments: where `question` goes on, it is allowed, or else denied."""
+    allowed, denied = _does(_RETURN, _ALLOW), _does(_RETURN, _ERROR | errno.EPERM)
+    answers = [allowed, denied] if allow else [denied, allowed]
+    # The number of a process and flags that matter are in the low half; what is asked of an address holds for it too.
+    return [_jump(_EQUAL, number, 0, 4), _does(_LOAD, 16 + 8 * argument), question, *answers]

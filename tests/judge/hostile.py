@@ -1,0 +1,141 @@
+"""Hostile code in confined children: run as a script, it tells as JSON what came of each piece.
+
+    python hostile.py DIRECTORY
+
+`DIRECTORY` has a file `secret` that no child may read, change or remove.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from functools import partial
+
+from tileir.judge.children import Told, run_part, tell_parent
+from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.deaths import ended_step
+from tileir.judge.items import Item
+from tileir.judge.judging.parts import Part
+from tileir.judge.judging.work import Work
+from tileir.judge.plans import Limits, Plan
+from tileir.judge.scratch import Scratch
+
+PIECES = {
+    "fine": "open('here', 'w').write('x'); os.mkdir('d'); print(open('here').read())",
+    "endless loop": "while True: pass",
+    "much memory at once": "bytearray(100 << 30)",
+    "much memory by and by": "kept = []\nwhile True: kept.append(bytearray(1 << 20))",
+    "higher limits": "try: resource.setrlimit(resource.RLIMIT_AS, (-1, -1))\nexcept ValueError: pass\nbytearray(100 << 30)",
+    "deep recursion": "def f(): f()\nf()",
+    "deeper recursion": "sys.setrecursionlimit(1 << 30)\ndef f(): f()\nf()",
+    "native crash": "ctypes.string_at(0)",
+    "abort": "os.abort()",
+    "fork bomb": "while True: os.fork()",
+    "process": "subprocess.run(['true'])",
+    "program": "os.execv('/bin/true', ['true'])",
+    "thread bomb": "threading.stack_size(1 << 18)\nwhile True: threading.Thread(target=time.sleep, args=(60,)).start()",
+    "network": "socket.create_connection(('127.0.0.1', 9))",
+    "datagram": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))",
+    "local socket": "socket.socket(socket.AF_UNIX)",
+    "read elsewhere": "open(secret).read()",
+    "list elsewhere": "os.listdir(os.path.dirname(secret))",
+    "write elsewhere": "open(secret, 'w')",
+    "new file elsewhere": "open(secret + '.new', 'w')",
+    "temporary file elsewhere": "open('/var/tmp/tileir-hostile', 'w')",
+    "remove elsewhere": "os.unlink(secret)",
+    "rename elsewhere": "os.rename(secret, secret + '.old')",
+    "mode elsewhere": "os.chmod(secret, 0)",
+    "time elsewhere": "os.utime(secret, (0, 0))",
+    "truncate elsewhere": "os.truncate(secret, 0)",
+    "link to elsewhere": "os.symlink(secret, 'link'); open('link', 'w')",
+    "hard link to elsewhere": "os.link(secret, 'link')",
+    "directory elsewhere": "os.mkdir(secret + '.d')",
+    "large file": "f = open('large', 'wb')\nwhile True: f.write(bytes(1 << 20)); f.flush()",
+    "large file at once": "open('large', 'wb').truncate(1 << 40)",
+    "many files": "for n in range(10**9): open(str(n), 'w').close()",
+    "deep directories": "for n in range(3000): os.mkdir('d'); os.chdir('d')",
+    "shared memory": "from multiprocessing import shared_memory; shared_memory.SharedMemory(create=True, size=1 << 20)",
+    "signal for the parent": "os.kill(os.getppid(), signal.SIGTERM)",
+    "signal for all": "os.kill(-1, 0)",
+    "memory of the parent": "open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
+    "environment of the parent": "open(f'/proc/{os.getppid()}/environ', 'rb').read(1)",
+    "stop": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "end": "os._exit(0)",
+    "exit": "sys.exit(3)",
+    "close the pipe": "os.closerange(3, 100); time.sleep(60)",
+    "garbage in the pipe": "os.write(3, b'\\xff' * 100); time.sleep(60)",
+    "deep garbage in the pipe": "os.write(3, b'S' + (60000).to_bytes(4, 'little') + b'[' * 60000); time.sleep(60)",
+    "long garbage in the pipe": "os.write(3, b'S' + b'\\xff' * 4 + b'x'); time.sleep(60)",
+    "much output": "for _ in range(10): sys.stdout.write('x' * (1 << 20))",
+    "namespace": "ctypes.CDLL(None, use_errno=True).unshare(0x10000000) and exec('raise OSError(ctypes.get_errno(), 0)')",
+    "trace the parent": (
+        "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) and exec('raise OSError(ctypes.get_errno(), 0)')"
+    ),
+}  # fmt: skip
+
+DAEMON = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(600)
+    open('daemon', 'w').close()
+    os._exit(0)
+time.sleep(0.2)
+print(os.getpid(), flush=True)
+"""
+
+
+def execute(source: str, secret: str, work: Work) -> None:
+    import ctypes
+    import resource
+    import signal
+    import socket
+    import subprocess
+    import threading
+
+    names = {each.__name__: each for each in (ctypes, os, resource, signal, socket, subprocess, sys, threading, time)}
+    work.attempt("run", lambda step: exec(source, {**names, "secret": secret}))
+
+
+def come_of(source: str, secret: str, root: str, processes: bool = False) -> dict:
+    plan = Plan(limits=Limits(seconds=1.5, memory=256 << 20, file_bytes=4 << 20, output_bytes=1000))
+    with Scratch(root) as scratch:
+        told = Told([], [], [], [], bytearray())
+        work = Work(Item("x", "kernels", b""), plan, scratch.path, b"", tell_parent)
+        part = Part(partial(execute, source, secret), processes=processes)
+        ending = run_part(part, work, told, scratch, time.perf_counter() + plan.limits.seconds, None)
+    # Whatever the child made others believe, the last word is how it ended.
+    step = told.steps[-1] if told.steps else ended_step("run", ending, bytes(told.output), plan.limits)
+    left = [name for name in os.listdir(root) if name != "secret"]
+    return {
+        "outcome": step.outcome,
+        "message": step.message,
+        "cause": step.cause,
+        "output": len(told.output),
+        "left": left,
+        "children": _children(),
+    }
+
+
+def _children() -> int:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return 0
+    return 1
+
+
+def main(directory: str) -> None:
+    adopt_descendants()
+    secret = os.path.join(directory, "secret")
+    root = os.path.join(directory, "root")
+    os.mkdir(root)
+    found = {name: come_of(source, secret, root) for name, source in PIECES.items()}
+    found["daemon"] = come_of(DAEMON, secret, root, processes=True)
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
