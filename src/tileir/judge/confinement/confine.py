@@ -46,7 +46,7 @@ def confine(wanted: Confinement, parent: int) -> None:
     # A driver for GPUs reserves addresses for all memory there is.
     limit_resources(wanted.limits, limit_addresses=not wanted.gpu)
     _drop_capabilities()
-    landlock.restrict_files(wanted.scratch, execute=wanted.processes, gpu=wanted.gpu)
+    landlock.restrict_files(wanted.scratch, foreign=not wanted.processes, gpu=wanted.gpu)
     watch_attempts()
     # The last one: it denies what the others need.
     seccomp.filter_calls(wanted.processes)

@@ -67,8 +67,11 @@ def readable() -> tuple[str, ...]:
     return tuple(found)
 
 
-def restrict_files(scratch: str, *, execute: bool, gpu: bool) -> bool:
-    """Let this process write below `scratch` only, for good; gives whether the system can."""
+def restrict_files(scratch: str, *, foreign: bool, gpu: bool) -> bool:
+    """Let this process write below `scratch` only, for good; gives whether the system can.
+
+    One with foreign code executes nothing; others may read what earlier children have left beside it.
+    """
     known = version()
     if not known:
         return False
@@ -80,16 +83,16 @@ def restrict_files(scratch: str, *, execute: bool, gpu: bool) -> bool:
     words += [_SCOPES] if known >= 6 else []
     packed = struct.pack(f"<{len(words)}Q", *words)
     rules = system_call(_CREATE, ctypes.c_char_p(packed), len(packed), 0)
-    reading = _READ_FILE | _READ_DIRECTORY | (_EXECUTE if execute else 0)
+    reading = _READ_FILE | _READ_DIRECTORY | (0 if foreign else _EXECUTE)
     try:
-        for path in readable():
+        for path in readable() if foreign else (*readable(), os.path.dirname(scratch)):
             _allow(rules, path, reading)
         for path in _WRITABLE:
             _allow(rules, path, _READ_FILE | _WRITE_FILE | (rights & _TRUNCATE))
         if gpu:
             for path in glob(_GPU):
                 _allow(rules, path, rights)
-        _allow(rules, scratch, rights if execute else rights & ~_EXECUTE)
+        _allow(rules, scratch, rights & ~_EXECUTE if foreign else rights)
         prctl(PR_SET_NO_NEW_PRIVS, 1)
         system_call(_RESTRICT, rules, 0)
     finally:
