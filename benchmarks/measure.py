@@ -9,7 +9,6 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from importlib import metadata
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -86,7 +85,9 @@ def is_compiled() -> bool:
 
 def tileir_build() -> str:
     """The tileir under test in words: version and build."""
-    return f"tileir {metadata.version('tileir')} ({'compiled with mypyc' if is_compiled() else 'pure Python'})"
+    import tileir
+
+    return f"tileir {tileir.__version__} ({'compiled with mypyc' if is_compiled() else 'pure Python'})"
 
 
 def machine() -> str:
