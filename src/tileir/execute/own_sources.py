@@ -34,10 +34,31 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
     return digest.digest()
 
 
+def hash_of_installed() -> bytes | None:
+    """A hash of all sources as they were installed, by the list that the installer has left, which has a hash of each;
+    None in a checkout, or where the package is installed as a link to one.
+
+    To look at each file takes a process longer than anything else it does before its first launch on a GPU.  What is
+    edited where it is installed is not seen.
+    """
+    from tileir import __version__
+
+    path = f"{_package()}-{__version__}.dist-info{os.sep}RECORD"
+    try:
+        with open(path, "rb") as file:
+            return blake2b(file.read(), digest_size=20).digest()
+    except OSError:
+        return None
+
+
+def _package() -> str:
+    return os.path.abspath(__file__).rsplit(os.sep, 2)[0]
+
+
 def sources_but(left_out: Collection[str], inside: Sequence[str] = ("",)) -> list[Look]:
     """The files of the package or of folders in it, in order, without those in folders of some names."""
     # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
-    package = os.path.abspath(__file__).rsplit(os.sep, 2)[0]
+    package = _package()
     folders = [os.path.join(package, *each.split("/")) if each else package for each in inside]
     found = []
     for folder in folders:

@@ -14,6 +14,7 @@ from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 
 import tileir
+from tileir.execute import own_sources
 from tileir.execute.code_cache import default_cache
 from tileir.execute.gpu.tileiras import compiling
 from tileir.execute.gpu.tileiras.tool import VARIABLE
@@ -163,3 +164,17 @@ def test_short_way_to_a_cubin_that_is_gone_or_wrong_is_not_taken(assembler: Fake
     (Path(directory) / f"{only_key()}.kernel").unlink()
     assert kernel().cubin("sm_90").data == cubin()
     assert len(assembler.calls) == 2
+
+
+def test_installed_sources_are_known_by_their_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "tileir"
+    monkeypatch.setattr(own_sources, "__file__", str(package / "execute" / "own_sources.py"))
+    assert own_sources.hash_of_installed() is None, "a checkout"
+    record = tmp_path / f"tileir-{tileir.__version__}.dist-info" / "RECORD"
+    record.parent.mkdir()
+    found = []
+    for content in ("tileir/a.py,sha256=1,10\n", "tileir/a.py,sha256=2,10\n", "tileir/a.py,sha256=1,10\n"):
+        record.write_text(content)
+        found.append(own_sources.hash_of_installed())
+    assert found[0] == found[2] != found[1]
+    assert None not in found

@@ -18,7 +18,7 @@ from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import installed_assembler, is_made_by
-from tileir.execute.own_sources import hash_of_sources
+from tileir.execute.own_sources import hash_of_installed, hash_of_sources
 from tileir.ir.core import Operation
 from tileir.ir.digest import structural_digest
 
@@ -56,7 +56,7 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
 def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
     global _sources
     if not _sources:
-        _sources = hash_of_sources((), PARTS)
+        _sources = hash_of_installed() or hash_of_sources((), PARTS)
     module = entry.parent_operation
     settings = (entry.symbol_name, target, options.opt_level, options.host, options.system)
     digest = blake2b(_sources, digest_size=20, person=b"tileir cubins")
