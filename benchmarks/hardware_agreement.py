@@ -8,7 +8,9 @@ There is one program for each operation, element type and attribute, and there a
 atomics, control flow, products, memory orders, the examples, cuTile kernels and random programs (`--families`).  DIR
 gets few files, which may be carried elsewhere.  `compare` sorts the programs: the same bits, differences that the
 dialect leaves open (with the largest seen), unspecified results, the assembler's mistakes, and all others, whose
-smallest programs it writes.  Exit status 1: there are others.
+smallest programs it writes.  Where no rule knows a difference, the interpreter is run again with other choices where
+the dialect leaves some, and what changes with them is open.  `--unoptimized OUT0`, what `run` found with code made by
+`assemble --opt-level 0`, tells mistakes of the assembler's optimizer.  Exit status 1: there are others.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 if TYPE_CHECKING:
     from tests.hardware.agreement.interpreting import Outcome
     from tests.hardware.agreement.program import Program
+    from tests.hardware.agreement.running import Result
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     code.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
     code.add_argument("--at-most", type=float, default=float("inf"), help="seconds after which no code is begun")
     code.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
+    code.add_argument("--opt-level", type=int, choices=range(4), help="how much the assembler optimizes")
     run = commands.add_parser("run", help="run the programs on the GPU")
     run.add_argument("directory", type=Path)
     run.add_argument("out", type=Path)
@@ -59,6 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     comparison.add_argument("directory", type=Path)
     comparison.add_argument("out", type=Path)
     comparison.add_argument("--again", action="store_true", help="ask the interpreter anew")
+    comparison.add_argument("--unoptimized", type=Path, help="what `run` found with code of `assemble --opt-level 0`")
     given = parser.parse_args(arguments)
     if given.command == "build":
         return _build(given)
@@ -98,7 +103,8 @@ def _assemble(given: argparse.Namespace) -> int:
     target, processes = given.target, given.processes
     programs = files.read_programs(given.directory)
     start = time.perf_counter()
-    assembly = assemble(programs, target, processes, given.as_written, given.host, given.at_most)
+    level = getattr(given, "opt_level", None)
+    assembly = assemble(programs, target, processes, given.as_written, given.host, given.at_most, level)
     seconds = time.perf_counter() - start
     size = files.write_assembly(given.directory, assembly)
     texts = len({program.text for program in programs})
@@ -139,25 +145,37 @@ def _run(given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     from tests.hardware.agreement import comparing, files
+    from tests.hardware.agreement.choices import judged_again
     from tests.hardware.agreement.comparing import Verdict
+    from tests.hardware.agreement.rules import DIFFERENT
 
     programs = files.read_programs(given.directory)
     assembly = files.read_assembly(given.directory)
     device, results = files.read_results(given.out)
     wanted = files.interpreted_again(programs) if given.again else files.read_expected(given.directory)
+    unoptimized = {} if given.unoptimized is None else files.read_results(given.unoptimized)[1]
     verdicts: list[Verdict] = []
     refused = []
+
+    def verdict_on(number: int, found: Result) -> Verdict:
+        verdict = comparing.compare(programs[number], wanted[number], found)
+        return judged_again(verdict, found) if verdict.kind == DIFFERENT else verdict
+
     for number, program in enumerate(programs):
         if number not in results and program.text in assembly.refused:
             refused.append((program, assembly.refused[program.text]))
             verdicts.append(Verdict(program, comparing.REFUSED, [], [], [assembly.refused[program.text]]))
         elif number in results and number in wanted:
-            verdicts.append(comparing.compare(program, wanted[number], results[number]))
+            verdict = verdict_on(number, results[number])
+            if verdict.kind in (DIFFERENT, comparing.NOT_RUN) and number in unoptimized:
+                verdict = comparing.optimizers_mistake(verdict, verdict_on(number, unoptimized[number]))
+            verdicts.append(verdict)
     report = "\n\n".join(
         [
             f"# {device}",
             comparing.table_of_classes(verdicts),
             comparing.table_of_rules(verdicts),
+            comparing.table_of_choices(verdicts),
             comparing.table_of_measures(verdicts),
             "Refused:\n" + comparing.refusals(refused),
         ]

@@ -60,6 +60,7 @@ def assemble(
     as_written: bool = False,
     host: str = "x86_64",
     at_most: float = float("inf"),
+    opt_level: int | None = None,
 ) -> Assembly:
     """Code for programs, several at a time, as the engine "tileiras" has them made.
 
@@ -68,6 +69,8 @@ def assemble(
     """
     # Cubins have code for the host that launches them, too.
     options = ["--gpu-name", target, f"--host-arch={host}", "--host-os=linux"]
+    if opt_level is not None:
+        options.append(f"--opt-level={opt_level}")
     tool = find_tool()
     end = time.monotonic() + at_most
     files: list[Assembled] = []

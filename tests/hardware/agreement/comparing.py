@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy
 from tests.hardware.agreement.interpreting import Outcome
 from tests.hardware.agreement.program import Pointer, Program, bits_of, dtype_of
-from tests.hardware.agreement.rules import DIFFERENT, RULES, UNSPECIFIED, Differences
+from tests.hardware.agreement.rules import ASSEMBLER, DIFFERENT, OPEN, RULES, UNSPECIFIED, Differences
 from tests.hardware.agreement.running import Result
 
 SAME = "same"
 NOT_RUN = "not run"
 REFUSED = "refused"
-CLASSES = (SAME, "open", UNSPECIFIED, "assembler", DIFFERENT, REFUSED, NOT_RUN)
+CLASSES = (SAME, OPEN, UNSPECIFIED, ASSEMBLER, DIFFERENT, REFUSED, NOT_RUN)
 
 
 class Verdict(NamedTuple):
@@ -69,7 +69,7 @@ def compare(program: Program, wanted: Outcome, found: Result) -> Verdict:
             words = each.only(left).words(6) + words
     if unexplained:
         return Verdict(program, DIFFERENT, list(names), measures, words[:12])
-    order = ("assembler", UNSPECIFIED, "open")
+    order = (ASSEMBLER, UNSPECIFIED, OPEN)
     kind = next((each for each in order if each in kinds), DIFFERENT)
     return Verdict(program, kind, list(names), measures, words)
 
@@ -112,6 +112,14 @@ def _beside(program: Program, wanted: list[bytes], found: list[bytes]) -> list[s
                 f"memory {number}: {int(wrong.sum())} bytes differ from byte {int(numpy.flatnonzero(wrong)[0])} on"
             )
     return words
+
+
+def optimizers_mistake(verdict: Verdict, unoptimized: Verdict) -> Verdict:
+    """A program that does not end, or is wrong, as the assembler optimizes it, and is not if it does not."""
+    if unoptimized.kind in (DIFFERENT, NOT_RUN):
+        return verdict
+    words = [f"without optimization: {unoptimized.kind}", *verdict.words]
+    return verdict._replace(kind=ASSEMBLER, rules=["optimizer"], words=words)
 
 
 # --- reports ---
@@ -161,6 +169,15 @@ def table_of_rules(verdicts: list[Verdict]) -> str:
         if used[rule.name]:
             lines.append(f"| {rule.name} | {rule.kind} | {used[rule.name]} | {rule.reason} |")
     return "\n".join(lines)
+
+
+def table_of_choices(verdicts: list[Verdict]) -> str:
+    """What else results depend on that the dialect leaves open, and of how many programs (`choices.py`)."""
+    known = {rule.name for rule in RULES}
+    used = Counter(
+        [name for verdict in verdicts if verdict.kind == OPEN for name in verdict.rules if name not in known]
+    )
+    return "\n".join(["| choice | programs |", "|---|---|", *[f"| {name} | {used[name]} |" for name in sorted(used)]])
 
 
 def smallest_programs(verdicts: list[Verdict], kind: str, most: int = 40) -> str:

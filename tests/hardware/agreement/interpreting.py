@@ -71,10 +71,10 @@ def interpret(program: Program, watched: bool = True) -> Outcome:
     try:
         if watched:
             sanitizer = tileir.Sanitizer()
-            _launch(program, "interpreter", observer=Observers([StepLimit(STEPS), sanitizer]))
+            launched(program, "interpreter", observer=Observers([StepLimit(STEPS), sanitizer]))
             unspecified = sorted(set(sanitizer.report.kinds))
             notes = [note.hint for note in sanitizer.report.notes]
-        memories = _launch(program, "interpreter")
+        memories = launched(program, "interpreter")
     except Enough:
         raise NotRunError("runs for too long") from None
     except tileir.TileIRError as error:
@@ -82,7 +82,7 @@ def interpret(program: Program, watched: bool = True) -> Outcome:
     return Outcome(memories, unspecified, notes)
 
 
-def _launch(program: Program, backend: str, **options: Any) -> list[bytes]:
+def launched(program: Program, backend: str, **options: Any) -> list[bytes]:
     # Compiled anew for each launch: global variables keep what a launch has written.
     kernel = tileir.compile(tileir.parse(program.text), backend=backend, exact=True)
     memories, arguments = arena(program)
@@ -93,4 +93,4 @@ def _launch(program: Program, backend: str, **options: Any) -> list[bytes]:
 
 def run_on(program: Program, backend: str) -> list[bytes]:
     """What one of our engines gives: the stand-in for a GPU."""
-    return _launch(program, backend)
+    return launched(program, backend)

@@ -432,9 +432,9 @@ RULES = [
         lambda found: found.program.family in ("folded", "numbers") and found.element == "f8E4M3FN", _saturation_folded,
     ),
     Rule(
-        "negative zero of f8 as i1", ASSEMBLER, "", "`ftoi` of -0.0 is true, of wider types false",
-        lambda found: found.mnemonic == "ftoi" and found.element == "i1" and "xf8" in found.operation,
-        lambda found: (found.operand(0) == 0x80, None),
+        "negative zero of f8 and tf32 as i1", ASSEMBLER, "", "`ftoi` of -0.0 is true, of other types false",
+        lambda found: found.mnemonic == "ftoi" and found.element == "i1" and ("xf8" in found.operation or "xtf32" in found.operation),
+        lambda found: (found.operand(0) == 1 << (8 * found.operand(0).itemsize - 1), None),
     ),
     Rule(
         "folded sums", ASSEMBLER, "ulp", "docs/nvidia.md#folded-constants",
