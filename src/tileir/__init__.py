@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
-    from tileir.analyze.reducing.reduce import NotInterestingError, Progress, Reduction, reduce
+    from tileir.analyze.reducing.errors import NotInterestingError
+    from tileir.analyze.reducing.reduce import Progress, Reduction, reduce
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
@@ -290,7 +291,8 @@ _HOMES = {
     "tileir.analyze.cost.result": "ArrayCost Ceiling Cost Roofline",
     "tileir.analyze.forms.form": "Form Removed",
     "tileir.analyze.forms.forms": "FormTitle Forms",
-    "tileir.analyze.reducing.reduce": "NotInterestingError Progress Reduction reduce",
+    "tileir.analyze.reducing.errors": "NotInterestingError",
+    "tileir.analyze.reducing.reduce": "Progress Reduction reduce",
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",

@@ -85,7 +85,7 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
     ("arguments", "words"),
     [
         ([], "say what is interesting"),
-        (["--interesting", "no-such-command-here"], "there is no such command"),
+        (["--interesting", "no-such-command-here"], "cannot run 'no-such-command-here'"),
         (["--interesting", "'"], "is no command line"),
         (["--interesting", "true", "-j", "0"], "is no number of jobs"),
         (["--interesting", "true", "--timeout", "x"], "is no number of seconds"),

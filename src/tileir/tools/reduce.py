@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tileir.ir.escapes import harmless
@@ -19,32 +19,55 @@ from tileir.tools.arguments import (
     Usage,
 )
 from tileir.tools.output import check_target, write_bytes, write_output
-from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    STANDARD_INPUT,
+    Settings,
+    ToolFailure,
+    guarded,
+    program_in,
+    read_bytes,
+    tell,
+)
 from tileir.tools.time_limit import seconds_of
 
 if TYPE_CHECKING:
-    from tileir.analyze.reducing.commands import Ended
-    from tileir.analyze.reducing.reduce import Progress
+    from tileir.analyze.reducing.files import ProgramFile
+    from tileir.analyze.reducing.program import Program
+    from tileir.analyze.reducing.verdicts import Verdicts
+    from tileir.execute.stated_launches import LaunchWords
+    from tileir.tools.interesting import Interest
 
 USAGE = Usage(
     "tileir reduce",
-    "Makes a Tile IR program smaller while a command keeps succeeding on it.",
+    "Makes a Tile IR program smaller while it stays interesting.",
     "FILE",
     (
-        Option("interesting", "the command; it gets the path of a candidate, and 0 says yes", value="CMD"),
+        Option("interesting", "a command; it gets the path of a candidate, and 0 says yes", value="CMD"),
         Option("shell", "CMD is for the shell; without it, it is split into words"),
-        Option("timeout", "the seconds a command may take (default: 60)", value="SECONDS"),
+        Option("crashes", "tileiras, or an engine that runs the kernel, crashes or takes too long", value="WHAT"),
+        Option("target", "the GPU that tileiras compiles for (default: sm_90)", value="GPU"),
+        Option("differs", "two engines give different results: --differs interpreter cpu", value="ENGINES"),
+        Option("message", "this is said by the check, or by what --crashes, --backend or --passes name", value="TEXT"),
+        Option("backend", "the engine that says it", value="NAME"),
+        Option("passes", "the passes that crash, or say it", value="PIPELINE"),
+        Option("grid", "the number of tile blocks of a launch, as for tileir run", value="X[,Y[,Z]]"),
+        Option("entry", "the kernel to launch (default: the only one)", value="NAME"),
+        Option("arg", "an argument of the launch, as for tileir run", value="WHAT"),
+        Option("timeout", "the seconds a test may take (default: 60)", value="SECONDS"),
         Option("output", "where to write the result (default: standard output)", value="OUT", short="o"),
         Option("jobs", "how many candidates are tested at a time (default: 1)", value="N", short="j"),
         Option("state", "keep what was found out there, and go on from it", value="DIR"),
+        Option("allow-invalid", "candidates need not be valid: also lines, words and bytes are taken away"),
         Option("quiet", "show no progress", short="q"),
         COLOR,
         *READING_OPTIONS,
     ),
     details="""\
-The path of the candidate takes the place of {} in CMD, or comes last. The result does not depend on --jobs. Ctrl-C
-ends the search; the best program so far is written. Exit status: 0 fine, 1 the program has errors or the command does
-not succeed on it, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
+The path of the candidate takes the place of {} in CMD, or comes last. The arguments of a launch are those of --arg, of
+a comment '// tileir: --grid 4 --arg ..' at the top of FILE, or random. The result does not depend on --jobs. Ctrl-C
+ends the search; the best program so far is written. Exit status: 0 fine, 1 the program has errors or is not interesting
+itself, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
 )
 
 _TIMEOUT = 60.0
@@ -55,96 +78,207 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
+    given = USAGE.read(_joined(arguments))
     if given.status is not None:
         return given.status
-    words = _command(given)
-    timeout = seconds_of(given.value("timeout", str(_TIMEOUT)))
-    jobs = _jobs(given)
+    # Imported here: who asks for help does not wait for it.
+    from tileir.tools.interesting import cannot_run, check_ways
+
+    check_ways(given)
     output = given.value("output", "-")
     if output != "-":
         check_target(output)
-    program = read_program(given.operands[0], Settings(given))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return EXIT_WRONG_INPUT
-    # Imported here: mistakes are told without it.
-    from tileir.analyze.reducing.commands import Command, CommandTest, succeeds
-    from tileir.analyze.reducing.files import ProgramFile
-    from tileir.analyze.reducing.program import Program
-    from tileir.analyze.reducing.reduce import NotInterestingError, search_program
-    from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
-    from tileir.bytecode.origin import origin_of
-    from tileir.ir.declaration import NEWEST
-
-    form = ProgramFile()
-    if program.kind == BYTECODE:
-        origin = origin_of(program.module)
-        form = ProgramFile(NEWEST if origin is None else origin.version)
-    ends: list[Ended] = []
-
-    def judge(ended: Ended) -> bool:
-        ends[:] = [ended]
-        return succeeds(ended)
-
-    original = Program.original(program.module)
-    about = {"program": original.digest().hex(), "test": " ".join(words)}
-    verdicts = StoredVerdicts(given.value("state", ""), about) if given.has("state") else Verdicts()
-    test = CommandTest(Command(words, timeout, form.extension), form.data, judge)
-    shown = _Shown(given)
     try:
-        found = search_program(original, test, jobs, verdicts, shown)
-    except NotInterestingError:
-        print(_not_interesting(words, ends), file=sys.stderr)
-        return EXIT_WRONG_INPUT
-    except FileNotFoundError as error:
-        raise ToolFailure(f"cannot run '{error.filename}': there is no such command", EXIT_USAGE) from None
-    except PermissionError as error:
-        raise ToolFailure(f"cannot run '{error.filename}': it may not be executed", EXIT_USAGE) from None
-    shown.end(found.operations, found.original, found.tests)
-    data = form.data(Program(found.module))
-    assert data is not None
-    if form.version is None:
-        write_output(output, data.decode("utf-8", "surrogateescape"))
-    else:
-        write_bytes(output, data)
-    if not found.complete:
-        where = "" if output == "-" else f" in '{harmless(output)}'"
-        print(f"tileir reduce: interrupted; the best program so far is{where or ' above'}", file=sys.stderr)
+        return _Reducing(given, output).run()
+    except (FileNotFoundError, PermissionError) as error:
+        raise cannot_run(error) from None
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """`--differs A B` names two engines; all other options have one value."""
+    found = list(arguments)
+    for place, word in enumerate(found[:-2]):
+        if word == "--differs" and "," not in found[place + 1]:
+            found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
+            break
+    return found
+
+
+class _Reducing:
+    """One run of the tool: the file, what is interesting about it, and what it comes to."""
+
+    def __init__(self, given: Arguments, output: str) -> None:
+        self._given: Arguments = given
+        self._output: str = output
+        self._jobs: int = _jobs(given)
+        self._timeout: float = seconds_of(given.value("timeout", str(_TIMEOUT)))
+        self._path: str = given.operands[0]
+        self._data: bytes = read_bytes(self._path)
+        self._invalid: bool = given.has("allow-invalid")
+        self._shown: _Shown = _Shown(given)
+
+    def run(self) -> int:
+        from tileir.analyze.reducing.errors import NotInterestingError
+        from tileir.tools.interesting import interest_of
+
+        original, valid = self._read()
+        if original is None and not self._invalid:
+            # Told already.
+            return EXIT_WRONG_INPUT
+        form = self._form(original)
+        launch = self._launch(original)
+        if launch is not None and not form.launches:
+            form.launches.append(launch)
+        interest = interest_of(self._given, form, original, launch, self._timeout)
+        verdicts = self._verdicts(interest)
+        try:
+            data, complete = self._reduced(original, valid, form, interest, verdicts)
+        except NotInterestingError:
+            print(f"tileir reduce: the program is not interesting to begin with: {interest.why_not()}", file=sys.stderr)
+            return EXIT_WRONG_INPUT
+        finally:
+            verdicts.close()
+        return self._write(data, complete)
+
+    def _read(self) -> tuple[Program | None, bool]:
+        """The program, if there is one, and whether it is valid."""
+        from tileir.analyze.reducing.program import Program
+        from tileir.interface import load
+        from tileir.ir.diagnostics import TileIRError
+
+        settings = Settings(self._given)
+        read = program_in(self._data, STANDARD_INPUT if self._path == "-" else self._path, settings)
+        if read.module is not None:
+            tell(read.diagnostics, self._given)
+            return Program.original(read.module), True
+        if not self._invalid:
+            tell(read.diagnostics, self._given)
+            print("tileir reduce: with --allow-invalid, what is no valid program is reduced too", file=sys.stderr)
+            return None, False
+        try:
+            return Program.original(load(self._data, verify=False)), False
+        except TileIRError:
+            return None, False
+
+    def _form(self, original: Program | None) -> ProgramFile:
+        from tileir.analyze.reducing.files import ProgramFile, stated_launches
+        from tileir.bytecode.magic import is_bytecode
+        from tileir.bytecode.origin import origin_of
+        from tileir.interface import from_bytecode
+        from tileir.ir.declaration import NEWEST
+
+        if not is_bytecode(self._data):
+            text = self._data.decode("utf-8", "surrogateescape")
+            return ProgramFile(launches=[] if original is None else stated_launches(text, original))
+        if original is None:
+            return ProgramFile(NEWEST)
+        origin = origin_of(from_bytecode(self._data, verify=False))
+        return ProgramFile(NEWEST if origin is None else origin.version)
+
+    def _launch(self, original: Program | None) -> LaunchWords | None:
+        """What the kernel is launched with: as given, as stated, or random."""
+        from tileir.tools.interesting import needs_launch
+
+        given = self._given
+        if not needs_launch(given):
+            return None
+        if original is None:
+            raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
+        from tileir.analyze.random_arguments import random_launch
+        from tileir.execute.argument_words import grid_of
+        from tileir.execute.entries import select_entry
+        from tileir.execute.stated_launches import LaunchWords, stated_launch
+
+        entry = select_entry(original.module, given.options.get("entry"))
+        name = given.options.get("entry")
+        arguments = [value for option, value in given.sequence if option == "arg"]
+        if arguments or given.has("grid"):
+            return LaunchWords(grid_of(given.value("grid", "1")), arguments, name)
+        text = self._data.decode("utf-8", "surrogateescape")
+        stated = stated_launch(text, entry.symbol_name)
+        if stated is not None:
+            return stated
+        words = random_launch(entry, 0).words
+        return LaunchWords(words.grid, words.arguments, name)
+
+    def _verdicts(self, interest: Interest) -> Verdicts:
+        import hashlib
+
+        from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
+
+        if not self._given.has("state"):
+            return Verdicts()
+        about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
+        about["candidates"] = "any" if self._invalid else "valid"
+        return StoredVerdicts(self._given.value("state", ""), about)
+
+    def _reduced(
+        self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
+    ) -> tuple[bytes, bool]:
+        """The contents of the smallest file, and whether the search came to its end."""
+        from tileir.analyze.reducing.errors import NotInterestingError
+        from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
+
+        data, complete = self._data, True
+        if original is not None:
+            count = len(original.operations)
+
+            def words(best: Program) -> str:
+                size = len(form.data(best) or b"")
+                return f"{len(best.operations)} of {count} operations, {size} of {len(self._data)} bytes"
+
+            try:
+                found = search_program(
+                    original,
+                    ProgramKind(valid, form),
+                    interest.programs,
+                    self._jobs,
+                    verdicts,
+                    lambda search: self._shown.tell(lambda: words(search.best), search.tests),
+                )
+            except NotInterestingError:
+                # What matters may be how it is written.
+                if not self._invalid or interest.contents is None:
+                    raise
+            else:
+                data = form.data(found.best) or data
+                complete = found.complete
+                self._shown.end(words(found.best), found.tests)
+        if self._invalid and complete and interest.contents is not None:
+
+            def size(best: bytes) -> str:
+                return f"{len(best)} of {len(self._data)} bytes"
+
+            contents = search_contents(
+                data,
+                interest.contents,
+                self._jobs,
+                verdicts,
+                lambda search: self._shown.tell(lambda: size(search.best), search.tests),
+            )
+            self._shown.end(size(contents.best), contents.tests)
+            return contents.best, contents.complete
+        return data, complete
+
+    def _write(self, data: bytes, complete: bool) -> int:
+        from tileir.bytecode.magic import is_bytecode
+
+        if is_bytecode(data):
+            write_bytes(self._output, data)
+        else:
+            write_output(self._output, data.decode("utf-8", "surrogateescape"))
+        if complete:
+            return EXIT_FINE
+        where = "above" if self._output == "-" else f"in '{harmless(self._output)}'"
+        print(f"tileir reduce: interrupted; the best program so far is {where}", file=sys.stderr)
         return EXIT_INTERRUPTED
-    return EXIT_FINE
-
-
-def _command(given: Arguments) -> list[str]:
-    line = given.value("interesting", "")
-    if not line.strip():
-        raise ToolFailure("say what is interesting: '--interesting CMD'", EXIT_USAGE)
-    if given.has("shell"):
-        from tileir.analyze.reducing.commands import shell_words
-
-        return shell_words(line)
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        raise ToolFailure(f"'{line}' is no command line: {error}", EXIT_USAGE) from None
 
 
 def _jobs(given: Arguments) -> int:
     text = given.value("jobs", "1")
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 1024):
+    if not (text.isascii() and text.isdecimal() and len(text) < 5 and 0 < int(text) <= 1024):
         raise ToolFailure(f"'{text}' is no number of jobs: give one from 1 to 1024", EXIT_USAGE)
     return int(text)
-
-
-def _not_interesting(words: list[str], ends: list[Ended]) -> str:
-    lines = ["tileir reduce: the program is not interesting to begin with"]
-    if ends:
-        shown = " ".join([shlex.quote(word) for word in words])
-        lines = [f"{lines[0]}: the command {ends[0].words}", f"  command: {harmless(shown)}"]
-        printed = ends[0].output.rstrip()
-        lines.append("  it printed nothing" if not printed else "  it printed:")
-        lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
-    return "\n".join(lines)
 
 
 class _Shown:
@@ -157,21 +291,22 @@ class _Shown:
         self._start: float = time.monotonic()
         self._next: float = self._start + self._pause
 
-    def __call__(self, progress: Progress) -> None:
+    def tell(self, words: Callable[[], str], tests: int) -> None:
+        """Show how far a search is, if it is time to."""
         now = time.monotonic()
-        if self._quiet or now < self._next:
-            return
-        self._next = now + self._pause
-        self._write(progress.operations, progress.original, progress.tests)
+        if not self._quiet and now >= self._next:
+            self._next = now + self._pause
+            self._write(words(), tests)
 
-    def _write(self, operations: int, original: int, tests: int) -> None:
+    def _write(self, words: str, tests: int) -> None:
         seconds = time.monotonic() - self._start
-        line = f"{operations} of {original} operations, {tests} tests, {seconds:.0f} s"
+        line = f"{words}, {tests} tests, {seconds:.0f} s"
         sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else f"tileir reduce: {line}\n")
         sys.stderr.flush()
 
-    def end(self, operations: int, original: int, tests: int) -> None:
+    def end(self, words: str, tests: int) -> None:
+        """The last line of a search."""
         if not self._quiet:
-            self._write(operations, original, tests)
+            self._write(words, tests)
             if self._terminal:
                 sys.stderr.write("\n")

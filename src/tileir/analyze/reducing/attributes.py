@@ -136,8 +136,8 @@ def _rename(program: Program, position: int, name: str) -> bool:
     if any(other.symbol_name == name for other in program.operations[1:]):
         return False
     operation.set_attribute("sym_name", string_attribute(name))
-    if is_function(operation) and old in program.parameters:
-        program.parameters[name] = program.parameters.pop(old)
+    if is_function(operation) and old in program.origins:
+        program.origins[name] = program.origins.pop(old)
     for user in program.operations:
         if user.declaration is GET_GLOBAL and user.attributes.get("name") is symbol_attribute(old or ""):
             user.set_attribute("name", symbol_attribute(name))

@@ -13,9 +13,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from typing import Generic
 
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.search import Cancelled
+from tileir.analyze.reducing.search import Asked, Cancelled
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -122,17 +122,17 @@ def shell_words(line: str) -> list[str]:
     return ["/bin/sh", "-c", script, "sh", PLACE]
 
 
-class CommandTest:
+class CommandTest(Generic[Asked]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one."""
 
     def __init__(
-        self, command: Command, write: Callable[[Program], bytes | None], judge: Callable[[Ended], bool]
+        self, command: Command, write: Callable[[Asked], bytes | None], judge: Callable[[Ended], bool]
     ) -> None:
         self._command: Command = command
-        self._write: Callable[[Program], bytes | None] = write
+        self._write: Callable[[Asked], bytes | None] = write
         self._judge: Callable[[Ended], bool] = judge
 
-    def __call__(self, candidate: Program) -> bool:
+    def __call__(self, candidate: Asked) -> bool:
         data = self._write(candidate)
         return data is not None and self._judge(self._command.run(data))
 

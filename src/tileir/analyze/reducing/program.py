@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _blake2 import blake2b
+from typing import NamedTuple
 
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
@@ -14,19 +15,26 @@ from tileir.ir.traversal import is_function, pre_order
 _POSITIONS = (TextLocation, CharacterLocation)
 
 
-class Program:
-    """A module, its operations in program order, and for each function the original numbers of its parameters.
+class Origin(NamedTuple):
+    """What a function was at first: its name, and the number of each parameter that is left."""
 
-    `parameters` lets a test that launches a kernel drop the arguments of parameters that are gone.
+    name: str
+    parameters: tuple[int, ...]
+
+
+class Program:
+    """A module, its operations in program order, and what its functions were at first, by their names now.
+
+    `origins` lets a test that launches a kernel find it, and drop the arguments of parameters that are gone.
     """
 
-    __slots__ = ("module", "operations", "parameters")
+    __slots__ = ("module", "operations", "origins")
 
-    def __init__(self, module: Operation, parameters: dict[str, tuple[int, ...]] | None = None) -> None:
+    def __init__(self, module: Operation, origins: dict[str, Origin] | None = None) -> None:
         self.module: Operation = module
         self.operations: list[Operation] = pre_order(module)
         """In program order, each before what it contains."""
-        self.parameters: dict[str, tuple[int, ...]] = parameters if parameters is not None else _numbered(self)
+        self.origins: dict[str, Origin] = origins if origins is not None else _origins(self)
 
     @classmethod
     def original(cls, module: Operation) -> Program:
@@ -44,7 +52,7 @@ class Program:
 
     def copy(self) -> Program:
         """A copy whose operations have the same positions."""
-        return Program(clone(self.module), dict(self.parameters))
+        return Program(clone(self.module), dict(self.origins))
 
     def renew(self) -> None:
         """List the operations again, after changes."""
@@ -71,10 +79,10 @@ class Program:
         return blake2b(found + text.encode("utf-8", "surrogateescape"), digest_size=20).digest()
 
 
-def _numbered(program: Program) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+def _origins(program: Program) -> dict[str, Origin]:
+    found: dict[str, Origin] = {}
     for operation in program.operations:
         if is_function(operation) and operation.regions and operation.regions[0].blocks:
-            count = len(operation.regions[0].blocks[0].arguments)
-            found[operation.symbol_name or ""] = tuple(range(count))
+            name = operation.symbol_name or ""
+            found[name] = Origin(name, tuple(range(len(operation.regions[0].blocks[0].arguments))))
     return found

@@ -7,23 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.reducers import reduce_program
-from tileir.analyze.reducing.search import Search, Test
+from tileir.analyze.reducing.search import Search
+from tileir.analyze.reducing.searching import ProgramKind, search_program
 from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
-from tileir.analyze.reducing.weights import Weight, weight
-from tileir.interface import load
+from tileir.interface import load, verify
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.location import UNKNOWN
-from tileir.ir.verifier import VerifyContext, verify_operation
-
-
-class NotInterestingError(TileIRError):
-    """The program to be reduced does not pass the test itself."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
+from tileir.ir.diagnostics import OptionError
 
 
 class Reduction:
@@ -57,36 +47,11 @@ class Progress:
         self.tests: int = tests
         self.steps: int = steps
 
-
-class ModuleKind:
-    """What the search has to know about modules."""
-
-    def __init__(self, verified: bool = True) -> None:
-        self._verified: bool = verified
-        self._weighed: dict[int, tuple[Program, Weight]] = {}
-
-    def digest(self, candidate: Program) -> bytes:
-        return candidate.digest()
-
-    def is_simpler(self, candidate: Program, best: Program) -> bool:
-        known = self._weighed.get(0)
-        if known is None or known[0] is not best:
-            known = self._weighed[0] = (best, weight(best))
-        return weight(candidate) < known[1]
-
-    def is_valid(self, candidate: Program) -> bool:
-        if not self._verified:
-            return True
-        context = VerifyContext(first_only=True)
-        verify_operation(candidate.module, context)
-        return not context.errors
-
-    def data(self, candidate: Program) -> bytes:
-        text = candidate.module.text(debug_info=candidate.has_locations)
-        return text.encode("utf-8", "surrogateescape")
+    def __repr__(self) -> str:
+        return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
 
 
-class FunctionTest:
+class _FunctionTest:
     """A test that is a function of a module."""
 
     def __init__(self, interesting: Callable[[Operation], bool]) -> None:
@@ -105,50 +70,40 @@ def reduce(
     interesting: Callable[[Operation], bool],
     *,
     jobs: int = 1,
+    allow_invalid: bool = False,
     state: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], Any] | None = None,
 ) -> Reduction:
     """The smallest program found for which a function still says yes.
 
-    `interesting` gets a module of its own, which is always valid.  The original must be interesting, or it is a
-    `NotInterestingError`.  With `jobs` above 1 the function is called by so many threads at a time; what is found does
-    not depend on it.  `state` names a directory that keeps what was found out, so that the same call goes on there
-    after it was interrupted.  `progress` is called after every test.
+    The program is a module, or the bytes of a file.  `interesting` gets a module of its own, which is always valid
+    unless you `allow_invalid`.  The original must be interesting, or it is a `NotInterestingError`.  With `jobs` above
+    1 the function is called by so many threads at a time; what is found does not depend on it.  `state` names a
+    directory that keeps what was found out, so that the same call goes on there after it was interrupted; the function
+    must be the same, too.  `progress` is called after every test.
     """
-    original = module if isinstance(module, Operation) else load(module)
-    program = Program.original(original)
-    return search_program(program, FunctionTest(interesting), jobs, _verdicts(state, program), progress)
-
-
-def search_program(
-    program: Program,
-    test: Test[Program],
-    jobs: int,
-    verdicts: Verdicts,
-    progress: Callable[[Progress], Any] | None = None,
-) -> Reduction:
-    """Reduce a program by a test of any kind."""
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
+        raise OptionError(f"jobs is {jobs!r}: give a number of candidates to be tested at a time, from 1")
+    if not callable(interesting):
+        raise TypeError(f"what is interesting is a function of a module, not a {type(interesting).__name__}")
+    if not isinstance(module, Operation):
+        module = load(module, verify=False)
+    if not allow_invalid:
+        verify(module)
+    program = Program.original(module)
     count = len(program.operations)
 
     def tell(search: Search[Program]) -> None:
         if progress is not None:
             progress(Progress(len(search.best.operations), count, search.tests, search.steps))
 
-    if not test(program):
-        raise NotInterestingError("the program is not interesting to begin with: the test says no to it")
-    search = Search(program, ModuleKind(), test, verdicts, jobs, tell)
-    complete = True
+    verdicts = Verdicts()
+    if state is not None:
+        verdicts = StoredVerdicts(os.fspath(state), {"program": program.digest().hex()})
     try:
-        reduce_program(search)
-    except KeyboardInterrupt:
-        complete = False
+        found = search_program(
+            program, ProgramKind(not allow_invalid), _FunctionTest(interesting), jobs, verdicts, tell
+        )
     finally:
-        search.close()
         verdicts.close()
-    return Reduction(search.best.module, count, search.tests, search.steps, complete)
-
-
-def _verdicts(state: str | os.PathLike[str] | None, program: Program) -> Verdicts:
-    if state is None:
-        return Verdicts()
-    return StoredVerdicts(os.fspath(state), {"program": program.digest().hex()})
+    return Reduction(found.best.module, count, found.tests, found.steps, found.complete)

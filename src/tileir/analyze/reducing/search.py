@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Optional, Protocol, TypeVar
 
 from tileir.analyze.reducing.verdicts import Verdicts
 
 Subject = TypeVar("Subject")
 Asked = TypeVar("Asked", contravariant=True)
-Changed = Callable[[], "Subject | None"]
+Changed = Callable[[], Optional[Subject]]  # noqa: UP045
 """Makes a candidate, or finds that there is none here."""
 
 

@@ -306,7 +306,8 @@ def _drop_reduced(operation: Operation, number: int) -> bool:
 def _drop_parameters(program: Program, position: int, numbers: tuple[int, ...]) -> bool:
     function = program.operations[position]
     block = function.regions[0].blocks[0]
-    known = program.parameters.get(function.symbol_name or "")
+    name = function.symbol_name or ""
+    known = program.origins.get(name)
     attributes = function.attributes.get("arg_attrs")
     for number in reversed(numbers):
         _drop_argument(block, number)
@@ -317,5 +318,5 @@ def _drop_parameters(program: Program, position: int, numbers: tuple[int, ...]) 
     if isinstance(attributes, ArrayAttribute) and len(attributes.elements) == len(old.inputs):
         function.set_attribute("arg_attrs", array_attribute(tuple([attributes.elements[n] for n in kept])))
     if known is not None:
-        program.parameters[function.symbol_name or ""] = tuple([known[n] for n in kept])
+        program.origins[name] = known._replace(parameters=tuple([known.parameters[n] for n in kept]))
     return True

@@ -1,0 +1,166 @@
+"""Ready-made questions about a program: what a check says of it, what passes and engines do with it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tileir.analyze.reducing.launches import arguments_of, launch_words, launched_entry
+from tileir.analyze.reducing.observing import Question
+from tileir.analyze.reducing.program import Program
+from tileir.execute.errors import InternalError
+from tileir.execute.stated_launches import LaunchWords
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.verifier import VerifyContext, verify_operation
+
+FINE: Final = "fine"
+SAYS: Final = "says: "
+"""An error in words for the user, which is no crash."""
+CRASHED: Final = "crashed: "
+"""An exception that no user should see."""
+DIFFERENT: Final = "results differ"
+GONE: Final = "there is no such kernel"
+
+
+def ask_check(program: Program) -> str:
+    """What the verifier says."""
+    context = VerifyContext()
+    verify_operation(program.module, context)
+    if not context.diagnostics:
+        return FINE
+    return SAYS + "\n".join([diagnostic.message for diagnostic in context.diagnostics])
+
+
+def ask_contents(data: bytes) -> str:
+    """What is said of a file when it is checked."""
+    from tileir.interface import load
+
+    return _worded(lambda: load(data))
+
+
+def ask_passes(pipeline: str) -> Question[Program]:
+    """What becomes of a pipeline of passes."""
+
+    def question(program: Program) -> str:
+        from tileir.passes.pipeline import run_passes
+
+        return _worded(lambda: run_passes(clone(program.module), pipeline.split(",")) and None)
+
+    return question
+
+
+def ask_engine(engine: str, words: LaunchWords) -> Question[Program]:
+    """What becomes of a launch on an engine."""
+
+    def question(program: Program) -> str:
+        ended = _launched(program, engine, words)
+        return FINE if isinstance(ended, list) else ended
+
+    return question
+
+
+def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Program]:
+    """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
+
+    def question(program: Program) -> str:
+        wanted = _launched(program, first, words)
+        found = _launched(program, second, words)
+        if isinstance(wanted, str) or isinstance(found, str):
+            if wanted == found or GONE in (wanted, found):
+                return FINE
+            return f"{first} {_head(wanted)}, {second} {_head(found)}"
+        if len(wanted) == len(found) and all(_same(a, b) for a, b in zip(wanted, found, strict=True)):
+            return FINE
+        return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
+
+    return question
+
+
+def same_difference(answer: str, original: str) -> bool:
+    """Whether an answer says what the original one does, with no findings that the original has not."""
+    head, _, findings = answer.partition("; findings: ")
+    original_head, _, original_findings = original.partition("; findings: ")
+    return head == original_head != FINE and set(findings.split(",")) <= {"", *original_findings.split(",")}
+
+
+def is_crash(answer: str) -> bool:
+    """Whether an answer is none that a user should ever get."""
+    return not answer.startswith((FINE, SAYS, DIFFERENT, GONE))
+
+
+def kind_of_crash(answer: str) -> str:
+    """A crash without the words that depend on the program."""
+    return ":".join(answer.split(":")[:2])
+
+
+def _head(ended: list[Any] | str) -> str:
+    """How a launch ended, without what depends on the program."""
+    return "runs" if isinstance(ended, list) else ended.partition(":")[0]
+
+
+def _worded(work: Any) -> str:
+    try:
+        work()
+    except InternalError as error:
+        cause = error.__cause__
+        return f"{CRASHED}{type(cause).__name__}: {cause}"
+    except TileIRError as error:
+        return SAYS + str(error)
+    except Exception as error:
+        return f"{CRASHED}{type(error).__name__}: {error}"
+    return FINE
+
+
+def _launched(program: Program, engine: str, words: LaunchWords, **options: Any) -> list[Any] | str:
+    """The arrays after a launch, or how it failed."""
+    import numpy
+
+    from tileir.execute.launch import compile
+
+    chosen = launch_words(words, program)
+    entry = launched_entry(words, program)
+    if chosen is None or entry is None:
+        return GONE
+    arrays: list[Any] = []
+
+    def work() -> None:
+        kernel = compile(program.module, entry.symbol_name, engine)
+        given = arguments_of(chosen, entry)
+        kernel.launch(chosen.grid, *given, output=lambda text: None, **options)
+        arrays.extend([value for value in given if isinstance(value, numpy.ndarray)])
+
+    ended = _worded(work)
+    return arrays if ended == FINE else ended
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two arrays have the same bits; one NaN is as good as another."""
+    if left.tobytes() == right.tobytes():
+        return True
+    if left.dtype != right.dtype or left.dtype.kind in "iub":
+        return False
+    wide_left, wide_right = left.astype("float64"), right.astype("float64")
+    both = (wide_left != wide_left) & (wide_right != wide_right)
+    bits = f"u{left.itemsize}"
+    return bool((both | (left.view(bits) == right.view(bits))).all())
+
+
+def _findings(program: Program, words: LaunchWords) -> list[str]:
+    """The kinds of mistakes that the sanitizer finds in a launch."""
+    from tileir.execute.launch import compile
+    from tileir.execute.sanitizer.report import SanitizerError
+
+    chosen = launch_words(words, program)
+    entry: Operation | None = launched_entry(words, program)
+    if chosen is None or entry is None:
+        return []
+    try:
+        compile(program.module, entry.symbol_name, "interpreter").launch(
+            chosen.grid, *arguments_of(chosen, entry), sanitize=True, output=lambda text: None
+        )
+    except SanitizerError as error:
+        return sorted(set(error.report.kinds))
+    except TileIRError as error:
+        return [type(error).__name__]
+    return []

@@ -1,0 +1,193 @@
+"""What `tileir reduce` looks for: a command, or one of the questions that are ready-made."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from tileir.analyze.reducing.commands import Command, CommandTest, Ended, shell_words, succeeds
+from tileir.analyze.reducing.files import ProgramFile
+from tileir.analyze.reducing.observing import ObservationTest, Question
+from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.questions import (
+    ask_check,
+    ask_contents,
+    ask_difference,
+    ask_engine,
+    ask_passes,
+    is_crash,
+    kind_of_crash,
+    same_difference,
+)
+from tileir.analyze.reducing.search import Test
+from tileir.execute.stated_launches import LaunchWords
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import EXIT_USAGE, Arguments
+from tileir.tools.programs import ToolFailure, reason
+
+ASSEMBLER = "tileiras"
+WAYS = ("interesting", "crashes", "differs", "message")
+
+
+class Interest:
+    """What is interesting: a test of programs, one of the contents of files if there is one, and what it is in words.
+
+    `why_not` says what came of the original where that is not interesting.
+    """
+
+    def __init__(
+        self,
+        programs: Test[Program],
+        contents: Test[bytes] | None,
+        about: str,
+        why_not: Callable[[], str],
+    ) -> None:
+        self.programs: Test[Program] = programs
+        self.contents: Test[bytes] | None = contents
+        self.about: str = about
+        self.why_not: Callable[[], str] = why_not
+
+
+def check_ways(given: Arguments) -> None:
+    """Refuse a command line that does not say what is interesting, or says it twice."""
+    ways = [way for way in WAYS if given.has(way)]
+    if ways in (["crashes", "message"],):
+        return
+    if not ways and given.has("passes"):
+        return
+    if len(ways) != 1:
+        words = " or ".join([f"--{way}" for way in WAYS])
+        raise ToolFailure(f"say what is interesting with one of {words}", EXIT_USAGE)
+
+
+def needs_launch(given: Arguments) -> bool:
+    """Whether the kernel is to be launched."""
+    return given.has("differs") or given.has("backend") or given.value("crashes", ASSEMBLER) != ASSEMBLER
+
+
+def interest_of(
+    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
+) -> Interest:
+    """What a command line says is interesting."""
+    if given.has("interesting"):
+        return _command(given, form, timeout)
+    message = given.options.get("message")
+    if given.value("crashes", "") == ASSEMBLER:
+        return _assembler(given, message, timeout)
+    if given.has("differs"):
+        first, second = engines_of(given.value("differs", ""))
+        assert launch is not None
+        question = ask_difference(first, second, launch)
+        return _observed(question, original, f"differs {first} {second}", timeout, same_difference, _differs)
+    engine = given.value("backend", given.value("crashes", ""))
+    if engine:
+        assert launch is not None
+        question, about = ask_engine(engine, launch), f"engine {engine}"
+    elif given.has("passes"):
+        question, about = ask_passes(given.value("passes", "")), f"passes {given.value('passes', '')}"
+    elif message is not None:
+        contents = ObservationTest(ask_contents, lambda answer: message in answer, timeout)
+        interest = _observed(ask_check, original, f"message {message}", timeout, lambda a, o: message in a, bool)
+        return Interest(interest.programs, contents, interest.about, interest.why_not)
+    else:
+        raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine", EXIT_USAGE)
+    if message is not None:
+        return _observed(question, original, f"{about} says {message}", timeout, lambda a, o: message in a, bool)
+    return _observed(
+        question, original, f"{about} crashes", timeout, lambda a, o: kind_of_crash(a) == kind_of_crash(o), is_crash
+    )
+
+
+def engines_of(text: str) -> tuple[str, str]:
+    """The two engines of `--differs`, which are there."""
+    from tileir.execute.engines import find_engine, require
+
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise ToolFailure(f"'{text}' names no two engines: '--differs interpreter cpu'", EXIT_USAGE)
+    for name in names:
+        require(find_engine(name))
+    return names[0], names[1]
+
+
+def _differs(answer: str) -> bool:
+    return same_difference(answer, answer)
+
+
+def _observed(
+    question: Question[Program],
+    original: Program | None,
+    about: str,
+    timeout: float,
+    same: Callable[[str, str], bool],
+    is_one: Callable[[str], Any],
+) -> Interest:
+    """A test that wants of a candidate what it sees of the original."""
+    first = ""
+
+    def judge(answer: str) -> bool:
+        return bool(is_one(first)) and same(answer, first)
+
+    test: ObservationTest[Program] = ObservationTest(question, judge, timeout)
+    if original is not None:
+        first = test.observe(original)
+    return Interest(test, None, about, lambda: f"'{about}' does not hold: it is '{harmless(first)}'")
+
+
+def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:
+    line = given.value("interesting", "")
+    try:
+        words = shell_words(line) if given.has("shell") else shlex.split(line)
+    except ValueError as error:
+        raise ToolFailure(f"'{line}' is no command line: {error}", EXIT_USAGE) from None
+    if not words or not line.strip():
+        raise ToolFailure("the command of '--interesting' is empty", EXIT_USAGE)
+    return _tested(Command(words, timeout, form.extension), words, form, succeeds)
+
+
+def _assembler(given: Arguments, message: str | None, timeout: float) -> Interest:
+    """NVIDIA's assembler crashes, takes too long, or says something."""
+    from tileir.execute.gpu.targets import target_named
+    from tileir.execute.gpu.tileiras.tool import find_assembler
+
+    tool = find_assembler()
+    target = target_named(given.value("target", "sm_90"))
+    words = [tool.path, f"--gpu-name={target}", "{}", "-o", "/dev/null"]
+    # It takes bytecode, whatever the file is.
+    form = ProgramFile(tool.bytecode_version)
+
+    def judge(ended: Ended) -> bool:
+        if message is not None:
+            return message in ended.output
+        return ended.status is None or ended.status < 0
+
+    return _tested(Command(words, timeout, form.extension), words, form, judge)
+
+
+def _tested(command: Command, words: list[str], form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
+    ends: list[Ended] = []
+
+    def kept(ended: Ended) -> bool:
+        if not ends:
+            ends.append(ended)
+        return judge(ended)
+
+    def why_not() -> str:
+        if not ends:
+            return "it cannot be written as bytecode of the version"
+        shown = " ".join([shlex.quote(word) for word in words])
+        lines = [f"the command {ends[0].words}", f"  command: {harmless(shown)}"]
+        printed = ends[0].output.rstrip()
+        lines.append("  it printed:" if printed else "  it printed nothing")
+        lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
+        return "\n".join(lines)
+
+    programs: CommandTest[Program] = CommandTest(command, form.data, kept)
+    contents: CommandTest[bytes] = CommandTest(command, lambda data: data, kept)
+    return Interest(programs, contents, " ".join(words), why_not)
+
+
+def cannot_run(error: OSError) -> ToolFailure:
+    """What to say of a command that the system does not start."""
+    return ToolFailure(f"cannot run '{error.filename}': {reason(error)}", EXIT_USAGE)
