@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from tileir.judge.errors import ResultsError, SweepError
     from tileir.judge.inputs import Seeds
     from tileir.judge.items import Item
+    from tileir.judge.kernels.direct import judge_kernels
     from tileir.judge.plans import Limits, Plan
     from tileir.judge.progress import SweepProgress, SweepResult
     from tileir.judge.results import Results, Row
@@ -258,6 +259,7 @@ __all__ = [
     "explore",
     "file_location",
     "from_bytecode",
+    "judge_kernels",
     "launch",
     "load",
     "load_recording",
@@ -324,6 +326,7 @@ _HOMES = {
     "tileir.judge.errors": "ResultsError SweepError",
     "tileir.judge.inputs": "Seeds",
     "tileir.judge.items": "Item",
+    "tileir.judge.kernels.direct": "judge_kernels",
     "tileir.judge.plans": "Limits Plan",
     "tileir.judge.progress": "SweepProgress SweepResult",
     "tileir.judge.results": "Results Row",

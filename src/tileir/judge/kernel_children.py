@@ -17,7 +17,7 @@ from tileir.judge.ended import Ended, Task
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import Part
 from tileir.judge.judging.work import Work
-from tileir.judge.kernels.judging import judge_kernels
+from tileir.judge.kernels.judging import judge_module
 from tileir.judge.plans import Plan
 from tileir.judge.scratch import Scratch
 from tileir.judge.verdicts import Verdict, verdict_of
@@ -28,7 +28,7 @@ def judge_kernels_in_children(item: Item, plan: Plan, root: str, owner: int | No
     begun = time.perf_counter()
     with Scratch(root) as scratch:
         children = _Children(item, plan, root, begun + plan.limits.seconds, owner)
-        steps = judge_kernels(item, plan, scratch.path, children.in_child)
+        steps = judge_module(item, plan, scratch.path, children.in_child)
     seconds = time.perf_counter() - begun
     measured = {
         "seconds": seconds,

@@ -9,7 +9,7 @@ from typing import Any
 from tests.judge.kernels.forked import in_child
 
 from tileir.judge.items import Item
-from tileir.judge.kernels.judging import judge_kernels
+from tileir.judge.kernels.judging import judge_module
 from tileir.judge.kernels.warming import warm
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step
@@ -42,7 +42,7 @@ def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Ste
     # Which compiles in no time.
     plan.setdefault("engines", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
-        steps = judge_kernels(item, Plan(**plan), scratch, in_child)
+        steps = judge_module(item, Plan(**plan), scratch, in_child)
     assert len({step.name for step in steps}) == len(steps)
     return {step.name: step for step in steps}
 

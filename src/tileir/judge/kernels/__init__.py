@@ -5,7 +5,7 @@ any expected results to be found:
 
     making.py     1. the reference's module makes the inputs
     running.py    2. the candidate's module computes with them; what it launches is kept (launches.py)
-    expecting.py  3. the reference's module makes the inputs again, and computes what is expected
+    expecting.py  3. the reference's module computes what is expected of them
     comparing.py  4. results against what is expected: no foreign code has run in this process
     programs.py   5. the launched kernels as programs: check, optimize, engines, sanitizer, targets, cost, speed
 

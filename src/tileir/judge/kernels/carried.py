@@ -102,8 +102,12 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     if type(value) is numpy.ndarray:
         dtype_named(value.dtype.name, what)
         return value, NUMPY
-    if torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter):
-        return _of_tensor(value, what, torch)
+    if torch is not None and isinstance(value, torch.Tensor):
+        # Only where there is torch.
+        from tileir.bridge.pretended.tensors import host_class, plain
+
+        if host_class(value) in (torch.Tensor, torch.nn.Parameter):
+            return _of_tensor(plain(value), what, torch), CUDA if value.device.type == "cuda" else TORCH
     host = getattr(type(value), "__tileir_host_array__", None)
     if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
         return host(value), CUPY
@@ -111,12 +115,11 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     raise CarriedError(f"{what} is a {name}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
 
 
-def _of_tensor(tensor: Any, what: str, torch: Any) -> tuple[Array, str]:
-    name = str(tensor.dtype).removeprefix("torch.")
+def _of_tensor(host: Any, what: str, torch: Any) -> Array:
+    name = str(host.dtype).removeprefix("torch.")
     dtype = dtype_named(name, what)
-    library = CUDA if tensor.device.type == "cuda" else TORCH
     try:
-        host = tensor.detach().cpu()
+        host = host.cpu()
         strides = host.stride()
         order = sorted(range(host.dim()), key=lambda axis: (-abs(strides[axis]), axis))
         dense = host.permute(order).contiguous()
@@ -125,7 +128,7 @@ def _of_tensor(tensor: Any, what: str, torch: Any) -> tuple[Array, str]:
         words = str(error).partition("\n")[0]
         raise CarriedError(f"{what} is a tensor without plain memory ({words})") from None
     found = flat.view(dtype).reshape(tuple(dense.shape))
-    return found.transpose([order.index(axis) for axis in range(len(order))]), library
+    return found.transpose([order.index(axis) for axis in range(len(order))])
 
 
 def dtype_named(name: str, what: str) -> DType:

@@ -1,7 +1,6 @@
-"""The reference's module makes the inputs again, and computes what is expected of them.
+"""The reference's module computes what is expected, from the inputs that it made.
 
-Only now: while the candidate ran, there was nothing to be found.  The inputs are made again, as the candidate could
-write to the files that it was given.
+Only now: while the candidate ran, there was nothing to be found.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.computing import compute
 from tileir.judge.kernels.launches import Launches
 from tileir.judge.kernels.loading import Failure
-from tileir.judge.kernels.making import ReferenceSource, case_in, cases, digest_of, failed, loaded_reference
+from tileir.judge.kernels.making import ReferenceSource, case_in, digest_of, failed, loaded_reference
 from tileir.judge.kernels.protocol import REFERENCES, computes
 from tileir.judge.plans import Plan
 
@@ -28,25 +27,33 @@ def compute_expected(
         module = loaded_reference(source, directory, plan, launches)
         has_baseline = hasattr(module, "baseline")
         seconds: list[float] = []
-        for number, (_, data) in enumerate(cases(module, plan)):
-            if digest_of(data) != digests[number]:
-                raise Failure("failed", "the inputs are others when they are made again with the same seed")
+        inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
+        for number, data in enumerate(inputs):
             case = case_in(data)
             launches.keeps = number == 0 and not has_baseline
             function = computes(module, REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
         if has_baseline and (plan.time or plan.cost):
-            seconds = _baseline(module, plan, launches)
+            seconds = _baseline(module, inputs, plan, launches)
     except BaseException as error:
         return failed("reference", error, source.file)
     return {"seconds": seconds, "kept": launches.kept}
 
 
-def _baseline(module: Any, plan: Plan, launches: Launches) -> list[float]:
+def _inputs(number: int, digest: str) -> bytes:
+    """Inputs as they were made: where nothing keeps the candidate from writing to their file, it is seen."""
+    with open(f"inputs_{number}.bin", "rb") as file:
+        data = file.read()
+    if digest_of(data) != digest:
+        raise Failure("forbidden", "the candidate changed the files of the inputs")
+    return data
+
+
+def _baseline(module: Any, inputs: list[bytes], plan: Plan, launches: Launches) -> list[float]:
     """What the candidate is measured against; its results do not matter, and without a clock it need not run."""
     seconds = []
     launches.runs = plan.time
-    for number, (_, data) in enumerate(cases(module, plan)):
+    for number, data in enumerate(inputs):
         case = case_in(data)
         launches.keeps = number == 0
         function = computes(module, ("baseline",), "baseline", case)

@@ -17,6 +17,7 @@ from tileir.judge.ended import Ended, InChild, Task
 from tileir.judge.items import Item
 from tileir.judge.kernels.comparing import compare
 from tileir.judge.kernels.expecting import compute_expected
+from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
 from tileir.judge.kernels.making import ReferenceSource, make_inputs
 from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
 from tileir.judge.kernels.running import run_candidate
@@ -29,7 +30,7 @@ _OUTCOMES: tuple[Outcome, ...] = ("failed", "refused", "memory", "forbidden")
 _LONGEST = 4000
 
 
-def judge_kernels(item: Item, plan: Plan, scratch: str, in_child: InChild) -> list[Step]:
+def judge_module(item: Item, plan: Plan, scratch: str, in_child: InChild) -> list[Step]:
     """All steps of a module with kernels."""
     judging = _Judging(item, plan, scratch, in_child)
     judging.judge()
@@ -53,13 +54,18 @@ class _Judging:
         plan = self.plan
         os.mkdir(self.run)
         os.mkdir(self.expected)
-        made = self._foreign("inputs", partial(make_inputs, self.source, self.run, plan), self.run)
+        made = self._foreign("inputs", partial(make_inputs, self.source, self.expected, plan), self.expected)
         if made is None:
             return
         digests = [str(each) for each in _list(made.get("inputs"))]
+        # Where nothing else keeps the candidate from reading it.
+        _forget(self.expected, self.source.file)
+        try:
+            self._hand_out(len(digests))
+        except ForeignFileError as error:
+            self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
+            return
         self._passed("inputs", {"sets": len(digests)})
-        # The source of the reference lies where the candidate could read it.
-        _forget(self.run, self.source.file)
         task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
         ran = self._foreign("import", task, self.run)
         if ran is None:
@@ -90,6 +96,14 @@ class _Judging:
         least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
         candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
         self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
+
+    def _hand_out(self, count: int) -> None:
+        """Copies of the inputs, for the candidate to do with as it likes."""
+        for number in range(count):
+            name = f"inputs_{number}.bin"
+            data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
+            with open(os.path.join(self.run, name), "xb") as file:
+                file.write(data)
 
     def _programs(self, candidate: Kept, baseline: Kept, least: float | None) -> None:
         """What the plan asks for, of the kernels that were launched."""

@@ -28,7 +28,7 @@ def make_inputs(source: ReferenceSource, directory: str, plan: Plan, begin_step:
     try:
         module = loaded_reference(source, directory, plan, Launches(0, ""))
         digests = []
-        for number, (_, data) in enumerate(cases(module, plan)):
+        for number, data in enumerate(_cases(module, plan)):
             digests.append(digest_of(data))
             with open(f"inputs_{number}.bin", "wb") as file:
                 file.write(data)
@@ -47,12 +47,12 @@ def backend_of(plan: Plan) -> str:
     return "cpu" if "cpu" in plan.engines else plan.engines[0] if plan.engines else "auto"
 
 
-def cases(module: Any, plan: Plan) -> Iterator[tuple[Case, bytes]]:
-    """Every set of inputs, and as bytes."""
+def _cases(module: Any, plan: Plan) -> Iterator[bytes]:
+    """Every set of inputs, as bytes."""
     for shape in shapes_of(module):
         for trial in range(max(plan.trials, 1)):
             case = case_of(module, plan.seed + trial, shape)
-            yield case, dump(case._asdict(), "the inputs")
+            yield dump(case._asdict(), "the inputs")
 
 
 def digest_of(data: bytes) -> str:
