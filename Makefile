@@ -99,12 +99,13 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo
 	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
 
-lint: $(VENV)/.installed-test ## ruff (rules and layout), mypy --strict, and tsc --strict for the explorer's page
+lint: $(VENV)/.installed-test ## ruff (rules and layout), mypy --strict, and tsc --strict for pages
 	$(BIN)/ruff check src tests benchmarks examples .ci
 	$(BIN)/ruff format --check src tests benchmarks examples .ci
 	$(BIN)/mypy --strict
-	@command -v $(TSC) >/dev/null || { echo "the types of the explorer's page are checked by the TypeScript compiler: apt-get install node-typescript, or npm install --global typescript, or make TSC=path/to/tsc"; exit 1; }
+	@command -v $(TSC) >/dev/null || { echo "the types of pages are checked by the TypeScript compiler: apt-get install node-typescript, or npm install --global typescript, or make TSC=path/to/tsc"; exit 1; }
 	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
+	$(TSC) --project src/tileir/judge/report/assets/tsconfig.json
 
 test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones
 	$(BIN)/python -m pytest -n auto $(ARGS)

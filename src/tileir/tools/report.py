@@ -12,6 +12,7 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPU
 from tileir.tools.programs import ToolFailure, guarded
 
 if TYPE_CHECKING:
+    from tileir.judge.report.comparison import Comparison
     from tileir.judge.report.contents import Contents
     from tileir.judge.report.text import Paint
     from tileir.judge.results import Results
@@ -25,6 +26,7 @@ USAGE = Usage(
     (
         Option("format", "how the report is written (default: text)", choices=FORMATS),
         Option("output", "write the report to a file", value="OUT", short="o"),
+        Option("html", "write a page that needs nothing else", value="OUT"),
         Option("compare", "what is better and worse than in an older file of results", value="FILE"),
         Option("show", "one program whole: its name, its digest, or a kind of failure", value="NAME"),
         Option("extract", "write the programs that failed, and their reproducers, as files", value="DIR"),
@@ -51,10 +53,11 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     limit = _limit(given.value("limit", "20"))
-    if given.value("output", "-") != "-":
-        from tileir.tools.output import check_target
+    for name in ("output", "html"):
+        if given.has(name) and given.value(name, "") != "-":
+            from tileir.tools.output import check_target
 
-        check_target(given.value("output", "-"))
+            check_target(given.value(name, ""))
     # Imported here: mistakes are told sooner.
     from tileir.judge.report.contents import contents_of
     from tileir.judge.results import Results
@@ -67,8 +70,18 @@ def _run(arguments: list[str]) -> int:
 
 
 def _reported(given: Arguments, results: Results, contents: Contents, limit: int) -> int:
+    from tileir.tools.output import write_output
 
     asked = False
+    older = _comparison(given, contents) if given.has("compare") else None
+    if given.has("html"):
+        from tileir.judge.report.page import page
+
+        text = page(results, contents, older)
+        write_output(given.value("html", ""), text)
+        if given.value("html", "") != "-":
+            print(f"{harmless(given.value('html', ''))}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
+        asked = True
     if given.has("extract"):
         from tileir.judge.report.extracting import extract
 
@@ -78,8 +91,8 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
     if given.has("show"):
         _write(given, _shown(given, results, contents))
         return EXIT_FINE
-    if given.has("compare"):
-        return _compared(given, contents, limit)
+    if older is not None:
+        return _compared(given, older, limit)
     if not asked or given.has("format") or given.has("output"):
         _write(given, _text(given, contents, limit))
     return EXIT_FINE
@@ -117,8 +130,7 @@ def _shown(given: Arguments, results: Results, contents: Contents) -> str:
     return row_object(results, digest) if format == "json" else shown(results, digest, _painter(given))
 
 
-def _compared(given: Arguments, contents: Contents, limit: int) -> int:
-    from tileir.judge.report.changes import changes_object, changes_text, markdown_changes
+def _comparison(given: Arguments, contents: Contents) -> Comparison:
     from tileir.judge.report.comparison import compared
     from tileir.judge.report.contents import contents_of
     from tileir.judge.results import Results
@@ -127,7 +139,13 @@ def _compared(given: Arguments, contents: Contents, limit: int) -> int:
     if format not in ("text", "json", "markdown"):
         raise ToolFailure(f"'--compare' is written as text, json or markdown, not as {format}", EXIT_USAGE)
     with Results(given.value("compare", "")) as older:
-        found = compared(contents_of(older), contents)
+        return compared(contents_of(older), contents)
+
+
+def _compared(given: Arguments, found: Comparison, limit: int) -> int:
+    from tileir.judge.report.changes import changes_object, changes_text, markdown_changes
+
+    format = given.value("format", "text")
     if format == "json":
         _write(given, changes_object(found))
     elif format == "markdown":

@@ -57,7 +57,7 @@ def test_junit_is_xml_with_a_suite_for_each_step(report: Any, tmp_path: Path) ->
     path = written(tmp_path / "r.sqlite", [*several(), invalid(HOSTILE, HOSTILE, HOSTILE), crashed("z")])
     root = ElementTree.fromstring(report(path, "--format", "junit").out)
     suites = {suite.get("name"): suite for suite in root}
-    assert list(suites) == ["check", "run cpu", "run interpreter", "compare cpu"]
+    assert list(suites) == ["check", "run interpreter", "run cpu", "compare cpu"]
     assert (suites["check"].get("tests"), suites["check"].get("failures")) == ("12", "3")
     assert (suites["run cpu"].get("errors"), suites["run cpu"].get("skipped")) == ("2", "3")
     assert len(suites["check"].findall("testcase")) == 12

@@ -47,6 +47,12 @@ class Contents:
         return [entry for entry in self.entries if entry.outcome not in FINE]
 
     @property
+    def kernels(self) -> list[Entry]:
+        """The modules of kernels, those that are right and fast first."""
+        found = [entry for entry in self.entries if entry.kind == "kernels"]
+        return sorted(found, key=lambda entry: (entry.outcome not in FINE, -entry.speed.ratio if entry.speed else 0.0))
+
+    @property
     def is_fine(self) -> bool:
         return not self.clusters
 
@@ -67,10 +73,7 @@ class Contents:
 def contents_of(results: Results) -> Contents:
     """Read a file of results whole."""
     entries = entries_of(results)
-    steps: dict[str, StepCount] = {}
-    for entry in entries:
-        for name, outcome in entry.steps:
-            steps.setdefault(name, StepCount(name)).outcomes[outcome] += 1
+    steps = _step_counts(entries)
     counts = Counter([str(entry.outcome) for entry in entries])
     clusters = clusters_of(entries, results.item, results.reproducers())
     return Contents(
@@ -79,19 +82,19 @@ def contents_of(results: Results) -> Contents:
         results.settings,
         entries,
         clusters,
-        # As they were done, which is how they came here, but for items that are judged in other ways.
-        sorted(steps.values(), key=lambda step: step_order(step.name)[0]),
+        steps,
         counts,
     )
 
 
-_VERBS = ("check", "optimize", "run", "compare", "sanitize", "compile", "cost")
-
-
-def step_order(name: str) -> tuple[int, str]:
-    """Steps in the order in which they are done."""
-    verb = name.partition(" ")[0]
-    return (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), name)
+def _step_counts(entries: list[Entry]) -> list[StepCount]:
+    """The steps in the order in which they are done: an item of which all were done tells that."""
+    lists = Counter([entry.steps for entry in entries])
+    found: dict[str, StepCount] = {}
+    for steps, count in sorted(lists.items(), key=lambda pair: (-len(pair[0]), pair[0])):
+        for name, outcome in steps:
+            found.setdefault(name, StepCount(name)).outcomes[outcome] += count
+    return list(found.values())
 
 
 def counted(number: int, thing: str, things: str = "") -> str:

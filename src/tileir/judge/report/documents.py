@@ -10,7 +10,7 @@ from typing import Any
 
 from tileir.judge.report.clusters import Cluster
 from tileir.judge.report.contents import Contents, summary_of, words_of
-from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.entries import OUTCOMES, Entry, Speed
 from tileir.judge.report.text import speed_of, steps_of
 
 
@@ -58,8 +58,12 @@ def entry_object(contents: Contents, entry: Entry) -> dict[str, Any]:
         "kinds": [contents.clusters[number].key for number in entry.clusters],
         "seconds": entry.seconds,
         "peak_bytes": entry.peak,
-        **({"speeds": entry.speeds} if entry.speeds else {}),
+        **({"speed": _speed(entry.speed)} if entry.speed is not None else {}),
     }
+
+
+def _speed(speed: Speed) -> dict[str, float]:
+    return {"seconds": speed.seconds, "baseline_seconds": speed.baseline, "ratio": speed.ratio}
 
 
 CSV_COLUMNS = ("name", "digest", "kind", "bytes", "outcome", "step", "cause", "message", "seconds", "peak_bytes")
@@ -108,10 +112,9 @@ def markdown_report(contents: Contents, most: int = 20) -> str:
         left = len(contents.clusters) - most
         if left > 0:
             lines += ["", f"and {left:,} more"]
-    kernels = [entry for entry in contents.entries if entry.kind == "kernels"]
-    if kernels:
-        lines += ["", "| kernels | verdict | speed |", "|---|---|--:|"]
-        lines += [markdown_row([entry.name, words_of(entry.outcome), speed_of(entry)]) for entry in kernels[:most]]
+    if contents.kernels:
+        lines += ["", "| kernels | verdict | seconds | baseline | speed |", "|---|---|--:|--:|--:|"]
+        lines += [markdown_row([e.name, words_of(e.outcome), *speed_of(e)]) for e in contents.kernels[:most]]
     if contents.steps:
         shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in contents.steps)]
         lines += ["", markdown_row(["step", *[words_of(outcome) for outcome in shown]]), "|---|" + "--:|" * len(shown)]

@@ -34,6 +34,19 @@ class Failure:
 
 
 @dataclass(slots=True)
+class Speed:
+    """How long a module of kernels took, and what it is measured against."""
+
+    seconds: float
+    baseline: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast."""
+        return self.baseline / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(slots=True)
 class Entry:
     """One item."""
 
@@ -48,8 +61,8 @@ class Entry:
     seconds: float
     peak: float
     """Bytes of memory at most; 0 where nobody knows."""
-    speeds: dict[str, float] = field(default_factory=dict)
-    """Of kernels: how many times as fast as what they are measured against."""
+    speed: Speed | None = None
+    """Of kernels that were timed."""
     clusters: list[int] = field(default_factory=list)
     """The numbers of the kinds of failures it shows."""
 
@@ -101,7 +114,17 @@ def entry_of(row: Row) -> Entry:
         tuple([(step.name, step.outcome) for step in verdict.steps]),
         verdict.measured.get("seconds", 0.0),
         verdict.measured.get("peak_bytes", 0.0),
+        _speed(row) if row.kind == "kernels" else None,
     )
+
+
+def _speed(row: Row) -> Speed | None:
+    found: dict[str, float] = {}
+    for step in row.verdict.steps:
+        for name in ("seconds", "baseline_seconds"):
+            if name in step.measured:
+                found[name] = step.measured[name]
+    return Speed(found["seconds"], found["baseline_seconds"]) if len(found) == 2 else None
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:

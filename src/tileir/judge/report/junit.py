@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from tileir.judge.report.contents import Contents, step_order
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.entries import Entry
 from tileir.judge.verdicts import Outcome
 
@@ -24,7 +24,8 @@ def _lines(contents: Contents) -> Iterator[str]:
     for entry in contents.entries:
         for name, outcome in entry.steps or ((entry.step, entry.outcome),):
             suites.setdefault(name, []).append((entry, outcome))
-    for name in sorted(suites, key=step_order):
+    order = [step.name for step in contents.steps]
+    for name in sorted(suites, key=lambda name: order.index(name) if name in order else len(order)):
         cases = suites[name]
         failed = sum([_element(outcome) == "failure" for _, outcome in cases])
         crashed = sum([_element(outcome) == "error" for _, outcome in cases])

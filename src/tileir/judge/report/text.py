@@ -115,11 +115,12 @@ class TextReport:
         return [self._headed("Steps", table(columns, rows, self._width))]
 
     def _kernels(self) -> list[str]:
-        entries = [entry for entry in self._contents.entries if entry.kind == "kernels"]
+        entries = self._contents.kernels[: self._most]
         if not entries:
             return []
-        columns = [Column("kernels", least=12), Column("verdict"), Column("speed", is_number=True)]
-        rows = [[entry.name, words_of(entry.outcome), speed_of(entry)] for entry in entries[: self._most]]
+        columns = [Column("kernels", least=12), Column("verdict"), Column("seconds", is_number=True)]
+        columns += [Column("baseline", is_number=True), Column("speed", is_number=True)]
+        rows = [[entry.name, words_of(entry.outcome), *speed_of(entry)] for entry in entries]
 
         def paint(text: str, column: int, cell: str) -> str:
             return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 1 else text
@@ -158,6 +159,9 @@ def steps_of(cluster: Cluster) -> str:
     return f"{cluster.verb} {', '.join([each for each in rest if each])}".rstrip()
 
 
-def speed_of(entry: Entry) -> str:
-    """How many times as fast as the baseline; several kernels, the slowest."""
-    return f"{min(entry.speeds.values()):.2f}x" if entry.speeds else "-"
+def speed_of(entry: Entry) -> list[str]:
+    """The time of a module of kernels, that of its baseline, and how many times as fast it is."""
+    speed = entry.speed
+    if speed is None:
+        return ["-", "-", "-"]
+    return [f"{speed.seconds:.3g}", f"{speed.baseline:.3g}", f"{speed.ratio:.2f}x"]

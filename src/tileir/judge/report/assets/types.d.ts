@@ -1,0 +1,116 @@
+// What the page carries, as report/page.py writes it.
+
+export interface Report {
+  file: string;
+  summary: string;
+  plan: { digest: string; settings: Record<string, unknown> };
+  /** Outcomes in the order in which they are named, and the words for each. */
+  outcomes: { id: string; title: string; count: number }[];
+  duplicates: number;
+  kinds: Kind[];
+  steps: { name: string; counts: Record<string, number> }[];
+  programs: Columns;
+  /** What is said of programs that failed, by their numbers. */
+  failures: Record<string, Failure[]>;
+  /** How many programs failed of which nothing is said here. */
+  untold: number;
+  kernels: KernelRow[];
+  changes: Changes | null;
+}
+
+export interface Kind {
+  key: string;
+  title: string;
+  cause: string;
+  suspect: string;
+  steps: string;
+  outcome: string;
+  count: number;
+  message: string;
+  /** The number of its smallest program. */
+  smallest: number;
+  source: Source | null;
+  reproducer: Source | null;
+  note: string;
+}
+
+export interface Source {
+  name: string;
+  bytes: number;
+  text: string;
+  /** Whether the end is left out. */
+  cut: boolean;
+}
+
+/** A column for each thing that is known of every program, in the order of their names. */
+export interface Columns {
+  name: string[];
+  /** How many other names it has. */
+  others: number[];
+  digest: string[];
+  kind: string[];
+  /** A number into `outcomes`. */
+  outcome: number[];
+  /** A number into `steps` of the first that did not pass, or -1. */
+  step: number[];
+  /** The kinds of failures it shows. */
+  kinds: number[][];
+  bytes: number[];
+  seconds: number[];
+  peak: number[];
+}
+
+export interface Failure {
+  step: string;
+  outcome: string;
+  message: string;
+}
+
+export interface KernelRow {
+  program: number;
+  outcome: string;
+  seconds: number | null;
+  baseline: number | null;
+  speed: number | null;
+}
+
+export interface Changes {
+  summary: string;
+  worse: boolean;
+  newKinds: { title: string; steps: string; outcome: string; count: number; smallest: string }[];
+  goneKinds: { title: string; steps: string; outcome: string; count: number; smallest: string }[];
+  broken: Change[];
+  fixed: Change[];
+  changed: Change[];
+}
+
+export interface Change {
+  name: string;
+  before: string;
+  now: string;
+}
+
+/** What is looked at; it stands in the page's address. */
+export interface Selection {
+  view: string;
+  kind: string;
+  outcome: string;
+  step: string;
+  search: string;
+  sort: string;
+  program: number | null;
+}
+
+export interface Context {
+  report: Report;
+  readonly selection: Selection;
+  select(change: Partial<Selection>): void;
+  announce(text: string): void;
+}
+
+export interface View {
+  id: string;
+  title: string;
+  element: HTMLElement;
+  update(selection: Selection): void;
+}

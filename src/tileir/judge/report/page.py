@@ -1,0 +1,158 @@
+"""The report as a page in one file: everything that the text has, with all programs, searched and sorted.
+
+Names and messages come from whoever wrote the programs: they are JSON in the file, and text nodes in the page.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tileir.browser import one_file
+from tileir.ir.diagnostics import TileIRError
+from tileir.judge.report.changes import words_for
+from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.comparison import Change, Comparison
+from tileir.judge.report.contents import Contents, summary_of, words_of
+from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.programs import content_of, text_of
+from tileir.judge.report.text import steps_of
+from tileir.judge.results import Results
+
+_MOST_SOURCE = 1 << 16
+"""Characters of one program."""
+_MOST_SOURCES = 500
+"""Kinds of failures whose programs are in the page."""
+_MOST_MESSAGES = 8 << 20
+"""Characters of all messages together."""
+
+
+def page(results: Results, contents: Contents, comparison: Comparison | None = None) -> str:
+    """The page, as the text of its file."""
+    title = f"{os.path.basename(contents.path)}: tileir report"
+    carried = {"report": one_file.packed(_report(results, contents, comparison))}
+    return one_file.page("tileir.judge.report", title, carried)
+
+
+def _report(results: Results, contents: Contents, comparison: Comparison | None) -> dict[str, Any]:
+    """What `assets/types.d.ts` calls `Report`."""
+    numbers = {entry.digest: number for number, entry in enumerate(contents.entries)}
+    failures, untold = _failures(contents)
+    return {
+        "file": os.path.basename(contents.path),
+        "summary": summary_of(contents),
+        "plan": {"digest": contents.plan, "settings": contents.settings},
+        "outcomes": [{"id": each, "title": words_of(each), "count": contents.counts[each]} for each in OUTCOMES],
+        "duplicates": contents.names - len(contents.entries),
+        "kinds": [
+            _kind(results, cluster, numbers, place < _MOST_SOURCES) for place, cluster in enumerate(contents.clusters)
+        ],
+        "steps": [{"name": step.name, "counts": dict(sorted(step.outcomes.items()))} for step in contents.steps],
+        "programs": _columns(contents),
+        "failures": failures,
+        "untold": untold,
+        "kernels": [
+            {
+                "program": numbers[entry.digest],
+                "outcome": entry.outcome,
+                "seconds": entry.speed.seconds if entry.speed is not None else None,
+                "baseline": entry.speed.baseline if entry.speed is not None else None,
+                "speed": entry.speed.ratio if entry.speed is not None else None,
+            }
+            for entry in contents.kernels
+        ],
+        "changes": None if comparison is None else _changes(comparison),
+    }
+
+
+def _columns(contents: Contents) -> dict[str, list[Any]]:
+    steps = {step.name: number for number, step in enumerate(contents.steps)}
+    entries = contents.entries
+    return {
+        "name": [entry.name for entry in entries],
+        "others": [len(entry.names) - 1 for entry in entries],
+        "digest": [entry.digest for entry in entries],
+        "kind": [entry.kind for entry in entries],
+        "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
+        "step": [steps.get(entry.step, -1) for entry in entries],
+        "kinds": [entry.clusters for entry in entries],
+        "bytes": [entry.size for entry in entries],
+        "seconds": [round(entry.seconds, 6) for entry in entries],
+        "peak": [round(entry.peak) for entry in entries],
+    }
+
+
+def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]:
+    """What is said of programs that failed, as long as there is room; and of how many nothing is."""
+    found: dict[str, list[dict[str, str]]] = {}
+    room = _MOST_MESSAGES
+    untold = 0
+    for number, entry in enumerate(contents.entries):
+        if not entry.failures:
+            continue
+        told = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
+        room -= sum([len(each["message"]) + 40 for each in told])
+        if room < 0:
+            untold += 1
+        else:
+            found[str(number)] = told
+    return found, untold
+
+
+def _kind(results: Results, cluster: Cluster, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
+    reproducer = results.reproducer(cluster.reproducer) if cluster.reproducer and has_source else None
+    return {
+        "key": cluster.key,
+        "title": cluster.title,
+        "cause": cluster.cause,
+        "suspect": cluster.suspect,
+        "steps": steps_of(cluster),
+        "outcome": cluster.outcome,
+        "count": cluster.count,
+        "message": cluster.message,
+        "smallest": numbers[cluster.smallest.digest],
+        "source": _source(results, cluster.smallest) if has_source else None,
+        "reproducer": (
+            _text("reproducer", reproducer[0]) if reproducer is not None and reproducer[0] is not None else None
+        ),
+        "note": cluster.note,
+    }
+
+
+def _source(results: Results, entry: Entry) -> dict[str, Any] | None:
+    try:
+        return _text(entry.name, content_of(results.item(entry.digest))[0])
+    except (TileIRError, ValueError, TypeError):
+        # A seed of another tileir.
+        return None
+
+
+def _text(name: str, content: bytes) -> dict[str, Any]:
+    text = text_of(content)
+    return {"name": name, "bytes": len(content), "text": text[:_MOST_SOURCE], "cut": len(text) > _MOST_SOURCE}
+
+
+def _changes(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "summary": comparison.summary,
+        "worse": comparison.is_worse,
+        "newKinds": [_kind_words(cluster) for cluster in comparison.new_kinds],
+        "goneKinds": [_kind_words(cluster) for cluster in comparison.gone_kinds],
+        "broken": [_change(each) for each in comparison.broken],
+        "fixed": [_change(each) for each in comparison.fixed],
+        "changed": [_change(each) for each in comparison.changed],
+    }
+
+
+def _kind_words(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "title": cluster.title,
+        "steps": steps_of(cluster),
+        "outcome": cluster.outcome,
+        "count": cluster.count,
+        "smallest": cluster.smallest.name,
+    }
+
+
+def _change(change: Change) -> dict[str, str]:
+    return {"name": change.name, "before": words_for(change.before), "now": words_for(change.after)}
