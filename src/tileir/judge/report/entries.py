@@ -91,7 +91,7 @@ def entries_of(results: Results) -> list[Entry]:
     """All items, in the order of their names."""
     shared: dict[tuple[tuple[str, Outcome], ...], tuple[tuple[str, Outcome], ...]] = {}
     found = []
-    for row in results.rows():
+    for row in results.rows_as_written():
         entry = entry_of(row)
         entry.steps = shared.setdefault(entry.steps, entry.steps)
         found.append(entry)

@@ -24,6 +24,9 @@ def features_of(module: Operation) -> frozenset[str]:
         declaration = operation.declaration
         if operation.parent_operation is None or operation.symbol_name is not None:
             continue
+        if declaration.is_terminator:
+            # Nothing is wrong with the end of a region.
+            continue
         name = declaration.mnemonic
         found.add(name)
         for value in (*operation.operands, *operation.results):

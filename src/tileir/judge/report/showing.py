@@ -35,7 +35,7 @@ def digest_named(contents: Contents, name: str) -> str:
 
 def shown(results: Results, digest: str, paint: Paint = plain) -> str:
     """A program with everything that is known of it."""
-    row = next(row for row in results.rows() if row.digest == digest)
+    row = results.row(digest)
     parts = [_head(row, paint), _steps(row, paint)]
     output = results.output(digest)
     if output.strip():
@@ -56,7 +56,7 @@ def shown(results: Results, digest: str, paint: Paint = plain) -> str:
 
 def row_object(results: Results, digest: str) -> str:
     """The same, as JSON; contents that are no text are left out."""
-    row = next(row for row in results.rows() if row.digest == digest)
+    row = results.row(digest)
     reproducer = results.reproducer(digest)
     found = {
         "names": row.names,
