@@ -23,7 +23,7 @@ from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launch import Kernel
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.stated_launches import MARK, Launch, LaunchWords
+from tileir.execute.stated_launches import MARK, LaunchArguments, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I1, FloatType, IntegerType, Type
@@ -41,7 +41,7 @@ _DOUBTFUL: Final = ("assert", "error", "division-by-zero", "index", "shift")
 """Findings that other arguments may avoid."""
 
 
-def random_launch(entry: Operation, seed: int = 0) -> Launch:
+def random_launch(entry: Operation, seed: int = 0) -> LaunchArguments:
     """A launch of a kernel with random arguments with which it stays within its arrays.
 
     Raises `LaunchError` where none is found, with the reason.
@@ -83,8 +83,8 @@ class _Search:
             f"State a launch in its first line, as in '{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
         )
 
-    def found(self) -> Launch:
-        doubtful: Launch | None = None
+    def found(self) -> LaunchArguments:
+        doubtful: LaunchArguments | None = None
         reason = ""
         for attempt in range(_ATTEMPTS):
             source = random.Random(self._seed * _ATTEMPTS + attempt)
@@ -126,7 +126,7 @@ class _Search:
 
     # --- arrays and the grid ---
 
-    def _grown(self, source: random.Random, attempt: int) -> tuple[Launch, bool]:
+    def _grown(self, source: random.Random, attempt: int) -> tuple[LaunchArguments, bool]:
         scalars = self._scalars(source, attempt)
         counts = dict.fromkeys(self._pointees, 1)
         grid: tuple[int, int, int] | None = None
@@ -227,7 +227,7 @@ class _Search:
             found.append(value)
         return found
 
-    def _judged(self, words: LaunchWords) -> tuple[Launch, bool]:
+    def _judged(self, words: LaunchWords) -> tuple[LaunchArguments, bool]:
         """The launch, and whether nothing speaks against it."""
         sanitizer = Sanitizer()
         self._run(words, Observers([sanitizer, Reach()]))

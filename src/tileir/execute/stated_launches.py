@@ -21,8 +21,8 @@ _ALIGNMENT: Final = 256
 """Of arrays that are made for a launch: as memory of a GPU is, and as much as programs assume."""
 
 
-class Launch:
-    """What a kernel is launched with.  Launch copies of the arguments: kernels write to arrays."""
+class LaunchArguments:
+    """What a kernel is launched with.  Launch `copies()` of the arguments: kernels write to arrays."""
 
     __slots__ = ("arguments", "grid", "words")
 
@@ -65,13 +65,13 @@ class LaunchWords:
         """The launch of another run: random arrays have other seeds, all else is the same."""
         return LaunchWords(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
 
-    def launch(self, entry: Operation) -> Launch:
+    def launch(self, entry: Operation) -> LaunchArguments:
         """The launch of a kernel, its arrays made."""
         parameters = entry.regions[0].blocks[0].arguments
         types: list[object] = [parameter.type for parameter in parameters]
         types += [None] * (len(self.arguments) - len(types))
         values = [made_argument(text, type) for text, type in zip(self.arguments, types, strict=False)]
-        return Launch(self.grid, [_copied(value) for value in values], self)
+        return LaunchArguments(self.grid, [_copied(value) for value in values], self)
 
 
 def _varied(text: str, run: int) -> str:
