@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.costs import cost
     from tileir.analyze.cost.occupancy import Occupancy, Waves
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
+    from tileir.analyze.difference.changes import ChangeDetail, ProgramChange
+    from tileir.analyze.difference.difference import ProgramDifference, diff
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
     from tileir.analyze.reducing.errors import NotInterestingError
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
+    from tileir.execute.argument_words import WordError
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.bound import BoundLaunch
     from tileir.execute.debugging import Callback, Trace
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
+    from tileir.execute.stated_launches import LaunchArguments, LaunchWords
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
     from tileir.execute.work.waiting import Stops
@@ -142,6 +146,7 @@ __all__ = [
     "BytecodeError",
     "Callback",
     "Ceiling",
+    "ChangeDetail",
     "Comparison",
     "CompilationError",
     "Cost",
@@ -174,8 +179,10 @@ __all__ = [
     "Item",
     "Kernel",
     "KernelSettings",
+    "LaunchArguments",
     "LaunchError",
     "LaunchOptions",
+    "LaunchWords",
     "Limits",
     "LocatedText",
     "Location",
@@ -207,6 +214,8 @@ __all__ = [
     "Plan",
     "Pointer",
     "PreparedKernel",
+    "ProgramChange",
+    "ProgramDifference",
     "Progress",
     "QuestionError",
     "RecordedArray",
@@ -245,6 +254,7 @@ __all__ = [
     "VerifyError",
     "VersionError",
     "Waves",
+    "WordError",
     "Work",
     "WrongDeviceError",
     "apply_greedily",
@@ -254,6 +264,7 @@ __all__ = [
     "compile",
     "cost",
     "declarations",
+    "diff",
     "div_by",
     "emulate",
     "explore",
@@ -291,6 +302,8 @@ __all__ = [
 _HOMES = {
     "tileir.analyze.cost.occupancy": "Occupancy Waves",
     "tileir.analyze.cost.result": "ArrayCost Ceiling Cost Roofline",
+    "tileir.analyze.difference.changes": "ChangeDetail ProgramChange",
+    "tileir.analyze.difference.difference": "ProgramDifference diff",
     "tileir.analyze.forms.form": "Form Removed",
     "tileir.analyze.forms.forms": "FormTitle Forms",
     "tileir.analyze.reducing.errors": "NotInterestingError",
@@ -309,6 +322,8 @@ _HOMES = {
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
+    "tileir.execute.argument_words": "WordError",
+    "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.work.waiting": "Stops",

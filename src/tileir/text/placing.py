@@ -8,6 +8,7 @@ from tileir.annotations import Final
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ISOLATED
+from tileir.ir.values import Value
 from tileir.text.printer import Printer
 
 # Nothing that is printed has this character: strings are quoted.
@@ -46,12 +47,14 @@ class _PlacingPrinter(Printer):
         super().print_operation(operation)
 
 
-def placed_text(root: Operation) -> PlacedText:
-    """The text of a module, as `str` gives it, by lines."""
+def placed_text(root: Operation, names: dict[Value, str] | None = None) -> PlacedText:
+    """The text of a module, as `str` gives it, by lines; `names` has other names for values."""
     if not root.declaration.traits & ISOLATED:
         raise ValueError(f"the text of '{root.name}' has names from around it")
     printer = _PlacingPrinter()
     printer.naming.name_regions(root)
+    if names is not None:
+        printer.names.update(names)
     printer.print_operation(root)
     text = printer.text().split("\n")
     printed = set(printer.printed)

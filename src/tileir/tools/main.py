@@ -16,6 +16,7 @@ COMMANDS = {
     "objdump": "show every byte of a bytecode file and what it means",
     "compile": "make a cubin for a GPU, which need not be here",
     "run": "run a kernel and show what it wrote",
+    "diff": "show what is different about two programs",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
     "reduce": "make a program smaller while a command keeps succeeding on it",
@@ -92,6 +93,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import run as run_tool
 
         return run_tool.run(rest)
+    if command == "diff":
+        from tileir.tools import diff
+
+        return diff.run(rest)
     if command == "cost":
         from tileir.tools import cost
 

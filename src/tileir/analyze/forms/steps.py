@@ -7,11 +7,11 @@ moved.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import NamedTuple
 
 from tileir.analyze.forms.form import Form, Removed
 from tileir.analyze.forms.numbering import Numbers
+from tileir.analyze.runs import longest_run
 from tileir.ir.core import Operation
 from tileir.ir.declaration import CONSTANT_LIKE
 from tileir.passes.pipeline import PassReport, optimize
@@ -109,22 +109,7 @@ def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Oper
 
 def _longest_run(operations: list[Operation], places: dict[Operation, int]) -> set[Operation]:
     """The longest part of a list whose places grow."""
-    # The smallest last place of a run of each length, what it is the place of, and what comes before that in its run.
-    ends: list[int] = []
-    last: list[Operation] = []
-    previous: dict[Operation, Operation | None] = {}
-    for operation in operations:
-        place = places[operation]
-        length = bisect_left(ends, place)
-        previous[operation] = last[length - 1] if length else None
-        ends[length : length + 1] = [place]
-        last[length : length + 1] = [operation]
-    found: set[Operation] = set()
-    cursor = last[-1] if last else None
-    while cursor is not None:
-        found.add(cursor)
-        cursor = previous[cursor]
-    return found
+    return {operations[index] for index in longest_run([places[operation] for operation in operations])}
 
 
 def _removed(before: _Moment, after: _Moment, stayed: set[Operation]) -> list[Removed]:

@@ -1,0 +1,328 @@
+"""What is different about two programs whose operations are matched."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from tileir.analyze.difference.matching import Matching, Naming
+from tileir.analyze.difference.names import ProgramNames, is_renamed
+from tileir.analyze.difference.symbols import symbols_of
+from tileir.analyze.runs import heaviest_run
+from tileir.dialect.ops import FOR, IF, LOOP
+from tileir.ir.attributes import Attribute, SymbolAttribute
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import CONSTANT_LIKE
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
+from tileir.ir.location import Location, TextLocation, UnknownLocation
+from tileir.ir.values import Value
+
+Kind = Literal["removed", "added", "moved", "changed", "renamed"]
+_LONGEST: Final = 80
+"""Of an attribute that is told."""
+_ABSENT: Final = "(none)"
+
+
+class ChangeDetail(NamedTuple):
+    """One thing about an operation that is different."""
+
+    what: str
+    """operation, type, attribute, operand, argument, location or name."""
+    name: str
+    """Of the attribute, operand or result; empty where there is one only."""
+    before: str
+    after: str
+
+    def text(self) -> str:
+        """As in `rounding_mode nearest_even -> zero`."""
+        if self.what == "operation":
+            return f"{self.before} -> {self.after}"
+        if self.what == "argument":
+            return f"argument {self.name} {'removed' if self.before else 'added'}"
+        label = self.name or self.what
+        if self.what == "type" and self.name:
+            label = f"type of {self.name}"
+        return f"{label} {self.before or _ABSENT} -> {self.after or _ABSENT}"
+
+
+class ProgramChange:
+    """One difference between two programs; an operation may have several."""
+
+    __slots__ = ("count", "details", "kind", "left", "right", "where")
+
+    def __init__(
+        self,
+        kind: Kind,
+        left: Operation | None,
+        right: Operation | None,
+        details: list[ChangeDetail] | None = None,
+        where: str = "",
+        count: int = 1,
+    ) -> None:
+        self.kind: Kind = kind
+        self.left: Operation | None = left
+        """The operation of the first program, None for one that was added."""
+        self.right: Operation | None = right
+        self.details: list[ChangeDetail] = details if details is not None else []
+        self.where: str = where
+        """Where it was moved, as in `out of a loop`."""
+        self.count: int = count
+        """How many operations these are, with those inside that are only on this side."""
+
+    @property
+    def operation(self) -> Operation:
+        found = self.left if self.left is not None else self.right
+        assert found is not None
+        return found
+
+    def __repr__(self) -> str:
+        return (
+            f"<ProgramChange {self.kind} {self.operation.name}{''.join([f', {each.text()}' for each in self.details])}>"
+        )
+
+
+class Changes:
+    """Finds the changes of two programs."""
+
+    def __init__(
+        self,
+        matching: Matching,
+        programs: tuple[Operation, Operation],
+        names: tuple[ProgramNames, ProgramNames],
+        shown: tuple[Naming, Naming],
+        count_names: bool,
+        locations: bool,
+    ) -> None:
+        self._matching: Matching = matching
+        self._programs: tuple[Operation, Operation] = programs
+        self._names: tuple[ProgramNames, ProgramNames] = names
+        self._shown: tuple[Naming, Naming] = shown
+        self._count_names: bool = count_names
+        self._locations: bool = locations
+        self._moved: dict[Operation, str] = {}
+        self._symbols: dict[str, str] = {
+            one.symbol_name or "": other.symbol_name or ""
+            for one, other in [
+                (each, matching.operations[each]) for each in symbols_of(programs[0]) if each in matching.operations
+            ]
+        }
+
+    def found(self) -> list[ProgramChange]:
+        """In the order of the first program; what was added comes where it stands in the second one."""
+        self._find_moved()
+        changes: dict[Operation, list[ProgramChange]] = {}
+        left = self._programs[0]
+        for operation in left.walk():
+            partner = self._matching.operations.get(operation)
+            if partner is None:
+                parent = operation.parent_operation
+                if operation is left or parent is None or parent in self._matching.operations:
+                    count = _lonely(operation, self._matching.operations)
+                    changes[operation] = [ProgramChange("removed", operation, None, count=count)]
+                continue
+            found = changes[operation] = []
+            if operation in self._moved:
+                found.append(ProgramChange("moved", operation, partner, where=self._moved[operation]))
+            details = self._details(operation, partner)
+            if details:
+                found.append(ProgramChange("changed", operation, partner, details))
+            renamed = self._renamed(operation, partner) if self._count_names else []
+            if renamed:
+                found.append(ProgramChange("renamed", operation, partner, renamed))
+        return self._with_added(changes)
+
+    def _with_added(self, changes: dict[Operation, list[ProgramChange]]) -> list[ProgramChange]:
+        back = self._matching.back
+        behind: dict[Operation | None, list[ProgramChange]] = {}
+        last: Operation | None = None
+        for operation in self._programs[1].walk():
+            if operation in back:
+                last = back[operation]
+                continue
+            parent = operation.parent_operation
+            if parent is None or parent in back:
+                change = ProgramChange("added", None, operation, count=_lonely(operation, back))
+                behind.setdefault(last, []).append(change)
+        result = behind.get(None, [])
+        for operation, found in changes.items():
+            result.extend(found)
+            result.extend(behind.get(operation, ()))
+        return result
+
+    # --- moved ---
+
+    def _find_moved(self) -> None:
+        matching = self._matching
+        inside: dict[Block, list[Operation]] = {}
+        for operation, partner in matching.operations.items():
+            block, other = operation.parent, partner.parent
+            if block is None or other is None or operation is self._programs[0]:
+                continue
+            if matching.blocks.get(block) is other:
+                inside.setdefault(block, []).append(operation)
+            else:
+                self._moved[operation] = self._way(operation, partner)
+        for block, operations in inside.items():
+            together = set(operations)
+            order = [operation for operation in block if operation in together]
+            numbers = {operation: place for place, operation in enumerate(matching.blocks[block])}
+            places = {operation: numbers[matching.operations[operation]] for operation in order}
+            # As few as possible have moved; of two that changed places, rather a constant than what it went past.
+            weights = [len(order) + (not each.declaration.traits & CONSTANT_LIKE) for each in order]
+            run = heaviest_run([places[each] for each in order], weights)
+            kept = {order[index] for index in run}
+            for operation, following in zip(order, [*order[1:], None], strict=True):
+                if operation not in kept:
+                    down = following is not None and places[operation] > places[following]
+                    self._moved[operation] = "down" if down else "up"
+
+    def _way(self, operation: Operation, partner: Operation) -> str:
+        """The way between two blocks."""
+        around, beyond = operation.parent_operation, partner.parent_operation
+        assert around is not None and beyond is not None
+        matching = self._matching
+        if matching.operations.get(around) is beyond:
+            return f"to another region of '{around.declaration.mnemonic}'"
+        target = matching.back.get(beyond)
+        if target is not None and target.is_ancestor_of(around):
+            return f"out of {_construct(around)}"
+        source = matching.operations.get(around)
+        if source is not None and source.is_ancestor_of(beyond):
+            return f"into {_construct(beyond)}"
+        return "to another block"
+
+    # --- changed ---
+
+    def _details(self, left: Operation, right: Operation) -> list[ChangeDetail]:
+        found: list[ChangeDetail] = []
+        if left.declaration is not right.declaration:
+            found.append(ChangeDetail("operation", "", left.declaration.mnemonic, right.declaration.mnemonic))
+        self._compare_types(left, right, found)
+        self._compare_attributes(left, right, found)
+        self._compare_operands(left, right, found)
+        self._compare_blocks(left, right, found)
+        if self._locations and left is not self._programs[0]:
+            before, after = _location(left.location), _location(right.location)
+            if before != after:
+                found.append(ChangeDetail("location", "", before, after))
+        return found
+
+    def _compare_types(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+        several = len(left.results) > 1 or len(right.results) > 1
+        names = self._shown[0]
+        for result, other in zip(left.results, right.results, strict=False):
+            if result.type is not other.type:
+                name = names.get(result, "") if several else ""
+                found.append(ChangeDetail("type", name, result.type.spelling, other.type.spelling))
+        if len(left.results) != len(right.results):
+            found.append(ChangeDetail("results", "", str(len(left.results)), str(len(right.results))))
+
+    def _compare_attributes(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+        if left.attributes == right.attributes and left.declaration is right.declaration:
+            return
+        for name in sorted({*left.attributes, *right.attributes}):
+            # The name of a symbol is told apart, and so are parameters, which the type of a function repeats.
+            if name in ("sym_name", "function_type"):
+                continue
+            before, after = left.attribute(name), right.attribute(name)
+            if before is after or self._is_same_symbol(before, after):
+                continue
+            spelled, other = _spelled(before), _spelled(after)
+            if spelled != other or not isinstance(before, DenseAttribute):
+                found.append(ChangeDetail("attribute", name, spelled, other))
+
+    def _is_same_symbol(self, before: Attribute | None, after: Attribute | None) -> bool:
+        if not isinstance(before, SymbolAttribute) or not isinstance(after, SymbolAttribute):
+            return False
+        return tuple([self._symbols.get(name, name) for name in before.path]) == after.path
+
+    def _compare_operands(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+        values = self._matching.values
+        if len(left.operands) == len(right.operands):
+            if all(values.get(one) is two for one, two in zip(left.operands, right.operands, strict=True)):
+                if left.segments == right.segments:
+                    return
+        if left.declaration is not right.declaration:
+            self._add_operands("operands", left.operands, right.operands, found)
+            return
+        for declared in left.declaration.operands:
+            self._add_operands(
+                declared.name, left.operand_group(declared.name), right.operand_group(declared.name), found
+            )
+
+    def _add_operands(self, name: str, left: list[Value], right: list[Value], found: list[ChangeDetail]) -> None:
+        values = self._matching.values
+        if [values.get(value) for value in left] != list(right):
+            before = ", ".join([self._shown[0].get(value, "%?") for value in left])
+            after = ", ".join([self._shown[1].get(value, "%?") for value in right])
+            if before == after:
+                # Two values of one name, of which one is gone.
+                after = f"{after} (another one)"
+            found.append(ChangeDetail("operand", name, before, after))
+
+    def _compare_blocks(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+        """The arguments of blocks: parameters, and what loops carry."""
+        values = self._matching.values
+        for region, other_region in zip(left.regions, right.regions, strict=False):
+            for block, other in zip(region.blocks, other_region.blocks, strict=False):
+                partners = {values[argument] for argument in block.arguments if argument in values}
+                for argument in block.arguments:
+                    name = self._shown[0].get(argument, "%?")
+                    partner = values.get(argument)
+                    if partner is None:
+                        found.append(ChangeDetail("argument", name, argument.type.spelling, ""))
+                    elif partner.type is not argument.type:
+                        found.append(ChangeDetail("type", name, argument.type.spelling, partner.type.spelling))
+                for argument in other.arguments:
+                    if argument not in partners:
+                        found.append(
+                            ChangeDetail("argument", self._shown[1].get(argument, "%?"), "", argument.type.spelling)
+                        )
+
+    # --- renamed ---
+
+    def _renamed(self, left: Operation, right: Operation) -> list[ChangeDetail]:
+        found: list[ChangeDetail] = []
+        before, after = left.symbol_name, right.symbol_name
+        if before != after:
+            found.append(ChangeDetail("name", "", f"@{before}" if before else "", f"@{after}" if after else ""))
+        pairs: list[tuple[Value, Value]] = list(zip(left.results, right.results, strict=False))
+        for region in left.regions:
+            for block in region.blocks:
+                pairs += [
+                    (each, self._matching.values[each]) for each in block.arguments if each in self._matching.values
+                ]
+        for value, other in pairs:
+            if is_renamed(self._names[0], self._names[1], value, other):
+                found.append(ChangeDetail("name", "", self._names[0].shown(value), self._names[1].shown(other)))
+        return found
+
+
+def _lonely(root: Operation, partners: dict[Operation, Operation]) -> int:
+    return sum([1 for operation in root.walk() if operation not in partners])
+
+
+def _construct(operation: Operation) -> str:
+    """What somebody calls the operation around others."""
+    if operation.declaration in (FOR, LOOP):
+        return "a loop"
+    return (
+        f"an '{operation.declaration.mnemonic}'"
+        if operation.declaration is IF
+        else (f"'{operation.declaration.mnemonic}'")
+    )
+
+
+def _spelled(attribute: Attribute | None) -> str:
+    if attribute is None:
+        return ""
+    text = attribute.keyword if isinstance(attribute, EnumAttribute) else attribute.text
+    if isinstance(attribute, DenseAttribute):
+        # Its type is that of the result, which is told where it is different.
+        text = text.rpartition(" : ")[0]
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _location(location: Location) -> str:
+    """A location that a program states; the place in its own text is none of those."""
+    return "" if isinstance(location, (TextLocation, UnknownLocation)) else location.inner

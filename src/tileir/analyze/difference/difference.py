@@ -1,0 +1,170 @@
+"""`diff`: what is different about two programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cached_property
+from typing import Any
+
+from tileir.analyze.difference import rendering
+from tileir.analyze.difference.changes import Changes, ProgramChange
+from tileir.analyze.difference.listing import Listing
+from tileir.analyze.difference.matching import Matching, Naming, matched
+from tileir.analyze.difference.names import ProgramNames, shown_names
+from tileir.analyze.difference.summary import summary_of
+from tileir.analyze.difference.symbols import paired_symbols, unwrapped
+from tileir.interface import load
+from tileir.ir.collector import CollectorPaused
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import OptionError
+from tileir.ir.values import Value
+
+_TITLES = ("the first program", "the second program")
+
+
+class ProgramDifference:
+    """What is different about two programs; true if anything is.  Made by `tileir.diff`."""
+
+    def __init__(
+        self, left: Operation, right: Operation, *, names: bool, locations: bool, titles: tuple[str, str] = _TITLES
+    ) -> None:
+        self.left: Operation = unwrapped(left)
+        """The first program, without a module around it that has nothing else in it."""
+        self.right: Operation = unwrapped(right)
+        self.titles: tuple[str, str] = titles
+        self._locations: bool = locations
+        with CollectorPaused():
+            written = ProgramNames(self.left), ProgramNames(self.right)
+            self._matching: Matching = matched(
+                self.left, self.right, (written[0].written, written[1].written), paired_symbols(self.left, self.right)
+            )
+            self._shown: tuple[Naming, Naming] = shown_names(written[0], written[1], self._matching, names)
+            self.changes: list[ProgramChange] = Changes(
+                self._matching, (self.left, self.right), written, self._shown, names, locations
+            ).found()
+            """In the order of the programs."""
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        return f"<ProgramDifference: {self.summary()}>"
+
+    def _of(self, kind: str) -> list[ProgramChange]:
+        return [change for change in self.changes if change.kind == kind]
+
+    @property
+    def removed(self) -> list[ProgramChange]:
+        return self._of("removed")
+
+    @property
+    def added(self) -> list[ProgramChange]:
+        return self._of("added")
+
+    @property
+    def moved(self) -> list[ProgramChange]:
+        return self._of("moved")
+
+    @property
+    def changed(self) -> list[ProgramChange]:
+        return self._of("changed")
+
+    @property
+    def renamed(self) -> list[ProgramChange]:
+        return self._of("renamed")
+
+    def partner(self, operation: Operation) -> Operation | None:
+        """The operation of the other program that goes with one of either."""
+        return self._matching.operations.get(operation) or self._matching.back.get(operation)
+
+    def name(self, value: Value) -> str:
+        """What a value of either program is called where they are shown."""
+        return self._shown[0].get(value) or self._shown[1].get(value, "%?")
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return Listing((self.left, self.right), self._matching, self._shown, self.changes, self._locations)
+
+    # --- as text ---
+
+    def summary(self) -> str:
+        """One sentence."""
+        return summary_of(self.changes)
+
+    def side_by_side(self, width: int | None = None, color: bool = False, context: int | None = 3) -> str:
+        """Both programs beside each other where they are different, with so many rows around (None: all of both).
+
+        `width` is that of the terminal unless it is given.
+        """
+        if width is None:
+            width = shutil.get_terminal_size((120, 24)).columns
+        return rendering.side_by_side(self._listing, self.titles, width, color, context)
+
+    def unified(self, color: bool = False, context: int | None = 3) -> str:
+        """The form that `diff -u` writes."""
+        return rendering.unified(self._listing, self.titles, color, context)
+
+    def __str__(self) -> str:
+        return self.unified()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All changes as JSON takes them; lines are those of the printed programs, counted from 1."""
+        return {
+            "same": not self.changes,
+            "summary": self.summary(),
+            "counts": {
+                kind: sum([change.count for change in self._of(kind)])
+                for kind in ("removed", "added", "moved", "changed", "renamed")
+            },
+            "changes": [self._answer(change) for change in self.changes],
+        }
+
+    def _answer(self, change: ProgramChange) -> dict[str, Any]:
+        lines = self._listing.lines_of(change)
+        return {
+            "kind": change.kind,
+            "operation": change.operation.name,
+            "left": lines[0],
+            "right": lines[1],
+            "where": change.where,
+            "count": change.count,
+            "details": [detail._asdict() for detail in change.details],
+        }
+
+
+def diff(
+    a: Operation | str | bytes | os.PathLike[str],
+    b: Operation | str | bytes | os.PathLike[str],
+    *,
+    names: bool = True,
+    locations: bool = False,
+) -> ProgramDifference:
+    """What is different about two programs: modules, or what `tileir.load` takes, text and bytecode in any mix.
+
+    Operations are matched by what they are computed from and used for, functions by name; so an operation that stands
+    elsewhere is moved, and one with other types, attributes or operands is changed.  `names` says whether names of
+    functions and those that authors gave to values count, `locations` whether stated locations do.
+    """
+    return ProgramDifference(
+        _program(a), _program(b), names=names, locations=locations, titles=(_title(a, 0), _title(b, 1))
+    )
+
+
+def _program(given: object) -> Operation:
+    if isinstance(given, Operation):
+        if not given.regions:
+            raise OptionError(f"diff takes modules, not an operation '{given.name}'")
+        return given
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return load(given)
+    raise OptionError(f"diff takes modules, paths or bytes, not a {type(given).__name__}")
+
+
+def _title(given: object, number: int) -> str:
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and "\n" not in given):
+        return os.fspath(given)
+    return _TITLES[number]

@@ -1,0 +1,138 @@
+"""Numbers for operations, equal where operations are alike.
+
+Of each operation: its `shape` (what it says, without operands, and all that is in it), its `source` (the same with all
+that it is computed from) and its `use` (its shape with all that becomes of it).  One change makes the sources of what
+is behind it other ones and the uses of what is before it, so that nearly every operation keeps one of the two.
+
+The strict numbers are of operations that agree in types and attributes, the loose ones of those with the same name.
+Values are told apart by where they come from; nothing is looked up by hash alone, so equal numbers mean equal things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import post_order
+from tileir.ir.values import Value
+
+
+class Numbers:
+    """A number for each thing, the same for equal things; shared by what is compared."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, int] = {}
+
+    def of(self, thing: object) -> int:
+        return self._known.setdefault(thing, len(self._known))
+
+
+class Keys:
+    """The numbers of the operations in a function, each before what it contains."""
+
+    def __init__(self, function: Operation, numbers: Numbers, parameters: dict[Value, int], strict: bool) -> None:
+        self.function: Operation = function
+        self._numbers: Numbers = numbers
+        self._strict: bool = strict
+        order = post_order(function)[:-1]
+        self.header: dict[Operation, int] = {operation: self._header(operation) for operation in order}
+        """What an operation says itself."""
+        self.shape: dict[Operation, int] = {}
+        self.source: dict[Operation, int] = {}
+        self.use: dict[Operation, int] = {}
+        self.path: dict[Operation, int] = {function: numbers.of(function.declaration)}
+        """What it is in."""
+        self._values: dict[Value, object] = dict(parameters)
+        # From the outside in: what the operation around it is given tells the arguments of a block.
+        for operation, is_over in _visits(function):
+            if is_over:
+                self._look_up(operation)
+            else:
+                self._look_into(operation)
+        self._look_down(order)
+        for operation in reversed(order):
+            parent = operation.parent_operation
+            assert parent is not None and operation.parent is not None
+            region = operation.parent.parent
+            number = parent.regions.index(region) if region is not None and len(parent.regions) > 1 else 0
+            self.path[operation] = numbers.of(("path", self.path[parent], number, operation.declaration))
+
+    def _header(self, operation: Operation) -> int:
+        if not self._strict:
+            return self._numbers.of(("loose", operation.declaration))
+        return self._numbers.of(
+            (
+                operation.declaration,
+                frozenset(operation.attributes.items()) if operation.attributes else None,
+                operation.segments,
+                tuple([result.type for result in operation.results]),
+                tuple([_argument_types(block) for region in operation.regions for block in region.blocks]),
+            )
+        )
+
+    def _look_up(self, operation: Operation) -> None:
+        """Shape and source, which are known of everything before and inside."""
+        numbers = self._numbers
+        header = self.header[operation]
+        inside = [inner for region in operation.regions for block in region.blocks for inner in block]
+        shapes = tuple([self.shape[inner] for inner in inside])
+        self.shape[operation] = numbers.of(("shape", header, shapes)) if shapes else header
+        taken = tuple([self._value(value) for value in operation.operands])
+        sources = tuple([self.source[inner] for inner in inside])
+        self.source[operation] = numbers.of(("source", header, taken, sources))
+
+        for result in operation.results:
+            self._values[result] = (self.source[operation], result.index)
+
+    def _value(self, value: Value) -> object:
+        # One from a place that is not looked at yet, in a program that breaks the rules, has no source.
+        return self._values.get(value, -1)
+
+    def _look_into(self, owner: Operation) -> None:
+        """The arguments of the blocks inside, by what the operation around them is given."""
+        taken = tuple([self._value(operand) for operand in owner.operands])
+        around = self._numbers.of(("around", self.header[owner], taken))
+        blocks = [block for region in owner.regions for block in region.blocks]
+        for place, block in enumerate(blocks):
+            for argument in block.arguments:
+                self._values[argument] = (around, place, argument.index)
+
+    def _look_down(self, order: list[Operation]) -> None:
+        """What becomes of the results.  An operation comes before what it contains, so that its terminators know."""
+        uses: dict[Value, list[tuple[int, int]]] = {}
+        numbers = self._numbers
+        for operation in reversed(order):
+            found: list[object] = []
+            for result in operation.results:
+                found.append(tuple(sorted(uses.get(result, ()))))
+            parent = operation.parent_operation
+            if operation.parent is not None and operation.parent.last is operation and parent is not self.function:
+                # What it hands on becomes what the operation around it gives.
+                assert parent is not None
+                found.append(self.use[parent])
+            number = self.use[operation] = numbers.of(("use", self.shape[operation], tuple(found)))
+            for place, value in enumerate(operation.operands):
+                uses.setdefault(value, []).append((number, place))
+
+
+def _visits(function: Operation) -> Iterator[tuple[Operation, bool]]:
+    """The operations in a function: those with regions before what they contain, and all after it."""
+    stack: list[tuple[Operation, bool]] = [(function, False)]
+    while stack:
+        operation, is_over = stack.pop()
+        if operation is not function and (is_over or operation.regions):
+            yield operation, is_over
+        if is_over:
+            continue
+        if operation is not function:
+            stack.append((operation, True))
+        for region in reversed(operation.regions):
+            for block in reversed(region.blocks):
+                cursor = block.last
+                while cursor is not None:
+                    stack.append((cursor, not cursor.regions))
+                    cursor = cursor.previous
+
+
+def _argument_types(block: Block) -> tuple[object, ...]:
+    return tuple([argument.type for argument in block.arguments])

@@ -1,0 +1,173 @@
+"""The lines of two programs in rows: what goes together stands beside each other."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from tileir.analyze.difference.changes import ProgramChange
+from tileir.analyze.difference.matching import Matching, Naming
+from tileir.analyze.runs import in_order
+from tileir.ir.core import Operation
+from tileir.ir.location import TextLocation, UnknownLocation
+from tileir.text.placing import PlacedText, placed_text
+
+Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
+_WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)
+_MOST_WORDS: Final = 5_000
+"""Of a line that is longer, as with a large constant, the differing words are not looked for."""
+
+
+class Row(NamedTuple):
+    """A line of each program, or of one of them; lines are counted from 0.
+
+    The `sign` between two columns: `|` changed, `<` removed, `>` added; of what was moved, `^` or `v` points to where
+    it is in the other program.
+    """
+
+    mark: Mark
+    sign: str
+    left: str | None
+    right: str | None
+    left_number: int
+    right_number: int
+
+
+class Listing:
+    """Both programs as rows."""
+
+    def __init__(
+        self,
+        programs: tuple[Operation, Operation],
+        matching: Matching,
+        shown: tuple[Naming, Naming],
+        changes: list[ProgramChange],
+        locations: bool,
+    ) -> None:
+        self._matching: Matching = matching
+        self._left: PlacedText = placed_text(programs[0], shown[0])
+        self._right: PlacedText = placed_text(programs[1], shown[1])
+        if locations:
+            _locate(self._left)
+            _locate(self._right)
+        self._moved: set[Operation] = {each.operation for each in changes if each.kind == "moved"}
+        self._changed: set[Operation] = {each.operation for each in changes if each.kind in ("changed", "renamed")}
+        self.rows: list[Row] = self._rows(programs[0])
+
+    def _anchors(self, root: Operation) -> list[tuple[int, int]]:
+        """The lines that go together, in order."""
+        found: list[tuple[int, int]] = []
+        closers, others = _closers(self._left), _closers(self._right)
+        hidden: set[Operation] = set()
+        for operation in root.walk():
+            parent = operation.parent_operation
+            partner = self._matching.operations.get(operation)
+            # What is in something that was moved is shown where it was, and where it is.
+            if partner is None or operation in self._moved or parent in hidden:
+                hidden.add(operation)
+                continue
+            start, there = self._left.starts.get(operation), self._right.starts.get(partner)
+            if start is not None and there is not None:
+                found.append((start, there))
+            found += zip(closers.get(operation, ()), others.get(partner, ()), strict=False)
+        found.sort()
+        # Lines that would cross are those of programs that are nested in another way.
+        kept: list[tuple[int, int]] = []
+        for pair in found:
+            if not kept or (pair[0] > kept[-1][0] and pair[1] > kept[-1][1]):
+                kept.append(pair)
+        return kept
+
+    def _rows(self, root: Operation) -> list[Row]:
+        left, right = self._left.lines, self._right.lines
+        rows: list[Row] = []
+        here = there = 0
+        for line, other in [*self._anchors(root), (len(left), len(right))]:
+            while here < line:
+                partner = self._partner(self._left.operations[here], self._matching.operations)
+                place = self._right.starts.get(partner, there) if partner is not None else -1
+                mark: Mark = "removed" if partner is None else "moved away"
+                sign = "<" if partner is None else "^" if place < there else "v"
+                rows.append(Row(mark, sign, left[here], None, here, there))
+                here += 1
+            while there < other:
+                partner = self._partner(self._right.operations[there], self._matching.back)
+                place = self._left.starts.get(partner, here) if partner is not None else -1
+                mark = "added" if partner is None else "moved here"
+                sign = ">" if partner is None else "^" if place < here else "v"
+                rows.append(Row(mark, sign, None, right[there], here, there))
+                there += 1
+            if line < len(left) and other < len(right):
+                starts = self._left.operations[line][:1]
+                is_start = bool(starts) and self._left.starts.get(starts[0]) == line
+                changed = left[line] != right[other] or (is_start and starts[0] in self._changed)
+                mark, sign = ("changed", "|") if changed else ("same", " ")
+                rows.append(Row(mark, sign, left[line], right[other], line, other))
+                here, there = line + 1, other + 1
+        return rows
+
+    def _partner(self, operations: list[Operation], partners: dict[Operation, Operation]) -> Operation | None:
+        return partners.get(operations[0]) if operations else None
+
+    def lines_of(self, change: ProgramChange) -> tuple[dict[str, object] | None, dict[str, object] | None]:
+        """The lines at which an operation begins on either side, counted from 1, and what they say."""
+        return _line(self._left, change.left), _line(self._right, change.right)
+
+    def function_of(self, row: Row) -> str:
+        """The function that a row is in, as `entry @name`."""
+        placed, number = (self._left, row.left_number) if row.left is not None else (self._right, row.right_number)
+        around: Operation | None = next(iter(placed.operations[number]), None) if number < len(placed.lines) else None
+        while around is not None:
+            if "function_type" in around.declaration.inherent:
+                return f"{around.declaration.mnemonic} @{around.symbol_name}"
+            around = around.parent_operation
+        return ""
+
+
+def _line(placed: PlacedText, operation: Operation | None) -> dict[str, object] | None:
+    number = placed.starts.get(operation) if operation is not None else None
+    return None if number is None else {"line": number + 1, "text": placed.lines[number].strip()}
+
+
+def _closers(placed: PlacedText) -> dict[Operation, list[int]]:
+    """The lines that an operation has besides its first: what closes its regions or stands between them."""
+    found: dict[Operation, list[int]] = {}
+    for line, operations in enumerate(placed.operations):
+        if operations and placed.starts.get(operations[0]) != line:
+            found.setdefault(operations[0], []).append(line)
+    return found
+
+
+def _locate(placed: PlacedText) -> None:
+    """Put the locations that the program states behind its lines."""
+    for operation, line in placed.starts.items():
+        location = operation.location
+        if not isinstance(location, (TextLocation, UnknownLocation)):
+            placed.lines[line] += f" loc({location.inner})"
+
+
+Piece = tuple[str, bool]
+"""A part of a line, and whether it is different from the other line."""
+
+
+def marked_words(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
+    """Two lines in pieces, those marked that only one of them has."""
+    words, others = _WORD.findall(left), _WORD.findall(right)
+    if len(words) > _MOST_WORDS or len(others) > _MOST_WORDS:
+        return [(left, True)], [(right, True)]
+    pairs = in_order([word.strip() for word in words], [word.strip() for word in others])
+    return _pieces(words, {place for place, _ in pairs}), _pieces(others, {place for _, place in pairs})
+
+
+def _pieces(words: list[str], common: set[int]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for place, word in enumerate(words):
+        differs = place not in common
+        if not word.strip():
+            # A space is different only between words that are.
+            differs = place - 1 not in common and place + 1 not in common and 0 < place < len(words) - 1
+        if pieces and pieces[-1][1] == differs:
+            pieces[-1] = (pieces[-1][0] + word, differs)
+        else:
+            pieces.append((word, differs))
+    return pieces
