@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy
 import pytest
 
-from tileir.judge.kernels.carried import CarriedError, dump, load
-from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
+from tileir.judge.kernels.carried import NotCarried, dump, load
+from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.tolerances import Tolerance, tolerance_for
 
 
@@ -40,7 +40,7 @@ def test_arrays_keep_the_order_of_their_axes() -> None:
 
 @pytest.mark.parametrize("value", [object(), numpy.array([object()]), numpy.array(["text"]), {1, 2}, b"bytes"])
 def test_what_cannot_be_carried_is_refused_in_words(value: object) -> None:
-    with pytest.raises(CarriedError, match=r"^the input (is a|has elements of) \w+"):
+    with pytest.raises(NotCarried, match=r"^the input (is a|has elements of) \w+"):
         dump(value, "the input")
 
 
@@ -48,14 +48,14 @@ def test_a_subclass_that_may_compute_later_is_refused() -> None:
     class Lazy(numpy.ndarray):
         pass
 
-    with pytest.raises(CarriedError, match="Lazy"):
+    with pytest.raises(NotCarried, match="Lazy"):
         dump(numpy.zeros(3).view(Lazy))
 
 
 def test_damaged_values_are_refused() -> None:
     data = dump((numpy.arange(100.0), 3))
     for end in range(0, len(data), 7):
-        with pytest.raises(CarriedError):
+        with pytest.raises(NotCarried):
             load(data[:end])
     for old, new in [
         (b"100]", b"900]"),
@@ -64,7 +64,7 @@ def test_damaged_values_are_refused() -> None:
         (b'"order":[0]', b'"order":[1]'),
     ]:
         assert old in data
-        with pytest.raises(CarriedError):
+        with pytest.raises(NotCarried):
             load(data.replace(old, new))
 
 
@@ -82,7 +82,7 @@ def test_foreign_files_are_read_if_they_are_plain(tmp_path: Path) -> None:
         *((".", "folder", "is no plain file"), (".", "long", "has 4 bytes, more than 3"), (".", "none", "is missing")),
         ("elsewhere", "long", "is a link"),
     ]:
-        with pytest.raises(ForeignFileError, match=why):
+        with pytest.raises(NotReadable, match=why):
             read_foreign(str(tmp_path / directory), name, 3)
 
 

@@ -28,7 +28,7 @@ NUMPY, SCALAR, TORCH, CUDA, CUPY = "numpy", "numpy scalar", "torch", "torch on c
 LIBRARIES: Final = (NUMPY, SCALAR, TORCH, CUDA, CUPY)
 
 
-class CarriedError(Exception):
+class NotCarried(Exception):
     """What cannot be carried, or is not what was to be carried; the message says it in words."""
 
 
@@ -75,7 +75,7 @@ def dump(value: object, what: str = "it") -> bytes:
 
 def _tree(value: object, what: str, keep: Callable[[Array, str], int], depth: int) -> object:
     if depth > 20:
-        raise CarriedError(f"{what} is nested too deeply")
+        raise NotCarried(f"{what} is nested too deeply")
     if value is None or isinstance(value, (bool, str)):
         return {"value": value}
     if type(value) is int:
@@ -112,7 +112,7 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
         return host(value), CUPY
     name = type(value).__qualname__
-    raise CarriedError(f"{what} is a {name}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
+    raise NotCarried(f"{what} is a {name}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
 
 
 def _of_tensor(host: Any, what: str, torch: Any) -> Array:
@@ -126,7 +126,7 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
         flat = dense.reshape(-1).view(torch.uint8).numpy() if dense.numel() else numpy.empty(0, numpy.uint8)
     except (RuntimeError, NotImplementedError, TypeError) as error:
         words = str(error).partition("\n")[0]
-        raise CarriedError(f"{what} is a tensor without plain memory ({words})") from None
+        raise NotCarried(f"{what} is a tensor without plain memory ({words})") from None
     found = flat.view(dtype).reshape(tuple(dense.shape))
     return found.transpose([order.index(axis) for axis in range(len(order))])
 
@@ -138,10 +138,10 @@ def dtype_named(name: str, what: str) -> DType:
     except TypeError:
         kind = getattr(ml_dtypes, name, None)
         if not isinstance(kind, type):
-            raise CarriedError(f"{what} has elements of {name}, which cannot be carried") from None
+            raise NotCarried(f"{what} has elements of {name}, which cannot be carried") from None
         found = numpy.dtype(kind)
     if found.hasobject or (found.kind in "SUVMm" and found.name not in vars(ml_dtypes)):
-        raise CarriedError(f"{what} has elements of {name}, which cannot be carried")
+        raise NotCarried(f"{what} has elements of {name}, which cannot be carried")
     return found
 
 
@@ -151,7 +151,7 @@ def dtype_named(name: str, what: str) -> DType:
 def load(data: bytes, *, as_numpy: bool = False) -> Any:
     """The value again; with `as_numpy` all arrays are NumPy's, and no other library is needed."""
     if not data.startswith(_MAGIC):
-        raise CarriedError("this is no file of values")
+        raise NotCarried("this is no file of values")
     begin = len(_MAGIC) + 8
     length = int.from_bytes(data[len(_MAGIC) : begin], "little")
     try:
@@ -159,13 +159,13 @@ def load(data: bytes, *, as_numpy: bool = False) -> Any:
         start = begin + length + -(begin + length) % _ALIGNMENT
         described = header["arrays"]
         if len(described) > _MOST_VALUES:
-            raise CarriedError("there are too many arrays")
+            raise NotCarried("there are too many arrays")
         arrays = [_read(data, start, entry) for entry in described]
         return _value(header["tree"], arrays, as_numpy)
-    except CarriedError:
+    except NotCarried:
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
-        raise CarriedError(f"the values are damaged ({type(error).__name__})") from None
+        raise NotCarried(f"the values are damaged ({type(error).__name__})") from None
 
 
 def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:
@@ -174,12 +174,12 @@ def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:
     order = [int(axis) for axis in entry["order"]]
     place, library = int(entry["place"]), entry["library"]
     if library not in LIBRARIES or len(shape) > _MOST_DIMENSIONS or sorted(order) != list(range(len(shape))):
-        raise CarriedError("an array is described wrongly")
+        raise NotCarried("an array is described wrongly")
     if min(shape, default=0) < 0 or place < 0:
-        raise CarriedError("an array is described wrongly")
+        raise NotCarried("an array is described wrongly")
     count = math.prod(shape)
     if start + place + count * dtype.itemsize > len(data):
-        raise CarriedError("an array is longer than the file")
+        raise NotCarried("an array is longer than the file")
     found: Array = numpy.frombuffer(data, dtype, count, start + place) if count else numpy.empty(0, dtype)
     dense = found.reshape([shape[axis] for axis in order])
     return dense.transpose([order.index(axis) for axis in range(len(order))]), library
@@ -204,7 +204,7 @@ def _value(tree: Any, arrays: list[tuple[Array, str]], as_numpy: bool) -> Any:
     if kind == "array":
         array, library = arrays[held]
         return array if as_numpy else _in_library(array, library)
-    raise CarriedError(f"there is no kind of value '{kind}'")
+    raise NotCarried(f"there is no kind of value '{kind}'")
 
 
 def _in_library(array: Array, library: str) -> Any:

@@ -9,8 +9,8 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.judge.ended import BeginStep
-from tileir.judge.kernels.carried import CarriedError, load
-from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
+from tileir.judge.kernels.carried import NotCarried, load
+from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.tolerances import Tolerance, tolerance_for, widened
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step
@@ -38,7 +38,7 @@ def compare(
         wanted = _computed(expected, f"expected_{number}.bin", most)
         try:
             found = _computed(results, f"results_{number}.bin", most)
-        except (CarriedError, ForeignFileError) as error:
+        except (NotCarried, NotReadable) as error:
             steps[0] = Step("results", "failed", f"{where}{error}", "results cannot be read")
             break
         pairs = _pairs(found, wanted)
@@ -63,7 +63,7 @@ _CAUSE_OF_SHAPES: Final = "results of other shapes or element types than the ref
 def _computed(directory: str, name: str, most: int) -> Computed:
     held = load(read_foreign(directory, name, most), as_numpy=True)
     if not isinstance(held, dict) or not isinstance(held.get("results"), list):
-        raise CarriedError("this is no file of results")
+        raise NotCarried("this is no file of results")
     changed = held.get("changed")
     return Computed(held["results"], changed if isinstance(changed, dict) else {})
 
@@ -209,7 +209,7 @@ def _deterministic(directory: str, most: int, is_there: bool) -> Step:
         return Step("deterministic", "skipped")
     try:
         once, again = [read_foreign(directory, name, most) for name in ("results_0.bin", "again.bin")]
-    except ForeignFileError as error:
+    except NotReadable as error:
         return Step("deterministic", "failed", str(error), "results cannot be read")
     if once == again:
         return Step("deterministic", "passed")

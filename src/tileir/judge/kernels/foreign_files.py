@@ -10,7 +10,7 @@ import os
 import stat
 
 
-class ForeignFileError(Exception):
+class NotReadable(Exception):
     """Why a file is not read, in words."""
 
 
@@ -20,12 +20,12 @@ def read_foreign(directory: str, name: str, most: int) -> bytes:
     path = os.path.join(directory, name)
     try:
         if os.path.islink(directory) or os.path.islink(path):
-            raise ForeignFileError(f"{name} is a link")
+            raise NotReadable(f"{name} is a link")
         descriptor = os.open(path, flags)
     except FileNotFoundError:
-        raise ForeignFileError(f"{name} is missing") from None
+        raise NotReadable(f"{name} is missing") from None
     except OSError as error:
-        raise ForeignFileError(f"{name} cannot be read ({error.strerror})") from None
+        raise NotReadable(f"{name} cannot be read ({error.strerror})") from None
     found = os.fstat(descriptor)
     why = ""
     if not stat.S_ISREG(found.st_mode):
@@ -37,6 +37,6 @@ def read_foreign(directory: str, name: str, most: int) -> bytes:
         why = f"has {found.st_size} bytes, more than {most}"
     if why:
         os.close(descriptor)
-        raise ForeignFileError(f"{name} {why}")
+        raise NotReadable(f"{name} {why}")
     with open(descriptor, "rb") as file:
         return file.read(most)

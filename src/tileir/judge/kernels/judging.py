@@ -17,7 +17,7 @@ from tileir.judge.ended import Ended, InChild, Task
 from tileir.judge.items import Item
 from tileir.judge.kernels.comparing import compare
 from tileir.judge.kernels.expecting import compute_expected
-from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
+from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.making import ReferenceSource, make_inputs
 from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
 from tileir.judge.kernels.running import run_candidate
@@ -62,7 +62,7 @@ class _Judging:
         _forget(self.expected, self.source.file)
         try:
             self._hand_out(len(digests))
-        except ForeignFileError as error:
+        except NotReadable as error:
             self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
             return
         self._passed("inputs", {"sets": len(digests)})

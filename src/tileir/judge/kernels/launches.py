@@ -17,7 +17,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.interface import to_bytecode
-from tileir.judge.kernels.carried import CarriedError, dtype_named, dump, load
+from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
@@ -139,12 +139,12 @@ class KeptLaunch:
 
 
 def kept_launch(data: bytes) -> KeptLaunch:
-    """A launch from its file; raises `CarriedError` for what is none."""
+    """A launch from its file; raises `NotCarried` for what is none."""
     held = load(data, as_numpy=True)
     try:
         return KeptLaunch(held)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise CarriedError(f"the launch is damaged ({type(error).__name__})") from None
+        raise NotCarried(f"the launch is damaged ({type(error).__name__})") from None
 
 
 def _region(data: Array, alignment: int) -> Array:

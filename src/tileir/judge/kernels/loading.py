@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from tileir.judge.causes import cause_of
-from tileir.judge.kernels.carried import CarriedError
-from tileir.judge.kernels.protocol import ProtocolError
+from tileir.judge.kernels.carried import NotCarried
+from tileir.judge.kernels.protocol import WrongModule
 from tileir.judge.verdicts import Outcome
 
 LONGEST = 4000
@@ -46,7 +46,7 @@ def failure_of(error: BaseException, file: str) -> Failure:
     """What an exception of foreign code says, with the line of the module that it comes from."""
     if isinstance(error, Failure):
         return error
-    if isinstance(error, (ProtocolError, CarriedError)):
+    if isinstance(error, (WrongModule, NotCarried)):
         return Failure("failed", str(error))
     kind = type(error).__name__
     if isinstance(error, ModuleNotFoundError) and error.name is not None:

@@ -21,9 +21,9 @@ from tileir.ir.core import Operation
 from tileir.judge.causes import cause_of
 from tileir.judge.ended import BeginStep
 from tileir.judge.judging.failures import failed_step
-from tileir.judge.kernels.carried import CarriedError
+from tileir.judge.kernels.carried import NotCarried
 from tileir.judge.kernels.comparing import Errors
-from tileir.judge.kernels.foreign_files import ForeignFileError, read_foreign
+from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.making import backend_of
 from tileir.judge.kernels.tolerances import tolerance_for
@@ -91,7 +91,7 @@ def judge_programs(
                 if step.outcome != "passed":
                     step.message = f"{launch.kernel}: {step.message}"
                     break
-    except (CarriedError, ForeignFileError) as error:
+    except (NotCarried, NotReadable) as error:
         step.outcome, step.message, step.cause = "failed", str(error), "launches cannot be read"
     except Exception as error:
         failed_step(step, error)

@@ -26,7 +26,7 @@ _CLASSES: Final = ("ModelNew", "Model")
 _TAKE_ALL_AS_ONE: Final = ("custom_kernel", "ref_kernel")
 
 
-class ProtocolError(Exception):
+class WrongModule(Exception):
     """A module that lacks what is asked of it; the message says what."""
 
 
@@ -46,10 +46,10 @@ def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
         found = getattr(module, name, None)
         if found is not None:
             if not callable(found):
-                raise ProtocolError(f"{name} is a {type(found).__name__}, not a function")
+                raise WrongModule(f"{name} is a {type(found).__name__}, not a function")
             return name, found
     choices = ", ".join(names[:-1]) + f" or {names[-1]}"
-    raise ProtocolError(f"there is no {what}: define {choices}")
+    raise WrongModule(f"there is no {what}: define {choices}")
 
 
 def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Callable[[Any], Any]:
@@ -89,7 +89,7 @@ def shapes_of(module: Any) -> list[Any]:
     if found is None:
         return [()]
     if not isinstance(found, (list, tuple)) or not found:
-        raise ProtocolError("shapes is a list of tuples or dictionaries, one for each set of arguments of the inputs")
+        raise WrongModule("shapes is a list of tuples or dictionaries, one for each set of arguments of the inputs")
     return list(found)
 
 
@@ -112,14 +112,14 @@ def case_of(module: Any, seed: int, shape: Any) -> Case:
         inspect.signature(make).bind(*positional, **keywords)
     except TypeError as error:
         hint = "" if hasattr(module, "shapes") else ": state shapes = [..] beside it"
-        raise ProtocolError(f"{name} cannot be called with what there is ({error}){hint}") from None
+        raise WrongModule(f"{name} cannot be called with what there is ({error}){hint}") from None
     found = make(*positional, **keywords)
     init = None
     if hasattr(module, "get_init_inputs"):
         seed_everything(seed)
         init = module.get_init_inputs()
         if isinstance(init, (list, tuple)) and len(init) == 2 and init[0] == [] and isinstance(init[1], dict):
-            raise ProtocolError("get_init_inputs gives arguments by name: give them by position")
+            raise WrongModule("get_init_inputs gives arguments by name: give them by position")
     return Case(seed, on_gpu(found) if name == "get_inputs" else found, init)
 
 
@@ -168,7 +168,7 @@ def tolerance_of(module: Any) -> list[float] | None:
     if isinstance(found, (int, float)):
         found = (found, found)
     if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(_is_tolerance(each) for each in found):
-        raise ProtocolError("tolerance is a number, or (relative, absolute), or a dictionary with rtol and atol")
+        raise WrongModule("tolerance is a number, or (relative, absolute), or a dictionary with rtol and atol")
     return [float(found[0]), float(found[1])]
 
 
@@ -180,5 +180,5 @@ def speedup_of(module: Any) -> float | None:
     """The least speedup over the baseline that the reference's module asks for."""
     found = getattr(module, "speedup", None)
     if found is not None and not _is_tolerance(found):
-        raise ProtocolError("speedup is a number: the baseline's time over the candidate's")
+        raise WrongModule("speedup is a number: the baseline's time over the candidate's")
     return None if found is None else float(found)
