@@ -88,5 +88,5 @@ def test_kernels_are_compiled_for_targets() -> None:
         pytest.skip(why_missing())
     steps = judged(GOOD, targets=("sm_90",))
     assert outcomes(steps) == {}
-    figures: Any = steps["compile sm_90"].details["double"]
+    figures: Any = steps["compile sm_90"].details["kernels"]["double"]
     assert figures["registers"] > 0

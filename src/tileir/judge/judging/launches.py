@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import Pointer
 from tileir.execute.dtypes import Array
 from tileir.execute.engines import find_engine
 from tileir.execute.launch import Kernel, compile
@@ -84,7 +85,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
         kernel = ready(module, each, engine)
         arguments = copies(each.arguments)
         kernel.launch(each.grid, *arguments, **options_of(engine, threads))
-        found.append(Results(each.entry, _arrays(kernel.entry, arguments)))
+        found.append(Results(each.entry, arrays_of(kernel.entry, arguments)))
     return found
 
 
@@ -100,9 +101,11 @@ def time_launches(module: Operation, launches: list[Launch], engine: str, thread
     )  # fmt: skip
 
 
-def _arrays(entry: Operation, arguments: list[Any]) -> list[Result]:
+def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
+    """The arrays among the arguments of a launch that is over."""
     found = []
     for number, (parameter, value) in enumerate(zip(entry.regions[0].blocks[0].arguments, arguments, strict=True)):
+        value = value.array if isinstance(value, Pointer) else value
         if isinstance(value, numpy.ndarray) and value.shape and isinstance(parameter.type, TileType):
             element = parameter.type.element
             found.append(Result(number, element.pointee if isinstance(element, PointerType) else element, value))

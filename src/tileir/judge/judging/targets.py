@@ -6,6 +6,7 @@ from functools import partial
 
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import ProcessorTarget, target_named
+from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.tileiras.compiling import assemble_module
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.judge.judging.subjects import Subject, subject_of
@@ -34,7 +35,12 @@ def _compile(work: Work, subject: Subject, target: str, step: Step) -> None:
     options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
     made = assemble_module(subject.module, target, options)
     step.details["assembler"] = made.cubin.version
-    step.details["kernels"] = {
+    step.details["kernels"] = described_resources(made.resources)
+
+
+def described_resources(resources: dict[str, Resources]) -> dict[str, object]:
+    """What each kernel takes of a GPU, for the table."""
+    return {
         name: {
             "registers": taken.registers,
             "shared": taken.shared,
@@ -43,7 +49,7 @@ def _compile(work: Work, subject: Subject, target: str, step: Step) -> None:
             "code": taken.code,
             "spills": taken.spills,
         }
-        for name, taken in made.resources.items()
+        for name, taken in resources.items()
     }
 
 

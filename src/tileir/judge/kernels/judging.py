@@ -47,6 +47,8 @@ class _Judging:
         self.file: str = file
         named = f"reference_of_{file}" if item.reference else file
         self.source: ReferenceSource = ReferenceSource(item.reference or item.content, named)
+        self.scratch: str = scratch
+        """Children without foreign code find in it what the others left, each in a directory of its own."""
         self.run: str = os.path.join(scratch, "run")
         self.expected: str = os.path.join(scratch, "expected")
 
@@ -85,7 +87,7 @@ class _Judging:
         stated = _tolerance(made.get("tolerance")) if plan.tolerance is None else [plan.tolerance, plan.tolerance]
         ended = self.in_child(
             partial(compare, self.run, self.expected, len(digests), stated, plan),
-            scratch=self.expected,
+            scratch=self.scratch,
             is_foreign=False,
         )
         if ended.value is None:
@@ -113,7 +115,7 @@ class _Judging:
                 self.steps.append(Step(name, "skipped", "no launch was kept"))
                 continue
             task = partial(judge_programs, aspect, argument, candidate, baseline, least, self.plan)
-            ended = self.in_child(task, scratch=self.expected, is_foreign=False)
+            ended = self.in_child(task, scratch=self.scratch, is_foreign=False)
             told = ended.value
             self.steps.append(Step(**told) if isinstance(told, dict) else _step_of_death(name, ended))
 

@@ -9,24 +9,25 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from tileir.analyze.cost.costs import cost
-from tileir.execute.arguments import Pointer
-from tileir.execute.dtypes import Array
+from tileir.execute.gpu.tileiras.compiling import assemble_module
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.sanitizer.report import SanitizerError
 from tileir.interface import from_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.causes import cause_of
 from tileir.judge.ended import BeginStep
+from tileir.judge.judging.agreement import compare_results, open_operations
 from tileir.judge.judging.failures import failed_step
+from tileir.judge.judging.launches import Results, arrays_of, options_of
+from tileir.judge.judging.targets import described_resources
 from tileir.judge.kernels.carried import NotCarried
-from tileir.judge.kernels.comparing import Errors
 from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.making import backend_of
-from tileir.judge.kernels.tolerances import tolerance_for
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step
 from tileir.passes.pipeline import optimize
@@ -87,7 +88,7 @@ def judge_programs(
             _time(step, argument, candidate, baseline, plan)
         else:
             for launch, _ in candidate.launches(plan):
-                _ASPECTS[aspect](step, argument, launch, candidate, plan)
+                _ASPECTS[aspect](step, argument, launch, plan)
                 if step.outcome != "passed":
                     step.message = f"{launch.kernel}: {step.message}"
                     break
@@ -117,37 +118,27 @@ def _kernel(launch: KeptLaunch, backend: str, level: int | None = None) -> Kerne
 # --- the same results ---
 
 
-def _optimize(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+def _optimize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
     backend = backend_of(plan)
-    _same(step, launch, (_kernel(launch, backend), ""), (_kernel(launch, backend, int(argument)), "optimized"), plan)
+    before, after = _results(launch, backend, plan), _results(launch, backend, plan, int(argument))
+    compare_results(step, before, after, ("before, it", "optimized, it"), [])
 
 
-def _compare(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+def _compare(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
     first = backend_of(plan)
-    _same(step, launch, (_kernel(launch, first), first), (_kernel(launch, argument), argument), plan)
+    open_bits = open_operations(from_bytecode(launch.bytecode), argument)
+    compare_results(step, _results(launch, first, plan), _results(launch, argument, plan), (first, argument), open_bits)
 
 
-def _same(step: Step, launch: KeptLaunch, one: tuple[Kernel, str], other: tuple[Kernel, str], plan: Plan) -> None:
-    """Whether two kernels leave the same in the arrays; the bits of sums may be others where their order is open."""
-    left, right = launch.arguments(), launch.arguments()
-    one[0].launch(launch.grid, *left)
-    other[0].launch(launch.grid, *right)
-    for mine, theirs in zip(left, right, strict=True):
-        if not isinstance(mine, Pointer) or not isinstance(theirs, Pointer):
-            continue
-        before, after = cast(Array, mine.array), cast(Array, theirs.array)
-        if before.tobytes() == after.tobytes():
-            continue
-        errors = Errors(after, before, tolerance_for(before, None))
-        step.details["other_bits"] = True
-        if errors.wrong:
-            step.outcome = "failed"
-            step.message = f"{mine.name}: {other[1]}: {errors.words(before)}"
-            step.cause = f"{other[1]} gives other results"
-            return
+def _results(launch: KeptLaunch, backend: str, plan: Plan, level: int | None = None) -> list[Results]:
+    """What a launch leaves in its arrays."""
+    kernel = _kernel(launch, backend, level)
+    arguments = launch.arguments()
+    kernel.launch(launch.grid, *arguments, **options_of(kernel.engine, plan.limits.threads))
+    return [Results(launch.kernel, arrays_of(kernel.entry, arguments))]
 
 
-def _sanitize(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
+def _sanitize(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
     try:
         _kernel(launch, "auto").launch(launch.grid, *launch.arguments(), sanitize=True)
     except SanitizerError as error:
@@ -155,20 +146,20 @@ def _sanitize(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: P
         step.outcome = "failed"
         step.message = error.report.render()
         step.cause = cause_of(f"{findings[0].kind}: {findings[0].title}")
-        step.details["findings"] = [f"{finding.kind}: {finding.title}" for finding in findings]
+        step.details["findings"] = [
+            {"kind": finding.kind, "title": finding.title, "count": finding.count} for finding in findings
+        ]
 
 
-def _compile(step: Step, argument: str, launch: KeptLaunch, kept: Kept, plan: Plan) -> None:
-    resources = _kernel(launch, "auto").resources(argument)
-    step.details[launch.kernel] = {
-        "registers": resources.registers,
-        "shared": resources.shared,
-        "stack": resources.stack,
-        "spills": resources.spills,
-    }
+def _compile(step: Step, argument: str, launch: KeptLaunch, plan: Plan) -> None:
+    limits = plan.limits
+    options = AssemblyOptions(time_limit=limits.seconds, memory_limit=limits.memory)
+    made = assemble_module(from_bytecode(launch.bytecode), argument, options)
+    step.details["assembler"] = made.cubin.version
+    step.details.setdefault("kernels", {}).update(described_resources(made.resources))
 
 
-_ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Kept, Plan], None]]] = {
+_ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {
     "optimize": _optimize,
     "compare": _compare,
     "sanitize": _sanitize,
