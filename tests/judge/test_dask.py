@@ -130,7 +130,8 @@ def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_process(tmp_path: 
 
 @pytest.mark.long
 def test_two_thousand_programs_on_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"seeds": range(2000), "plan": Plan(engines=("interpreter", "cpu"))}
+    plan = Plan(engines=("interpreter", "cpu"))
+    options: dict[str, Any] = {"inputs": programs(1800), "seeds": range(200), "plan": plan}
     swept_with_a_death(tmp_path, 2000, **options)
     tileir.sweep(results=tmp_path / "local.sqlite", jobs=1, **options)
     found = table(tmp_path / "dask.sqlite")

@@ -65,7 +65,7 @@ class SweepResult:
     @property
     def outcomes(self) -> dict[str, int]:
         """How many came to which outcome, those that an earlier sweep had judged included."""
-        return dict(self.progress.outcomes)
+        return dict(sorted(self.progress.outcomes.items()))
 
     @property
     def passed(self) -> bool:

@@ -56,24 +56,17 @@ def sweep(
     wanted = seeds if isinstance(seeds, Seeds) else Seeds(seeds if isinstance(seeds, range) else list(seeds))
     found = Inputs(inputs, wanted, References(reference))
     path = os.fspath(results)
-    with Store(path) as store:
-        store.begin(chosen)
-        crew = _crew(jobs, executor, dask)
-        is_done = False
-        handing_out = HandingOut(
-            found,
-            store,
-            chosen,
-            crew,
-            retry=retry,
-            tell=progress if progress is not None else lambda progress: None,
-            stops_at_failure=fail_fast,
-        )
-        try:
+    crew = _crew(jobs, executor, dask)
+    is_done = False
+    try:
+        with Store(path) as store:
+            store.begin(chosen)
+            tell = progress if progress is not None else lambda progress: None
+            handing_out = HandingOut(found, store, chosen, crew, retry=retry, tell=tell, stops_at_failure=fail_fast)
             is_done = handing_out.run()
-        finally:
-            crew.close(is_done)
-        return SweepResult(path, chosen.digest, handing_out.progress)
+    finally:
+        crew.close(is_done)
+    return SweepResult(path, chosen.digest, handing_out.progress)
 
 
 def default_plan() -> Plan:

@@ -1,0 +1,226 @@
+"""How fast a sweep is: two cores against one, what it costs beyond the work, and Dask on the same machine.
+
+    python benchmarks/sweep_speed.py [--count 10000] [--plain 500] [--no-dask]
+
+Small programs, each of its own, are checked and run on the interpreter and the CPU engine.  The same sweep runs on one
+core with one job and on two cores with two; cores that share a physical one are not taken for two.  The work itself is
+the same steps in a loop in one process, after a first program, which is what a child of the sweep does.  For Dask a
+scheduler and two workers, each a process, are started on the same two cores.  Each measurement is a process of its own,
+from its first program to its last, with the start of servers in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import tileir
+from measure import machine, table, tileir_build
+from tileir.judge.items import Item
+from tileir.judge.judging.parts import parts_of
+from tileir.judge.judging.work import Work
+from tileir.judge.plans import Plan
+
+SPEED_UP_BAR = 1.8
+OVERHEAD_BAR = 8.0
+DASK_BAR = 10.0
+PLAN = Plan(engines=("interpreter", "cpu"))
+PROGRAM = """\
+// tileir: --arg iota:f32:64 --arg zeros:f32:64
+cuda_tile.module @m {{
+  entry @add(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {{
+    %offsets = iota : tile<64xi32>
+    %shaped = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>
+    %first = broadcast %shaped : tile<1xptr<f32>> -> tile<64xptr<f32>>
+    %from = offset %first, %offsets : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+    %x, %t = load_ptr_tko weak %from : tile<64xptr<f32>> -> tile<64xf32>, token
+    %number = constant <f32: {number}.0> : tile<64xf32>
+    %sum = addf %x, %number rounding<nearest_even> : tile<64xf32>
+    %result = reshape %b : tile<ptr<f32>> -> tile<1xptr<f32>>
+    %base = broadcast %result : tile<1xptr<f32>> -> tile<64xptr<f32>>
+    %to = offset %base, %offsets : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+    %u = store_ptr_tko weak %to, %sum : tile<64xptr<f32>>, tile<64xf32> -> token
+    return
+  }}
+}}
+"""
+
+
+def items(count: int) -> list[Item]:
+    return [Item(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
+
+
+# --- what is measured, each in a process of its own ---
+
+
+class Clock:
+    """Seconds that have passed, and that processors have worked for this process and those it has waited for."""
+
+    def __init__(self) -> None:
+        self._start = (time.perf_counter(), sum(os.times()[:4]))
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self._start[0], sum(os.times()[:4]) - self._start[1]
+
+
+def sweep_seconds(count: int, jobs: int, dask: str) -> tuple[float, float]:
+    """Seconds that a sweep of so many programs takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Clock()
+        found = tileir.sweep(items(count), Path(folder) / "r.sqlite", plan=PLAN, jobs=jobs or None, dask=dask or None)
+        seconds = clock.read()
+        assert found.outcomes == {"passed": count}, found
+        return seconds
+
+
+def plain_seconds(count: int) -> tuple[float, float]:
+    """Seconds that the same work takes in a loop."""
+    first, *others = items(count + 1)
+    _judge(first)
+    clock = Clock()
+    for item in others:
+        _judge(item)
+    return clock.read()
+
+
+def _judge(item: Item) -> None:
+    for part in parts_of(item, PLAN):
+        part.judge(Work(item, PLAN, os.getcwd(), b"", lambda data: None))
+
+
+def measured(cores: list[int], what: str, *words: object) -> tuple[float, float]:
+    """The seconds that another process of this script finds, on some cores alone."""
+    passed, worked = _process(cores, [__file__, "--measure", what, *map(str, words)]).split()
+    return float(passed), float(worked)
+
+
+def _process(cores: list[int], words: list[str]) -> str:
+    done = subprocess.run(_pinned(cores, words), env=_environment(), stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} failed with status {done.returncode}")
+    return done.stdout.splitlines()[-1]
+
+
+def _pinned(cores: list[int], words: list[str]) -> list[str]:
+    pin = f"import os; hasattr(os, 'sched_setaffinity') and os.sched_setaffinity(0, {cores}); "
+    run = "import runpy, sys; sys.argv = sys.argv[1:]; "
+    what = (
+        "runpy.run_module(sys.argv[0], run_name='__main__')"
+        if words[0] != __file__
+        else "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    return [sys.executable, "-c", pin + run + what, *words]
+
+
+def _environment() -> dict[str, str]:
+    # As children of a sweep have it: nothing is taken from a cache, and one program has one processor.
+    fixed = {"TILEIR_CACHE": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, **fixed, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+
+
+@contextmanager
+def cluster(cores: list[int]) -> Iterator[str]:
+    """The address of a scheduler with a worker for each core."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        common = ["--scheduler-file", str(file), "--no-dashboard"]
+        commands = [["distributed.cli.dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0"]]
+        for _ in cores:
+            commands.append(
+                ["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
+            )
+        nothing = subprocess.DEVNULL
+        processes = [
+            subprocess.Popen(_pinned(cores, words), env=_environment(), stdout=nothing, stderr=nothing, cwd=folder)
+            for words in commands
+        ]
+        try:
+            while not file.exists():
+                time.sleep(0.1)
+            address = str(json.loads(file.read_text())["address"])
+            from distributed import Client
+
+            with Client(address, set_as_default=False) as client:
+                client.wait_for_workers(len(cores), timeout=60)
+            yield address
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
+def cores_of_this_machine() -> list[int]:
+    """Processors that do not share a physical core."""
+    available = (
+        sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    )
+    found: dict[str, int] = {}
+    for number in available:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+        try:
+            key = siblings.read_text()
+        except OSError:
+            key = str(number)
+        found.setdefault(key, number)
+    return list(found.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000, help="programs in each sweep")
+    parser.add_argument("--plain", type=int, default=500, help="programs in the loop")
+    parser.add_argument("--no-dask", action="store_true")
+    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        what, *words = options.measure
+        count = int(words[0])
+        found = plain_seconds(count) if what == "plain" else sweep_seconds(count, int(words[1]), (words[2:] or [""])[0])
+        print(*found)
+        return 0
+    print(f"{machine()}, {tileir_build()}; {options.count:,} programs\n")
+    cores = cores_of_this_machine()
+    count = options.count
+    rows: list[tuple[Any, ...]] = []
+    bars: list[tuple[str, float, str, float, bool]] = []
+
+    def add(name: str, found: tuple[float, float], of: int = count, foreign: bool = False) -> tuple[float, float]:
+        passed, worked = (1000 * seconds / of for seconds in found)
+        rows.append((name, f"{found[0]:.1f}", f"{passed:.1f}", "" if foreign else f"{worked:.1f}"))
+        return passed, worked
+
+    _, plain = add("the work itself, a loop on one core", measured(cores[:1], "plain", options.plain), options.plain)
+    one, worked = add("sweep, one core", measured(cores[:1], "sweep", count, 1))
+    # What a processor worked is, on one core, what has passed, unless others want the core too.
+    bars.append(("overhead per program (ms)", worked - plain, "<=", OVERHEAD_BAR, worked - plain <= OVERHEAD_BAR))
+    if len(cores) > 1:
+        two, _ = add("sweep, two cores", measured(cores[:2], "sweep", count, 2))
+        bars.append(("two cores against one", one / two, ">=", SPEED_UP_BAR, one / two >= SPEED_UP_BAR))
+    else:
+        print("there is one core only: no comparison with two")
+    if options.no_dask or find_spec("distributed") is None or len(cores) < 2:
+        print("Dask is left out: 'distributed' is not installed, or there is one core only, or --no-dask\n")
+    else:
+        with cluster(cores[:2]) as address:
+            found = measured(cores[:2], "sweep", count, 2, address)
+            dask, _ = add("sweep on Dask, two workers on the two cores", found, foreign=True)
+        bars.append(("Dask (% more)", 100 * (dask / two - 1), "<=", DASK_BAR, dask / two - 1 <= DASK_BAR / 100))
+    print(table(("", "seconds", "ms a program", "of a processor"), rows))
+    print()
+    for name, value, sign, bar, is_met in bars:
+        print(f"{name}: {value:.2f}, bar {sign} {bar:g}: {'met' if is_met else 'MISSED'}")
+    return 0 if all(is_met for *_, is_met in bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
