@@ -74,8 +74,20 @@ def test_a_loaded_value_is_the_one_before_the_store(backend: str) -> None:
     assert found(case, backend) == case.ours
 
 
+ENDLESS = Measured(
+    "unsigned loop around a product", PROGRAMS["unsigned-loop-around-a-product"][0],
+    [patterns("f32", [0x3F800000] * 8), patterns("f32", [0] * 64), 3], 1, [0x41C00000] * 64, [],
+)  # fmt: skip
+"""A program that does not end on the GPU."""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_an_unsigned_loop_around_a_product_ends(backend: str) -> None:
+    assert found(ENDLESS, backend) == ENDLESS.ours
+
+
 def test_every_section_of_the_page_has_a_program_that_is_run() -> None:
-    run = {case.text for case in CASES} | {PROGRAMS["load-issued-again"][0]}
+    run = {case.text for case in [*CASES, ENDLESS]} | {PROGRAMS["load-issued-again"][0]}
     assert all(set(texts) <= run for texts in PROGRAMS.values()) and all(PROGRAMS.values())
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+
 import numpy
 import pytest
 from tests.hardware.measured import Measured, found
-from tests.hardware.test_nvidia_page import CASES
+from tests.hardware.test_nvidia_page import CASES, ENDLESS
 
 import tileir
-from tileir.dialect.ops import ADDF, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO
+from tileir.dialect.ops import ADDF, FOR, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO, XORI
 from tileir.execute.gpu.driver.devices import why_no_gpu
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.ir.core import Operation
@@ -94,3 +98,56 @@ def test_what_comes_out_right_stays() -> None:
     module = tileir.parse(text)
     assert avoid_mistakes(module) == 0
     assert count(module, ADDF) == 2 and count(module, MAXF) == count(module, FTOF) == 1 and count(module, SELECT) == 0
+
+
+# --- unsigned loops around products ---
+
+
+def loops(module: Operation) -> list[Operation]:
+    return [operation for operation in module.walk() if operation.declaration is FOR]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "is_moved"),
+    [
+        ("%first to %rounds", True),
+        ("%first to %three", False),
+        ("%minus to %rounds", True),
+    ],
+)
+def test_unsigned_loop_around_a_product_becomes_signed(bounds: str, is_moved: bool) -> None:
+    more = "%three = constant <i32: 3> : tile<i32>\n    %minus = constant <i32: -2> : tile<i32>\n    %sum = for"
+    text = ENDLESS.text.replace("%first to %rounds", bounds).replace("%sum = for", more)
+    case = ENDLESS._replace(text=text)
+    wanted = found(case, "interpreter")
+    module = tileir.parse(text)
+    assert avoid_mistakes(module) == 1
+    tileir.verify(module)
+    [loop] = loops(module)
+    assert "unsignedCmp" not in loop.attributes
+    assert bool(count(module, XORI)) == is_moved
+    assert found(case._replace(text=str(module)), "interpreter") == wanted
+
+
+def test_unsigned_loop_stays_without_a_product_or_a_positive_step() -> None:
+    plain = re.sub(r"%after = mmaf.*", "%after = addf %before, %before : tile<4x16xf32>", ENDLESS.text)
+    huge = ENDLESS.text.replace("%step = constant <i32: 1>", "%step = constant <i32: -2147483648>")
+    for text in (plain, huge):
+        module = tileir.parse(text)
+        assert avoid_mistakes(module) == 0
+        assert "unsignedCmp" in loops(module)[0].attributes
+
+
+ENDS = """
+import sys
+from tests.hardware.measured import found
+from tests.hardware.test_nvidia_page import ENDLESS
+sys.exit(found(ENDLESS, "tileiras") != ENDLESS.ours)
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(bool(why_no_gpu()), reason="needs an NVIDIA GPU")
+def test_unsigned_loop_around_a_product_ends_on_a_gpu() -> None:
+    # In a process of its own: one whose kernel does not end can only be killed.
+    subprocess.run([sys.executable, "-c", ENDS], check=True, timeout=120)

@@ -5,6 +5,7 @@
 * `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
 * Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
 * A constant signalling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
+* An unsigned `for` that loads the factors of a small product never ends.  A signed one over the same numbers does.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from tileir.dialect.ops import (
     ADDF,
     BROADCAST,
     CONSTANT,
+    FOR,
     FTOF,
     LOAD_PTR_TKO,
     MAKE_TOKEN,
     MAXF,
     MINF,
+    MMAF,
+    MMAF_SCALED,
+    MMAI,
     RESHAPE,
     STORE_PTR_TKO,
 )
@@ -28,7 +33,9 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.types import F32, TF32, FloatType
 from tileir.ir.values import Value
-from tileir.passes.emit import Emit, replace, tile_of
+from tileir.passes.downlevel_expand import has_signed_step, make_loop_signed
+from tileir.passes.emit import Emit, replace, tile_of, width_of
+from tileir.rewrite.facts import Facts
 from tileir.rewrite.float_addition import add_constants
 
 _CANONICAL: Final = 0x7FC00000
@@ -50,6 +57,8 @@ def _rewrite(operation: Operation) -> int:
         return _folded_sum(operation)
     if declaration in (MAXF, MINF):
         return sum([_with_quiet_constant(operation, index) for index in (0, 1)])
+    if declaration is FOR and "unsignedCmp" in operation.attributes:
+        return _signed_loop(operation)
     return 0
 
 
@@ -121,6 +130,22 @@ def _with_quiet_constant(operation: Operation, index: int) -> int:
     attribute = dense_attribute(found.type, found.shape, found.element_type, data)
     constant = Emit(operation).operation(CONSTANT, [], [operation.operands[index].type], {"value": attribute})
     operation.set_operand(index, constant.results[0])
+    return 1
+
+
+def _signed_loop(operation: Operation) -> int:
+    if not any(inner.declaration in (MMAF, MMAI, MMAF_SCALED) for inner in operation.walk()):
+        return 0
+    facts = Facts()
+    lower, upper, step = [facts.range(value, signed=True) for value in operation.operands[:3]]
+    largest = (1 << (width_of(tile_of(operation.operands[0])) - 1)) - 1
+    if lower[0] >= 0 and upper[0] >= 0 and step[0] > 0 and upper[1] + step[1] <= largest:
+        # The same numbers either way, the one after the last included.
+        operation.set_attribute("unsignedCmp", None)
+        return 1
+    if not has_signed_step(operation):
+        return 0
+    make_loop_signed(operation)
     return 1
 
 
