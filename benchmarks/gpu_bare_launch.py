@@ -6,8 +6,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tileir
-
 
 class LaunchConfig(ctypes.Structure):
     """CUlaunchConfig."""
@@ -25,12 +23,14 @@ class LaunchConfig(ctypes.Structure):
 class BareLaunch:
     """A cubin launched with the least that the driver takes, through ctypes."""
 
-    def __init__(self, cubin: tileir.Cubin, grid: Sequence[int], arguments: Sequence[Any], stream: int) -> None:
+    def __init__(
+        self, code: bytes, kernel_name: str, grid: Sequence[int], arguments: Sequence[Any], stream: int
+    ) -> None:
         library = ctypes.CDLL("libcuda.so.1")
-        self._data = ctypes.create_string_buffer(cubin.data, len(cubin.data))
+        self._data = ctypes.create_string_buffer(code, len(code))
         handle, kernel = ctypes.c_void_p(), ctypes.c_void_p()
         self._check(library.cuLibraryLoadData(ctypes.byref(handle), self._data, None, None, 0, None, None, 0))
-        self._check(library.cuLibraryGetKernel(ctypes.byref(kernel), handle, cubin.kernel.encode()))
+        self._check(library.cuLibraryGetKernel(ctypes.byref(kernel), handle, kernel_name.encode()))
         x, y, z = (*grid, 1, 1)[:3]
         self._config = LaunchConfig((x, y, z), (1, 1, 1), 0, stream, None, 0)
         self._values = [
