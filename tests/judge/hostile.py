@@ -13,7 +13,8 @@ import sys
 import time
 from functools import partial
 
-from tileir.judge.children import Told, run_part, tell_parent
+from tileir.judge.child_processes import Told, tell_parent
+from tileir.judge.children import run_part
 from tileir.judge.confinement.descendants import adopt_descendants
 from tileir.judge.deaths import ended_step
 from tileir.judge.items import Item

@@ -23,6 +23,7 @@ cuda_tile.module @m {
 """
 
 ENDLESS = """\
+// tileir: --arg zeros:f32:4
 cuda_tile.module @m {
   entry @spin(%a: tile<ptr<f32>>) {
     loop {

@@ -11,7 +11,8 @@ import os
 import time
 from functools import partial
 
-from tileir.judge.children import Told, run_part, tell_parent
+from tileir.judge.child_processes import Told, tell_parent
+from tileir.judge.children import run_part
 from tileir.judge.deaths import ended_step
 from tileir.judge.ended import Ended, Task
 from tileir.judge.items import Item

@@ -82,11 +82,16 @@ class Server:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
-                env=_environment(),
+                env=environment(),
                 start_new_session=True,
                 bufsize=0,
             )
         self._end: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
+
+    @property
+    def number(self) -> int:
+        """Of the process."""
+        return self._server.pid
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
         """The verdict on an item; `ServerDied` if the server does not live to tell it."""
@@ -133,7 +138,7 @@ def _end(process: int, server: subprocess.Popen[bytes], root: str) -> None:
     shutil.rmtree(root, ignore_errors=True)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What of the environment is for a program that is judged: nothing that may be a secret."""
     kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_BEGINNINGS)}
     return {**kept, **_SET}

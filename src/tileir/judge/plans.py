@@ -20,6 +20,9 @@ class Limits:
     output_bytes: int = 1 << 20
     """Of standard output and standard error, kept for the table; what is beyond is cut."""
     threads: int = 1
+    programs_per_child: int = 32
+    """How many programs one child may judge, one after the other, as long as they pass; 1 for a process each.  One that
+    does not pass is judged again in a process of its own.  Modules of kernels have theirs in any case."""
 
 
 @dataclass(frozen=True, slots=True)

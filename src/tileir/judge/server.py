@@ -13,7 +13,8 @@ import pickle
 import shutil
 import sys
 
-from tileir.judge.children import OwnerGone, judge_in_children
+from tileir.judge.child_processes import OwnerGone
+from tileir.judge.children import Children
 from tileir.judge.confinement.descendants import adopt_descendants
 from tileir.judge.items import Item
 from tileir.judge.kernel_children import judge_kernels_in_children
@@ -34,6 +35,7 @@ def main(root: str) -> None:
     # What a child was in the middle of when it crashed is a part of its output.
     faulthandler.enable(all_threads=False)
     warmth = Warmth()
+    children = Children(root, requests)
     try:
         while True:
             found = read_frame(requests)
@@ -44,11 +46,16 @@ def main(root: str) -> None:
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
-            judge = judge_kernels_in_children if item.kind == "kernels" else judge_in_children
-            write_whole(verdicts, frame(VERDICT, encoded(judge(item, plan, root, requests))))
+            if item.kind == "kernels":
+                children.end()
+                verdict = judge_kernels_in_children(item, plan, root, requests)
+            else:
+                verdict = children.judge(item, plan)
+            write_whole(verdicts, frame(VERDICT, encoded(verdict)))
     except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
         return
     finally:
+        children.end()
         # Also if the owner was killed, and cannot do it.
         shutil.rmtree(root, ignore_errors=True)
 

@@ -31,6 +31,8 @@ class Confinement(NamedTuple):
     """Whether it may start other processes."""
     gpu: bool = False
     """Whether it works on a GPU."""
+    programs: int = 1
+    """How many programs it judges: each has its time."""
 
 
 def confine(wanted: Confinement, parent: int) -> None:
@@ -44,7 +46,7 @@ def confine(wanted: Confinement, parent: int) -> None:
     tempfile.tempdir = None
     _offer_to_go_first()
     # A driver for GPUs reserves addresses for all memory there is.
-    limit_resources(wanted.limits, limit_addresses=not wanted.gpu)
+    limit_resources(wanted.limits, wanted.programs, limit_addresses=not wanted.gpu)
     _drop_capabilities()
     landlock.restrict_files(wanted.scratch, foreign=not wanted.processes, gpu=wanted.gpu)
     watch_attempts()

@@ -19,13 +19,13 @@ _MORE_SECONDS: Final = 2
 _OPEN_FILES: Final = 64
 
 
-def limit_resources(limits: Limits, *, limit_addresses: bool = True) -> None:
+def limit_resources(limits: Limits, programs: int = 1, *, limit_addresses: bool = True) -> None:
     """Set the limits of this process, for good."""
     if resource is None:
         return
     wanted = [
         ("RLIMIT_CORE", 0),
-        ("RLIMIT_CPU", math.ceil(limits.seconds * max(limits.threads, 1)) + _MORE_SECONDS),
+        ("RLIMIT_CPU", math.ceil(limits.seconds * max(limits.threads, 1) * programs) + _MORE_SECONDS),
         ("RLIMIT_FSIZE", limits.file_bytes),
         ("RLIMIT_NOFILE", _OPEN_FILES),
     ]

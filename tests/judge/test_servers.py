@@ -1,0 +1,115 @@
+"""The server of a thread: started again when it dies, gone when its owner is, and the same for all programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.judge.programs import ADDITION, ENDLESS, program
+from tests.judge.test_chunks import comparable
+
+from tileir.judge import nursery
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.items import Item
+from tileir.judge.plans import Limits, Plan
+
+pytest.importorskip("numpy", reason="running programs needs NumPy")
+if not hasattr(os, "fork"):
+    pytest.skip("children are forked here", allow_module_level=True)
+
+ROOT = Path(__file__).parents[2]
+PLAN = Plan(engines=("interpreter",))
+# More than any machine has.
+GREEDY = f"// tileir: --arg zeros:f32:{1 << 45} --arg zeros:f32:64\n{ADDITION}"
+
+
+def test_a_server_that_was_killed_is_started_again() -> None:
+    assert judge_chunk([program(ADDITION)], PLAN)[0].outcome == "passed"
+    before = nursery.server_of_this_thread()
+    os.kill(before.number, signal.SIGKILL)
+    assert judge_chunk([program(ADDITION)], PLAN)[0].outcome == "passed"
+    assert nursery.server_of_this_thread() is not before
+    assert not os.path.exists(before.root)
+
+
+def test_each_thread_has_a_server_that_ends_with_it() -> None:
+    def judged(_: int) -> tuple[str, int]:
+        time.sleep(0.2)
+        return judge_chunk([program(ADDITION)], PLAN)[0].outcome, nursery.server_of_this_thread().number
+
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(judged, range(2)))
+    assert [outcome for outcome, _ in found] == ["passed", "passed"]
+    assert len({number for _, number in found}) == 2
+    assert all(_ends(number) for _, number in found)
+
+
+def test_a_server_and_its_children_go_with_their_owner() -> None:
+    source = """
+import threading, time
+from tests.judge.programs import ENDLESS, program
+from tileir.judge import nursery
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.plans import Limits, Plan
+server = nursery.Server()
+threading.Thread(target=server.judge, args=(program(ENDLESS), Plan(engines=("interpreter",)))).start()
+while not open("/proc/%d/task/%d/children" % (server.number, server.number)).read():
+    time.sleep(0.05)
+print(server.number, open("/proc/%d/task/%d/children" % (server.number, server.number)).read(), flush=True)
+"""
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        pytest.skip("this system does not say who a process's children are")
+    path = os.pathsep.join([*[each for each in sys.path if each], str(ROOT)])
+    owner = subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert owner.stdout is not None
+    numbers = [int(each) for each in owner.stdout.readline().split()]
+    assert len(numbers) == 2
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert all(_ends(number) for number in numbers)
+
+
+def _ends(number: int) -> bool:
+    for _ in range(300):
+        try:
+            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_what_others_were_judged_before_changes_no_verdict() -> None:
+    seeds = [Item(f"smith:{n}", "seed", json.dumps({"seed": n, "size": 8}).encode()) for n in range(3)]
+    wrong = program(ADDITION.replace("addf", "addg"))
+    short = program(f"// tileir: --arg zeros:f32:60 --arg zeros:f32:64\n{ADDITION}")
+    items = [*seeds, wrong, seeds[0], short, program(GREEDY), program(ADDITION), program(ENDLESS), seeds[1]]
+    together = Plan(engines=("interpreter",), limits=Limits(seconds=3))
+    apart = replace(together, limits=replace(together.limits, programs_per_child=1))
+    one, other = judge_chunk(items, together), judge_chunk(items, apart)
+    assert [comparable(each) for each in one] == [comparable(each) for each in other]
+    assert [each.outcome for each in one] == [
+        *("passed", "passed", "passed", "failed", "passed", "failed", "memory", "passed", "timeout", "passed")
+    ]
+
+
+def test_the_environment_of_programs_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    monkeypatch.setenv("TILEIR_UNCHECKED", "1")
+    monkeypatch.setenv("LC_ALL", "C")
+    found = nursery.environment()
+    assert "AWS_SECRET_ACCESS_KEY" not in found and "TILEIR_UNCHECKED" not in found
+    assert found["LC_ALL"] == "C" and found["TILEIR_CACHE"] == "0"
