@@ -58,6 +58,10 @@ def test_kernelbench() -> None:
     steps = judged(KERNEL + MODEL, KERNELBENCH)
     assert outcomes(steps) == {}
     assert steps["launches"].details == {"kernels": {"scale": 3}}
+    helped = judged(KERNEL + MODEL.replace("return out", "return torch.mm(out, torch.eye(20).cuda()) + 0"), KERNELBENCH)
+    details = helped["launches"].details
+    assert details["not_from_kernels"] == [0]
+    assert {name: details["torch"].get(name) for name in ("mm", "add")} == {"mm": 1, "add": 1}
     lazy = judged(KERNEL + MODEL.replace("ct.launch(", "(lambda *a: out.copy_(x * self.weight))("), KERNELBENCH)
     assert outcomes(lazy) == {"launches": "failed"}
 

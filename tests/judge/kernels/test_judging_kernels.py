@@ -57,6 +57,15 @@ def test_a_module_that_launches_nothing_is_no_kernel() -> None:
     assert steps["correct"].outcome == "passed"
 
 
+def test_a_kernel_that_is_launched_for_show_is_noted() -> None:
+    shown = judged(GOOD.replace("return out", "return x * 2"))
+    assert outcomes(shown) == {}
+    assert shown["launches"].details == {"kernels": {"double": 3}, "not_from_kernels": [0]}
+    assert judged(GOOD.replace("return out", "return out[:].reshape(100)"))["launches"].details == {
+        "kernels": {"double": 3}
+    }
+
+
 def test_a_module_may_be_its_own_reference() -> None:
     assert outcomes(judged(DOUBLING + RUN, reference="")) == {}
 

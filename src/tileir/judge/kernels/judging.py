@@ -76,7 +76,7 @@ class _Judging:
         for name in ("import", "compile", "run"):
             self._passed(name)
         run = self.steps[-1]
-        self._launches(counts, _dict(ran.get("not_kept")))
+        self._launches(counts, _dict(ran.get("not_kept")), _dict(ran.get("origins")))
         task = partial(compute_expected, self.source, self.expected, digests, plan)
         known = self._foreign("reference", task, self.expected)
         if known is None:
@@ -119,8 +119,8 @@ class _Judging:
             told = ended.value
             self.steps.append(Step(**told) if isinstance(told, dict) else _step_of_death(name, ended))
 
-    def _launches(self, counts: dict[str, int], not_kept: dict[str, object]) -> None:
-        details: dict[str, object] = {"kernels": counts}
+    def _launches(self, counts: dict[str, int], not_kept: dict[str, object], origins: dict[str, Any]) -> None:
+        details: dict[str, object] = {"kernels": counts, **_notes(origins)}
         if not_kept:
             details["not_kept"] = not_kept
         if sum(counts.values()):
@@ -196,6 +196,18 @@ def _count(value: object) -> int:
 
 def _fastest(value: object) -> float:
     return min([float(each) for each in _list(value) if isinstance(each, (int, float))], default=0.0)
+
+
+def _notes(origins: dict[str, Any]) -> dict[str, object]:
+    """What is noted of where results come from."""
+    found: dict[str, object] = {}
+    elsewhere = [each for each in _list(origins.get("not_from_kernels")) if isinstance(each, int)]
+    if elsewhere:
+        found["not_from_kernels"] = elsewhere
+    operators = {str(name)[:100]: _count(count) for name, count in _dict(origins.get("torch")).items()}
+    if operators:
+        found["torch"] = operators
+    return found
 
 
 def _number(value: object) -> float | None:

@@ -18,6 +18,7 @@ from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.interface import to_bytecode
 from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
+from tileir.judge.kernels.origins import Origins
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
@@ -28,6 +29,8 @@ class Launches:
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
+        self.origins: Origins | None = None
+        """What is told of the arguments of each launch."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
         self.counts: dict[str, int] = {}
@@ -51,6 +54,8 @@ class Launches:
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         description = described(kernel, args)
+        if self.origins is not None:
+            self.origins.note_launch([*description.values, *description.memory])
         if description.memory:
             self.not_kept[name] = "it takes lists of arrays"
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tileir.judge.ended import BeginStep
@@ -9,6 +10,7 @@ from tileir.judge.kernels.computing import compute
 from tileir.judge.kernels.launches import Launches, emulated
 from tileir.judge.kernels.loading import is_of_cutile, load_module
 from tileir.judge.kernels.making import backend_of, case_in, failed
+from tileir.judge.kernels.origins import Origins
 from tileir.judge.kernels.protocol import CANDIDATES, computes, find
 from tileir.judge.plans import Plan
 
@@ -34,14 +36,18 @@ def run_candidate(
                 data = inputs.read()
             for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
                 case = case_in(data)
-                launches.keeps = name == "results_0.bin"
                 function = computes(module, CANDIDATES, "candidate", case)
+                launches.keeps = name == "results_0.bin"
+                if launches.keeps:
+                    launches.origins = Origins()
+                    function = partial(launches.origins.watch, function)
                 seconds.append(compute(function, case.inputs, name))
             found["done"] = number + 1
     except BaseException as error:
         found.update(failed("compile" if is_of_cutile(error) else step, error, file))
     found["seconds"] = seconds
     found["launches"] = launches.counts
+    found["origins"] = {} if launches.origins is None else launches.origins.told
     found["kept"] = launches.kept
     found["not_kept"] = launches.not_kept
     return found
