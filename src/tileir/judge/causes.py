@@ -16,6 +16,9 @@ import tileir.dialect.ops  # noqa: F401  # which declares the operations
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.declaration import REGISTRY
 
+DIFFERENT = "results differ"
+"""How a cause begins that tells of other results than those of the first engine."""
+
 LONGEST = 240
 """Characters of a cause; what a message says beyond is about the one program."""
 
@@ -86,16 +89,9 @@ def cause_of_death(signal: str, stack: str = "") -> str:
     return signal
 
 
-def cause_of_difference(engine: str, first: str) -> str:
-    """The cause of results that are not those of the first engine; which operation is to blame, no message tells."""
-    return f"results of {engine} differ from {first}"
-
-
-def is_difference(cause: str) -> bool:
-    return _DIFFERENCE.fullmatch(cause) is not None
-
-
-_DIFFERENCE = re.compile(r"results of .* differ from .*")
+def reason_of(cause: str) -> str:
+    """What a kind of failure is known by.  Of results that differ, no message tells why: their type says little."""
+    return DIFFERENT if cause.startswith(DIFFERENT) else cause
 
 
 def _unquoted(found: re.Match[str]) -> str:

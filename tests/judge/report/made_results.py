@@ -11,7 +11,7 @@ from tileir.judge.store import Finished, Store
 from tileir.judge.verdicts import Outcome, Step, Verdict
 
 PLAN = Plan(engines=("interpreter", "cpu"))
-DIFFER = "results of cpu differ from interpreter"
+DIFFER = "results differ: f32"
 
 
 def program(name: str, content: str = "", kind: Kind = "program") -> Item:

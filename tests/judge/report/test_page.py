@@ -60,7 +60,7 @@ def test_kinds_are_listed_and_the_first_is_open(page_of: Any) -> None:
 def test_a_kind_is_chosen_by_key_and_leads_to_its_programs(page_of: Any) -> None:
     page = page_of(several())
     page.get_by_role("listbox").press("ArrowDown")
-    assert page.get_by_role("option", selected=True).inner_text().endswith("results of cpu differ from interpreter")
+    assert page.get_by_role("option", selected=True).inner_text().endswith("results differ")
     assert "// wrong/one.mlir" in page.locator(".source pre").inner_text()
     page.get_by_role("button", name="Show its programs").click()
     assert page.get_by_role("tab", selected=True).inner_text() == "Programs (10)"
@@ -155,10 +155,13 @@ def test_changes_come_first(page_of: Any, tmp_path: Path) -> None:
 
 
 def test_kernels_have_their_speed(page_of: Any) -> None:
-    run_step = Step("run", "passed", measured={"seconds": 0.5})
-    compared = Step("correct", "passed", measured={"baseline_seconds": 1.0})
-    page = page_of([judged(program("k.py", kind="kernels"), run_step, compared)], hash="#view=kernels")
-    assert page.locator("tbody tr").first.inner_text().split("\t") == ["k.py", "passed", "500 ms", "1 s", "2.00x"]
+    steps = [
+        Step("time cpu", "passed", measured={"seconds": 0.5, "baseline_seconds": 1.0, "speedup": 2.0}),
+        Step("cost h200", "passed", details={"seconds": 0.5, "baseline_seconds": 0.125, "speedup": 0.25}),
+    ]
+    page = page_of([judged(program("k.py", kind="kernels"), *steps)], hash="#view=kernels")
+    assert page.locator("tbody tr").first.inner_text().split("\t") == ["k.py", "passed", "2.00x", "0.25x"]
+    assert page.get_by_text("2.00x").get_attribute("title") == "500 ms against 1 s"
 
 
 def test_nothing_failed(page_of: Any) -> None:

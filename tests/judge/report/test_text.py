@@ -26,9 +26,9 @@ def test_kinds_are_listed_with_their_smallest_program_and_its_message(report: An
         "2",
         "compare cpu",
         "failed",
-        "results of cpu differ from interpreter",
+        "results differ",
         "wrong/one.mlir",
-        "42",
+        "42 B",
         "-",
     ]
     assert "    @k, argument 0: 3 of 4 elements differ" in lines
@@ -146,6 +146,23 @@ def test_one_kind_for_one_cause_on_several_targets(report: Any, tmp_path: Path) 
 
 
 def test_a_program_may_show_several_kinds(report: Any, tmp_path: Path) -> None:
-    steps = [Step("compare cpu", "failed", "m", "results differ"), Step("sanitize", "failed", "r", "a race on NAME")]
+    steps = [Step("compare cpu", "failed", "m", "results are odd"), Step("sanitize", "failed", "r", "a race on NAME")]
     said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps), wrong("b")]))
     assert "2 programs: 2 failed; 3 kinds of failures" in said.out.splitlines()[0]
+
+
+def test_kernels_are_listed_with_their_speeds(report: Any, tmp_path: Path) -> None:
+    steps = [Step("correct", "passed"), Step("cost h200", "passed", details={"speedup": 1.5})]
+    found = [
+        judged(program("fast.py", "1", "kernels"), *steps),
+        judged(program("wrong.py", "2", "kernels"), Step("correct", "failed", "no", "results differ (f32)")),
+        judged(program("slow.py", "3", "kernels"), Step("cost h200", "passed", details={"speedup": 0.5})),
+    ]
+    out = report(written(tmp_path / "r.sqlite", found)).out
+    assert [line.split() for line in out.split("Kernels\n")[1].splitlines()[:5]] == [
+        ["kernels", "verdict", "cost", "h200"],
+        ["--------", "-------", "---------"],
+        ["fast.py", "passed", "1.50x"],
+        ["slow.py", "passed", "0.50x"],
+        ["wrong.py", "failed", "-"],
+    ]

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tileir.judge.causes import is_difference
+from tileir.judge.causes import DIFFERENT, reason_of
 from tileir.judge.items import Item
-from tileir.judge.report.entries import Entry, Failure
+from tileir.judge.report.entries import Entry, Failure, size_of
 from tileir.judge.report.features import features_of_item
 from tileir.judge.report.suspects import blamed
 from tileir.judge.verdicts import Outcome
@@ -40,6 +40,7 @@ class Cluster:
     reproducer: str = ""
     """The digest of the item whose reproducer shows it; empty if there is none."""
     reproducer_size: int = 0
+    reproducer_operations: int = 0
     note: str = ""
     """Why there is no reproducer, or what is to be said of it."""
 
@@ -56,6 +57,11 @@ class Cluster:
     @property
     def smallest(self) -> Entry:
         return self.entries[0]
+
+    @property
+    def reduced(self) -> str:
+        """How large the reproducer is, in words; empty if there is none."""
+        return size_of(self.reproducer_operations, self.reproducer_size) if self.reproducer else ""
 
     @property
     def title(self) -> str:
@@ -81,10 +87,10 @@ def clusters_of(
     for entry in entries:
         for failure in entry.failures:
             suspect = suspects.get((entry.digest, failure.step), "")
-            key = (verb_of(failure.step), failure.outcome, failure.cause, suspect)
+            key = (verb_of(failure.step), failure.outcome, reason_of(failure.cause), suspect)
             cluster = found.get(key)
             if cluster is None:
-                cluster = found[key] = Cluster(key[0], failure.outcome, failure.cause, suspect)
+                cluster = found[key] = Cluster(key[0], failure.outcome, key[2], suspect)
             if not cluster.entries or cluster.entries[-1] is not entry:
                 cluster.entries.append(entry)
             if failure.step not in cluster.steps:
@@ -101,13 +107,14 @@ def clusters_of(
 def failure_in(cluster: Cluster, entry: Entry) -> Failure:
     """How an entry shows a kind of failure."""
     for failure in entry.failures:
-        if (verb_of(failure.step), failure.outcome, failure.cause) == (cluster.verb, cluster.outcome, cluster.cause):
+        way = (verb_of(failure.step), failure.outcome, reason_of(failure.cause))
+        if way == (cluster.verb, cluster.outcome, cluster.cause):
             return failure
     raise KeyError(entry.digest)
 
 
 def _finish(cluster: Cluster, reproducers: dict[str, tuple[int, str]]) -> None:
-    cluster.entries.sort(key=lambda entry: (entry.size, entry.name, entry.digest))
+    cluster.entries.sort(key=lambda entry: (entry.operations or entry.size, entry.size, entry.name, entry.digest))
     cluster.steps.sort()
     cluster.message = failure_in(cluster, cluster.smallest).message
     # A reproducer shows the first failure of its program.
@@ -125,11 +132,11 @@ def _finish(cluster: Cluster, reproducers: dict[str, tuple[int, str]]) -> None:
 
 def _suspects(entries: list[Entry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:
     """What is to blame for results that differ, by item and step."""
-    failing: dict[tuple[str, str], list[Entry]] = {}
+    failing: dict[str, list[Entry]] = {}
     for entry in entries:
         for failure in entry.failures:
-            if is_difference(failure.cause):
-                failing.setdefault((failure.step, failure.cause), []).append(entry)
+            if reason_of(failure.cause) == DIFFERENT:
+                failing.setdefault(failure.step, []).append(entry)
     found: dict[tuple[str, str], str] = {}
     known: dict[str, frozenset[str]] = {}
 
@@ -138,7 +145,7 @@ def _suspects(entries: list[Entry], item: Callable[[str], Item]) -> dict[tuple[s
             known[entry.digest] = features_of_item(item(entry.digest))
         return known[entry.digest]
 
-    for (step, _), failed in failing.items():
+    for step, failed in failing.items():
         # By digest, which has nothing to do with what is in a program: the same ones each time, and no special ones.
         chosen = sorted(failed, key=lambda entry: entry.digest)[:_MOST_FAILING]
         all_passed = sorted([entry for entry in entries if entry.has_passed(step)], key=lambda entry: entry.digest)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tileir.judge.report.clusters import Cluster, clusters_of
 from tileir.judge.report.entries import FINE, OUTCOMES, Entry, entries_of
+from tileir.judge.report.programs import operations_in
 from tileir.judge.results import Results
 
 _MOST = 5
@@ -50,7 +51,9 @@ class Contents:
     def kernels(self) -> list[Entry]:
         """The modules of kernels, those that are right and fast first."""
         found = [entry for entry in self.entries if entry.kind == "kernels"]
-        return sorted(found, key=lambda entry: (entry.outcome not in FINE, -entry.speed.ratio if entry.speed else 0.0))
+        return sorted(
+            found, key=lambda entry: (entry.outcome not in FINE, -max([s.ratio for s in entry.speeds], default=0.0))
+        )
 
     @property
     def is_fine(self) -> bool:
@@ -76,6 +79,10 @@ def contents_of(results: Results) -> Contents:
     steps = _step_counts(entries)
     counts = Counter([str(entry.outcome) for entry in entries])
     clusters = clusters_of(entries, results.item, results.reproducers())
+    for cluster in clusters:
+        if cluster.reproducer:
+            found = results.reproducer(cluster.reproducer)
+            cluster.reproducer_operations = operations_in(found[0]) if found is not None and found[0] is not None else 0
     return Contents(
         results.path,
         results.plan,

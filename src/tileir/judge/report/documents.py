@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import os
+from dataclasses import asdict
 from typing import Any
 
 from tileir.judge.report.clusters import Cluster
 from tileir.judge.report.contents import Contents, summary_of, words_of
-from tileir.judge.report.entries import OUTCOMES, Entry, Speed
-from tileir.judge.report.text import speed_of, steps_of
+from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.text import speed_of, speeds_in, steps_of
 
 
 def json_report(contents: Contents) -> str:
@@ -40,9 +41,15 @@ def cluster_object(cluster: Cluster) -> dict[str, Any]:
         "smallest": cluster.smallest.name,
         "digest": cluster.smallest.digest,
         "bytes": cluster.smallest.size,
-        "reproducer": {"digest": cluster.reproducer, "bytes": cluster.reproducer_size} if cluster.reproducer else None,
+        "operations": cluster.smallest.operations,
+        "reproducer": _reproducer(cluster) if cluster.reproducer else None,
         "note": cluster.note,
     }
+
+
+def _reproducer(cluster: Cluster) -> dict[str, Any]:
+    size, operations = cluster.reproducer_size, cluster.reproducer_operations
+    return {"digest": cluster.reproducer, "bytes": size, "operations": operations}
 
 
 def entry_object(contents: Contents, entry: Entry) -> dict[str, Any]:
@@ -52,18 +59,15 @@ def entry_object(contents: Contents, entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "kind": entry.kind,
         "bytes": entry.size,
+        "operations": entry.operations,
         "outcome": entry.outcome,
         "step": entry.step,
         "cause": entry.cause,
         "kinds": [contents.clusters[number].key for number in entry.clusters],
         "seconds": entry.seconds,
         "peak_bytes": entry.peak,
-        **({"speed": _speed(entry.speed)} if entry.speed is not None else {}),
+        **({"speeds": [asdict(speed) for speed in entry.speeds]} if entry.speeds else {}),
     }
-
-
-def _speed(speed: Speed) -> dict[str, float]:
-    return {"seconds": speed.seconds, "baseline_seconds": speed.baseline, "ratio": speed.ratio}
 
 
 CSV_COLUMNS = ("name", "digest", "kind", "bytes", "outcome", "step", "cause", "message", "seconds", "peak_bytes")
@@ -105,16 +109,16 @@ def markdown_report(contents: Contents, most: int = 20) -> str:
             "|---|--:|---|---|---|---|--:|",
         ]
         for cluster in contents.clusters[:most]:
-            reduced = f"{cluster.reproducer_size:,}" if cluster.reproducer else ""
             cells = [cluster.key, f"{cluster.count:,}", steps_of(cluster), words_of(cluster.outcome)]
-            cells += [cluster.title, f"{cluster.smallest.name} ({cluster.smallest.size:,} bytes)", reduced]
+            cells += [cluster.title, f"{cluster.smallest.name} ({cluster.smallest.extent})", cluster.reduced]
             lines.append(markdown_row(cells))
         left = len(contents.clusters) - most
         if left > 0:
             lines += ["", f"and {left:,} more"]
     if contents.kernels:
-        lines += ["", "| kernels | verdict | seconds | baseline | speed |", "|---|---|--:|--:|--:|"]
-        lines += [markdown_row([e.name, words_of(e.outcome), *speed_of(e)]) for e in contents.kernels[:most]]
+        measured = speeds_in(contents)
+        lines += ["", markdown_row(["kernels", "verdict", *measured]), "|---|---|" + "--:|" * len(measured)]
+        lines += [markdown_row([e.name, words_of(e.outcome), *speed_of(e, measured)]) for e in contents.kernels[:most]]
     if contents.steps:
         shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in contents.steps)]
         lines += ["", markdown_row(["step", *[words_of(outcome) for outcome in shown]]), "|---|" + "--:|" * len(shown)]

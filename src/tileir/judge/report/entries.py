@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tileir.judge.results import Results, Row
-from tileir.judge.verdicts import Outcome
+from tileir.judge.verdicts import Outcome, Step
 
 FINE: tuple[Outcome, ...] = ("passed", "skipped")
 """Outcomes of a step that are no failure."""
@@ -33,17 +33,14 @@ class Failure:
     message: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class Speed:
-    """How long a module of kernels took, and what it is measured against."""
+    """How fast kernels are against what they are measured by: `time cpu` measured, `cost h200` estimated."""
 
-    seconds: float
-    baseline: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast."""
-        return self.baseline / self.seconds if self.seconds > 0 else 0.0
+    step: str
+    ratio: float
+    seconds: float | None
+    baseline: float | None
 
 
 @dataclass(slots=True)
@@ -61,8 +58,10 @@ class Entry:
     seconds: float
     peak: float
     """Bytes of memory at most; 0 where nobody knows."""
-    speed: Speed | None = None
-    """Of kernels that were timed."""
+    operations: int = 0
+    """Of the program; 0 where nobody has counted."""
+    speeds: tuple[Speed, ...] = ()
+    """Of kernels: estimated and measured."""
     clusters: list[int] = field(default_factory=list)
     """The numbers of the kinds of failures it shows."""
 
@@ -75,6 +74,16 @@ class Entry:
         """The first step that did not pass; empty if all did."""
         return self.failures[0].step if self.failures else ""
 
+    @property
+    def extent(self) -> str:
+        """How large it is, in words."""
+        return size_of(self.operations, self.size)
+
+    @property
+    def fastest(self) -> float:
+        """The best of its speeds; 0 if nobody knows any."""
+        return max([speed.ratio for speed in self.speeds], default=0.0)
+
     def has_passed(self, step: str) -> bool:
         return (step, "passed") in self.steps
 
@@ -85,6 +94,11 @@ class Entry:
     @property
     def cause(self) -> str:
         return self.failures[0].cause if self.failures else ""
+
+
+def size_of(operations: int, size: int) -> str:
+    """`12 ops`, or bytes where nobody has counted."""
+    return f"{operations:,} ops" if operations else f"{size:,} B"
 
 
 def entries_of(results: Results) -> list[Entry]:
@@ -114,17 +128,33 @@ def entry_of(row: Row) -> Entry:
         tuple([(step.name, step.outcome) for step in verdict.steps]),
         verdict.measured.get("seconds", 0.0),
         verdict.measured.get("peak_bytes", 0.0),
-        _speed(row) if row.kind == "kernels" else None,
+        _operations(row),
+        tuple([found for step in verdict.steps if (found := _speed(step)) is not None])
+        if row.kind == "kernels"
+        else (),
     )
 
 
-def _speed(row: Row) -> Speed | None:
-    found: dict[str, float] = {}
-    for step in row.verdict.steps:
-        for name in ("seconds", "baseline_seconds"):
-            if name in step.measured:
-                found[name] = step.measured[name]
-    return Speed(found["seconds"], found["baseline_seconds"]) if len(found) == 2 else None
+def _operations(row: Row) -> int:
+    found = row.verdict.steps[0].details.get("operations") if row.verdict.steps else None
+    return found if isinstance(found, int) else 0
+
+
+def _speeds(row: Row) -> tuple[Speed, ...]:
+    return tuple([found for step in row.verdict.steps if (found := _speed(step)) is not None])
+
+
+def _speed(step: Step) -> Speed | None:
+    told = {**step.details, **step.measured}
+    ratio, seconds, baseline = (told.get(name) for name in ("speedup", "seconds", "baseline_seconds"))
+    if not isinstance(ratio, (int, float)):
+        return None
+    return Speed(
+        step.name,
+        float(ratio),
+        float(seconds) if isinstance(seconds, (int, float)) else None,
+        float(baseline) if isinstance(baseline, (int, float)) else None,
+    )
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:

@@ -6,6 +6,7 @@ Names and messages come from whoever wrote the programs: they are JSON in the fi
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Any
 
 from tileir.browser import one_file
@@ -55,9 +56,7 @@ def _report(results: Results, contents: Contents, comparison: Comparison | None)
             {
                 "program": numbers[entry.digest],
                 "outcome": entry.outcome,
-                "seconds": entry.speed.seconds if entry.speed is not None else None,
-                "baseline": entry.speed.baseline if entry.speed is not None else None,
-                "speed": entry.speed.ratio if entry.speed is not None else None,
+                "speeds": [asdict(speed) for speed in entry.speeds],
             }
             for entry in contents.kernels
         ],
@@ -77,6 +76,7 @@ def _columns(contents: Contents) -> dict[str, list[Any]]:
         "step": [steps.get(entry.step, -1) for entry in entries],
         "kinds": [entry.clusters for entry in entries],
         "bytes": [entry.size for entry in entries],
+        "operations": [entry.operations for entry in entries],
         "seconds": [round(entry.seconds, 6) for entry in entries],
         "peak": [round(entry.peak) for entry in entries],
     }
@@ -112,6 +112,8 @@ def _kind(results: Results, cluster: Cluster, numbers: dict[str, int], has_sourc
         "message": cluster.message,
         "smallest": numbers[cluster.smallest.digest],
         "source": _source(results, cluster.smallest) if has_source else None,
+        "size": cluster.smallest.extent,
+        "reduced": cluster.reduced,
         "reproducer": (
             _text("reproducer", reproducer[0]) if reproducer is not None and reproducer[0] is not None else None
         ),

@@ -6,7 +6,7 @@ import json
 
 from tileir.analyze.smith.program import program
 from tileir.bytecode.magic import is_bytecode
-from tileir.interface import from_bytecode
+from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import Item
 
@@ -37,3 +37,11 @@ def text_of(content: bytes) -> str:
         except TileIRError as error:
             return f"// {len(content):,} bytes of bytecode that cannot be read: {error.message}"
     return content.decode("utf-8", "backslashreplace")
+
+
+def operations_in(content: bytes) -> int:
+    """How many operations a program has; 0 for what is none."""
+    try:
+        return sum(1 for _ in load(content).walk())
+    except (TileIRError, ValueError):
+        return 0

@@ -57,7 +57,7 @@ class TextReport:
             Column("outcome"),
             Column("cause", least=16, cut_at_end=True),
             Column("smallest", least=10),
-            Column("bytes", is_number=True),
+            Column("size", is_number=True),
             Column("reduced", is_number=True),
         ]
         rows = [
@@ -68,8 +68,8 @@ class TextReport:
                 words_of(cluster.outcome),
                 cluster.title,
                 cluster.smallest.name,
-                f"{cluster.smallest.size:,}",
-                f"{cluster.reproducer_size:,}" if cluster.reproducer else "-",
+                cluster.smallest.extent,
+                cluster.reduced or "-",
             ]
             for cluster in clusters
         ]
@@ -118,9 +118,10 @@ class TextReport:
         entries = self._contents.kernels[: self._most]
         if not entries:
             return []
-        columns = [Column("kernels", least=12), Column("verdict"), Column("seconds", is_number=True)]
-        columns += [Column("baseline", is_number=True), Column("speed", is_number=True)]
-        rows = [[entry.name, words_of(entry.outcome), *speed_of(entry)] for entry in entries]
+        measured = speeds_in(self._contents)
+        columns = [Column("kernels", least=12), Column("verdict")]
+        columns += [Column(step, is_number=True) for step in measured]
+        rows = [[entry.name, words_of(entry.outcome), *speed_of(entry, measured)] for entry in entries]
 
         def paint(text: str, column: int, cell: str) -> str:
             return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 1 else text
@@ -159,9 +160,12 @@ def steps_of(cluster: Cluster) -> str:
     return f"{cluster.verb} {', '.join([each for each in rest if each])}".rstrip()
 
 
-def speed_of(entry: Entry) -> list[str]:
-    """The time of a module of kernels, that of its baseline, and how many times as fast it is."""
-    speed = entry.speed
-    if speed is None:
-        return ["-", "-", "-"]
-    return [f"{speed.seconds:.3g}", f"{speed.baseline:.3g}", f"{speed.ratio:.2f}x"]
+def speeds_in(contents: Contents) -> list[str]:
+    """The steps that tell how fast kernels are."""
+    return list(dict.fromkeys([speed.step for entry in contents.kernels for speed in entry.speeds]))
+
+
+def speed_of(entry: Entry, steps: list[str]) -> list[str]:
+    """How many times as fast as its baseline a module of kernels is, by these steps."""
+    known = {speed.step: f"{speed.ratio:.2f}x" for speed in entry.speeds}
+    return [known.get(step, "-") for step in steps]

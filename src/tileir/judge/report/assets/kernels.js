@@ -9,12 +9,16 @@ import { grouped, seconds } from "page/numbers.js";
 /** @param {Context} context */
 export function createKernels(context) {
   const { kernels, programs } = context.report;
+  const steps = [...new Set(kernels.flatMap((kernel) => kernel.speeds.map((speed) => speed.step)))];
   const rows = kernels.map((kernel) => [
     button(programs.name[kernel.program], () => context.select({ view: "programs", program: kernel.program }), { class: "link" }),
     outcomeChip(context, kernel.outcome),
-    kernel.seconds === null ? "" : seconds(kernel.seconds),
-    kernel.baseline === null ? "" : seconds(kernel.baseline),
-    kernel.speed === null ? "" : `${kernel.speed.toFixed(2)}x`,
+    ...steps.map((step) => {
+      const speed = kernel.speeds.find((each) => each.step === step);
+      if (speed === undefined) return "";
+      const times = speed.seconds === null || speed.baseline === null ? "" : `${seconds(speed.seconds)} against ${seconds(speed.baseline)}`;
+      return element("span", { title: times }, `${speed.ratio.toFixed(2)}x`);
+    }),
   ]);
   const view = element(
     "div",
@@ -22,7 +26,7 @@ export function createKernels(context) {
     element(
       "div",
       { class: "panel scrolled" },
-      table("Modules of kernels against their references", ["Module", "Verdict", "Time", "Baseline", "Speed"], rows),
+      table("Modules of kernels against their references", ["Module", "Verdict", ...steps], rows),
     ),
   );
   return { id: "kernels", title: `Kernels (${grouped(kernels.length)})`, element: view, update() {} };

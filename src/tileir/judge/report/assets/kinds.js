@@ -2,7 +2,7 @@
 
 import { command, outcomeChip, sourceText } from "report/parts.js";
 import { button, element, empty, fill } from "page/elements.js";
-import { bytes, counted, grouped } from "page/numbers.js";
+import { counted, grouped } from "page/numbers.js";
 
 /**
  * @typedef {import("./types").Context} Context
@@ -31,7 +31,7 @@ export function createKinds(context) {
         element("strong", {}, grouped(kind.count)),
         outcomeChip(context, kind.outcome),
         element("span", { class: "quiet" }, kind.steps),
-        kind.reproducer === null ? null : element("span", { class: "quiet reduced" }, `reduced to ${bytes(kind.reproducer.bytes)}`),
+        element("span", { class: "quiet reduced" }, kind.reduced === "" ? kind.size : `${kind.size}, reduced to ${kind.reduced}`),
       ),
       element("div", { class: "kind-cause" }, kind.title),
       element(

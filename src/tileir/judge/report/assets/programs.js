@@ -22,6 +22,7 @@ export function createPrograms(context) {
       { id: "outcome", title: "Outcome", cell: (row) => outcomeChip(context, outcomes[programs.outcome[row]].id) },
       { id: "step", title: "Step", cell: stepOf },
       { id: "cause", title: "Cause", cell: causeOf },
+      { id: "operations", title: "Operations", isNumber: true, cell: (row) => (programs.operations[row] > 0 ? grouped(programs.operations[row]) : "") },
       { id: "bytes", title: "Bytes", isNumber: true, cell: (row) => grouped(programs.bytes[row]) },
       { id: "seconds", title: "Time", isNumber: true, cell: (row) => seconds(programs.seconds[row]) },
       { id: "peak", title: "Memory", isNumber: true, cell: (row) => (programs.peak[row] > 0 ? bytes(programs.peak[row]) : "") },
@@ -127,6 +128,7 @@ export function createPrograms(context) {
    */
   function comparing(column) {
     switch (column) {
+      case "operations":
       case "bytes":
       case "seconds":
       case "peak":

@@ -29,6 +29,9 @@ export interface Kind {
   message: string;
   /** The number of its smallest program. */
   smallest: number;
+  /** Of the smallest program and of its reproducer, in words. */
+  size: string;
+  reduced: string;
   source: Source | null;
   reproducer: Source | null;
   note: string;
@@ -56,6 +59,7 @@ export interface Columns {
   /** The kinds of failures it shows. */
   kinds: number[][];
   bytes: number[];
+  operations: number[];
   seconds: number[];
   peak: number[];
 }
@@ -69,9 +73,8 @@ export interface Failure {
 export interface KernelRow {
   program: number;
   outcome: string;
-  seconds: number | null;
-  baseline: number | null;
-  speed: number | null;
+  /** Measured (`time cpu`) and estimated (`cost h200`). */
+  speeds: { step: string; ratio: number; seconds: number | null; baseline: number | null }[];
 }
 
 export interface Changes {
