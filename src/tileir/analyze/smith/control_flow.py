@@ -14,15 +14,15 @@ from tileir.ir.types import I1, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 _MOST_CARRIED = 3
-_MOST_STATEMENTS = 5
+_MOST_STATEMENTS = 6
 
 
-def _types(writer: Writer) -> list[TileType]:
-    """Types of values to pass on: mostly those of values that are there."""
+def _types(writer: Writer, scopes: list[Scope] | None = None) -> list[TileType]:
+    """Types of values to pass on: of those that are there."""
     found: list[TileType] = []
     known = [
         tile.type
-        for scope in writer.scopes
+        for scope in scopes or writer.scopes
         for tile in scope.all
         if isinstance(tile.element, (IntegerType, FloatType)) and tile.element in (*writer.stored, I1)
     ]
@@ -33,15 +33,23 @@ def _types(writer: Writer) -> list[TileType]:
 
 
 def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
-    return [writer.want(type.shape, type.element) for type in types]
+    """Values to pass on, mostly those that were computed here."""
+    found: list[Tile] = []
+    for type in types:
+        here = writer.scope.tiles.get(type)
+        inside = bool(here) and len(writer.scopes) > 1 and writer.bits.chance(80)
+        found.append(writer.bits.recent(here) if here and inside else writer.want(type.shape, type.element))
+    return found
 
 
-def _inside(writer: Writer, block: Block) -> None:
-    writer.scopes.append(Scope(block))
+def _inside(writer: Writer, block: Block) -> Scope:
+    scope = Scope(block)
+    writer.scopes.append(scope)
+    return scope
 
 
 def _body(writer: Writer) -> None:
-    writer.fill(writer.bits.between(1, _MOST_STATEMENTS))
+    writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
 
 
 # --- branches ---
@@ -51,38 +59,37 @@ def _if(writer: Writer) -> None:
     if len(writer.scopes) > DEEPEST:
         return
     condition = writer.condition()
-    types = _types(writer)
     before = [memory.state for memory in writer.memories]
-    blocks = [Block(), Block()]
     leaves = bool(writer.loops) and writer.bits.chance(25)
-    yielded: list[list[Tile]] = []
+    scopes = []
     after = []
-    for number, block in enumerate(blocks):
-        _inside(writer, block)
+    for number in range(2):
+        scopes.append(_inside(writer, Block()))
         _body(writer)
         if number == 0 and leaves:
             _leave(writer)
-        else:
-            yielded.append(_wanted(writer, types))
         after.append([memory.state for memory in writer.memories])
         writer.scopes.pop()
         for memory, state in zip(writer.memories, before, strict=True):
             memory.state = state
+    types = _types(writer, scopes)
     touched = [
         memory
         for memory, *states in zip(writer.memories, before, *after, strict=True)
         if any(state is not states[0] for state in states[1:])
     ]
-    regions = [Region([block]) for block in blocks]
-    for number, block in enumerate(blocks):
+    yielded = []
+    for number, scope in enumerate(scopes):
         if number == 0 and leaves:
             continue
         for memory, state in zip(writer.memories, after[number], strict=True):
             memory.state = state
-        _inside(writer, block)
-        tiles = yielded[number - leaves]
+        writer.scopes.append(scope)
+        tiles = _wanted(writer, types)
+        yielded.append(tiles)
         writer.add(ops.YIELD, [*[tile.value for tile in tiles], *[writer.token(memory) for memory in touched]], [])
         writer.scopes.pop()
+    regions = [Region([scope.block]) for scope in scopes]
     results = writer.add(ops.IF, [condition.value], [*types, *[TOKEN] * len(touched)], regions=regions).results
     for memory, state in zip(writer.memories, before, strict=True):
         memory.state = state

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from tileir.analyze.smith import (
     arithmetic,
+    atomics,
     control_flow,
     conversions,
     functions,
     memory,
     products,
+    promises,
     reductions,
     shapes,
+    views,
 )
 from tileir.analyze.smith.writer import Statement
 
@@ -59,6 +62,16 @@ _ALONE = (
         (*memory.STATEMENTS * 3, *memory.FENCES, *arithmetic.STATEMENTS, *control_flow.STATEMENTS * 2),
     ),
     Family(
+        "views",
+        "tensor views and tiles of them: partitions, strides, gathers, padding, sizes known only at the launch",
+        (*views.STATEMENTS * 5, *arithmetic.STATEMENTS, *control_flow.STATEMENTS, *shapes.STATEMENTS),
+    ),
+    Family(
+        "atomics",
+        "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any order",
+        (*atomics.STATEMENTS * 8, *arithmetic.STATEMENTS, *memory.STATEMENTS, *control_flow.STATEMENTS),
+    ),
+    Family(
         "products",
         "mmaf, mmai and mmaf_scaled of numbers whose sums are exact",
         (*products.STATEMENTS * 8, *arithmetic.STATEMENTS, *shapes.STATEMENTS),
@@ -67,7 +80,23 @@ _ALONE = (
 EVERYTHING = "everything"
 _TOGETHER = Family(
     EVERYTHING,
-    "all of the others in one program",
-    tuple([statement for family in _ALONE for statement in family.statements]),
+    "all of the others in one program, with assertions and assumptions",
+    (
+        *arithmetic.STATEMENTS,
+        *conversions.STATEMENTS,
+        *shapes.STATEMENTS,
+        *reductions.STATEMENTS * 3,
+        *functions.STATEMENTS,
+        *products.STATEMENTS,
+        *control_flow.STATEMENTS * 2,
+        *control_flow.TERMINATORS,
+        *memory.STATEMENTS,
+        *memory.FENCES,
+        *views.STATEMENTS,
+        *atomics.STATEMENTS,
+        *promises.STATEMENTS,
+    ),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in (*_ALONE, _TOGETHER)}
+ASKED_FOR: tuple[Statement, ...] = promises.PRINTING
+"""What no family has: programs print only where that is asked for by name."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.exposing import expose
-from tileir.analyze.smith.families import EVERYTHING, FAMILIES
+from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -41,6 +41,11 @@ ENTRY = "kernel"
 _INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 _FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
+
+
+# Where NVIDIA's assembler 13.4 takes programs: a GPU that has the types.
+_TARGETS = ("sm_90", "sm_100", "sm_107")
+_NEEDED: dict[Type, str] = {F8E8M0FNU: "sm_100", F4E2M1FN: "sm_100", FNV8E5M3FNU: "sm_107"}
 
 
 class SmithProgram:
@@ -84,12 +89,12 @@ class SmithProgram:
     @property
     def target(self) -> str:
         """A GPU that has all types it uses, for NVIDIA's assembler."""
-        newer = (F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+        found = _TARGETS[0]
         for operation in self.module.walk():
             for result in operation.results:
-                if isinstance(result.type, TileType) and result.type.element in newer:
-                    return "sm_100"
-        return "sm_90"
+                if isinstance(result.type, TileType):
+                    found = max(found, _NEEDED.get(result.type.element, found), key=_TARGETS.index)
+        return found
 
     def text(self) -> str:
         """The program, its launch in a comment on the first line."""
@@ -163,7 +168,9 @@ def program(
     dialect = NEWEST if version is None else version_named(version)
     bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size)
     name, statements = _chosen(bits, family, operations, dialect)
-    grid = bits.choice(_GRIDS)
+    # What several tile blocks print has no order.
+    alone = any(statement in ASKED_FOR for statement in statements)
+    grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
     writer.integers = [_INTEGERS[place] for place in bits.order(len(_INTEGERS))[: bits.between(1, 2)]]
     writer.floats = [_FLOATS[place] for place in bits.order(len(_FLOATS))[: bits.between(1, 2)]]
@@ -183,7 +190,7 @@ def _chosen(
         name = bits.choice(list(FAMILIES)) if family is None else family
         return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in FAMILIES[name].statements}
+    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ASKED_FOR)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))

@@ -86,6 +86,7 @@ class Writer:
         self.globals: list[Operation] = []
         self.inputs: dict[Type, list[Tile]] = {}
         self.memories: list[Memory] = []
+        self.shared: dict[tuple[Type, str], Tile] = {}
         self.loops: list[Loop] = []
         self.is_open: bool = False
         self.loose: list[Tile] = []
