@@ -68,6 +68,9 @@ NEEDS_NOTHING = [
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],
+    ["smith", "--seed", "7"],
+    ["smith", "--seed", "7", "--bytecode", "-o", "{folder}/seven.tileirbc"],
+    ["smith", "--list"],
     ["emulate", "--help"],
     ["report", "--help"],
     ["sweep", "--help"],
@@ -76,6 +79,7 @@ NEEDS_NOTHING = [
     ["--version"],
 ]
 NEEDS_NUMPY = [
+    ["smith", "--json"],
     RUN,
     [*RUN, "--backend", "cpu"],
     [*RUN, "--backend", "interpreter"],

@@ -80,15 +80,17 @@ def is_array(value: object) -> bool:
     return isinstance(value, numpy.ndarray)
 
 
+def plain(array: Any) -> Any:
+    """What NumPy's files take: they have no name for the types of ml_dtypes, whose bytes can be read again anyway."""
+    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+
+
 def save(path: str, array: Any) -> None:
     import numpy
 
-    # The format has no name for the types of ml_dtypes: as bytes without a meaning all of them can be read again.
-    plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
-
     def write(sink: Sink) -> None:
         # Not the file itself: NumPy would ask for its position, which a pipe does not have.
-        numpy.save(cast(Any, _Through(sink)), plain)
+        numpy.save(cast(Any, _Through(sink)), plain(array))
 
     write_file(path, write)
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "diff": "show what is different about two programs",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
+    "smith": "write random programs with their expected results, for anyone's compiler",
     "reduce": "make a program smaller while a command keeps succeeding on it",
     "report": "show what a sweep found: a table, failures grouped by cause, a page",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
@@ -105,6 +106,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import explore
 
         return explore.run(rest)
+    if command == "smith":
+        from tileir.tools import smith
+
+        return smith.run(rest)
     if command == "reduce":
         from tileir.tools import reduce
 

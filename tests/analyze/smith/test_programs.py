@@ -15,7 +15,7 @@ def test_programs_are_valid_well_defined_and_the_same_on_both_engines(
 ) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
     for seed in range(5):
-        assert check_engines(smith.program(seed, family=family)) == "", (family, seed)
+        assert check_engines(smith.program(seed, family=family, size=50)) == "", (family, seed)
 
 
 def test_the_same_seed_gives_the_same_program() -> None:
@@ -38,8 +38,26 @@ def test_first_difference_is_named() -> None:
     results = program.expected()
     results[-1].view("u1")[0] ^= 1
     difference = program.check(results)
-    assert difference is not None and difference.startswith(f"array {len(results) - 1}[0] is ")
+    last = max(number for number, word in enumerate(program.launch.arguments) if ":" in word)
+    assert difference is not None and difference.startswith(f"argument {last}[0] is ")
     assert program.check(results[:-1]) == f"{len(results) - 1} arrays where {len(results)} are expected"
+
+
+def test_open_results_have_a_tolerance() -> None:
+    program = smith.program(1, family="functions", allow_open=True)
+    assert not program.is_exact and check_engines(program) == ""
+    number, tolerance = next(iter(program.tolerances.items()))
+    arguments = program.arguments
+    tileir.compile(program.module, backend="cpu").launch(program.grid, *arguments)
+    wanted = arguments[number].copy()
+    arguments[number][...] = wanted * (1 + tolerance / 2)
+    assert program.check(arguments) is None
+    arguments[number][...] = wanted + 1
+    assert str(program.check(arguments)).startswith(f"argument {number}[0] is ")
+
+
+def test_what_is_not_asked_for_is_exact() -> None:
+    assert all(smith.program(seed, family="functions").is_exact for seed in range(5))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _binary_integer(declaration: OperationDeclaration) -> Callable[[Writer], Non
         bounds = _bounds(declaration, left, right)
         fits = _fits(left, bounds) and width_of(left.element) > 1
         attributes: dict[str, Attribute] = {}
-        if flagged and fits and bounds is not None and writer.bits.chance(40):
+        if writer.may_have(declaration, "overflow") and fits and bounds is not None and writer.bits.chance(40):
             words = ["no_signed_wrap"]
             if min(left.low, right.low, bounds[0]) >= 0:
                 words += ["no_unsigned_wrap", "no_wrap"]
@@ -81,7 +81,7 @@ def _division(declaration: OperationDeclaration) -> Callable[[Writer], None]:
         left = writer.some(writer.integers)
         right = writer.positive(writer.want(left.shape, left.element))
         attributes = dict(_signed_or_not(writer))
-        if declaration is ops.DIVI and writer.bits.chance(40):
+        if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
             # There is no floor of an unsigned quotient.
             word = "negative_inf" if attributes == SIGNED and writer.bits.chance(50) else "positive_inf"
             attributes["rounding"] = ROUNDING[word]
@@ -110,7 +110,8 @@ def _unary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None
     def build(writer: Writer) -> None:
         source = writer.some(writer.integers)
         attributes: dict[str, Attribute] = {}
-        if declaration is ops.NEGI and source.low > range_of(source.element)[0] and writer.bits.chance(40):
+        apart = source.low > range_of(source.element)[0]
+        if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
             attributes["overflow"] = OVERFLOW["no_signed_wrap"]
         writer.know(Tile(writer.apply(declaration, source, attributes=attributes).value))
 
@@ -141,9 +142,9 @@ def _compare_integers(writer: Writer) -> None:
 def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, Attribute]:
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
     attributes: dict[str, Attribute] = {}
-    if "rounding_mode" in declaration.inherent and writer.bits.chance(25):
+    if writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25):
         attributes["rounding_mode"] = ROUNDING[writer.bits.choice(IEEE_MODES)]
-    if tile.element is F32 and "flush_to_zero" in declaration.inherent and writer.bits.chance(15):
+    if tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15):
         attributes["flush_to_zero"] = UNIT
     return attributes
 
@@ -152,6 +153,8 @@ def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[
     """Operations whose result is rounded once, or exact."""
 
     def build(writer: Writer) -> None:
+        if writer.is_open and declaration in (ops.DIVF, ops.SQRT) and len(writer.scopes) == 1:
+            _approximate(writer, declaration)
         first = writer.some(writer.floats)
         operands = [first, *[writer.want(first.shape, first.element) for _ in range(count - 1)]]
         attributes = _rounding(writer, declaration, first)
@@ -160,6 +163,16 @@ def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[
         writer.know(Tile(found.value, numeric=exact and first.numeric))
 
     return build
+
+
+def _approximate(writer: Writer, declaration: OperationDeclaration) -> None:
+    """A quotient or a root in a mode that asks for speed, of numbers that are neither large nor small."""
+    shape = writer.some_shape()
+    count = 2 if declaration is ops.DIVF else 1
+    operands = [writer.clamped(writer.want(shape, F32), 0.25, 8.0) for _ in range(count)]
+    modes = ("approx", "full") if declaration is ops.DIVF else ("approx",)
+    attributes: dict[str, Attribute] = {"rounding_mode": ROUNDING[writer.bits.choice(modes)]}
+    writer.loose.append(writer.apply(declaration, *operands, attributes=attributes))
 
 
 def _float_extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:

@@ -44,13 +44,6 @@ def known_in(writer: Writer, elements: tuple[Type, ...]) -> list[Type]:
     return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
 
 
-def clamped(writer: Writer, tile: Tile, low: float, high: float) -> Tile:
-    """Numbers between two others; NaN becomes the lower one."""
-    least = writer.float_constant(tile.shape, tile.element, low)
-    most = writer.float_constant(tile.shape, tile.element, high)
-    return Tile(writer.apply(ops.MINF, writer.apply(ops.MAXF, tile, least), most).value)
-
-
 def _extend(writer: Writer) -> None:
     source = writer.some([I1, *known_in(writer, (I4,)), *[kind for kind in writer.integers if kind is not I64]])
     wider = [kind for kind in INTEGERS if width_of(kind) > width_of(source.element)]
@@ -105,7 +98,7 @@ def _float_to_integer(writer: Writer) -> None:
         found = writer.apply(ops.FTOI, writer.numeric(source), element=target, attributes=attributes)
         writer.know(Tile(found.value))
         return
-    inside = clamped(writer, source, float(low), float(bound))
+    inside = writer.clamped(source, float(low), float(bound))
     found = writer.apply(ops.FTOI, inside, element=target, attributes=attributes)
     writer.know(Tile(found.value, low, bound))
 
@@ -127,7 +120,7 @@ def _float_to_float(writer: Writer) -> None:
     attributes: dict[str, Attribute] = {}
     if target in SMALL_FLOATS:
         most = _LARGEST.get(target, _LARGEST_SCALE) if element is not F16 or target is not TF32 else 60000.0
-        source = clamped(writer, source, 0.25 if target in _UNSIGNED else -most, most)
+        source = writer.clamped(source, 0.25 if target in _UNSIGNED else -most, most)
         if target is F8E8M0FNU:
             attributes["rounding_mode"] = ROUNDING[writer.bits.choice(("zero", "positive_inf"))]
     elif writer.version >= V13_4 and writer.bits.chance(30):

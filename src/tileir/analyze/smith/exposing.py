@@ -6,10 +6,10 @@ from tileir.analyze.smith.tiles import Tile, count_of
 from tileir.analyze.smith.writer import WEAK, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN
-from tileir.ir.types import I32, I64, FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 
-MOST = 8
-"""Tiles that are stored."""
+TOLERANCES: dict[Type, float] = {F64: 1e-9, F32: 1e-4, F16: 1e-2, BF16: 5e-2}
+"""How far a result may be from the interpreter's where bits are left open: times one and its magnitude together."""
 
 
 def expose(writer: Writer) -> None:
@@ -18,7 +18,7 @@ def expose(writer: Writer) -> None:
     tiles = [tile for tile in writer.scopes[0].all if _is_stored(tile) and tile is not writer.place]
     unused = [tile for tile in reversed(tiles) if not tile.value.has_uses]
     others = [tile for tile in reversed(tiles) if tile.value.has_uses and bits.chance(20)]
-    chosen = [*unused, *others][:MOST]
+    chosen = [*unused, *others][: writer.stores]
     if not chosen and tiles:
         chosen = tiles[-1:]
     room: dict[Type, int] = {}
@@ -34,6 +34,17 @@ def expose(writer: Writer) -> None:
             begun[element] = 0
         _store(writer, arrays[element], tile, begun[element])
         begun[element] += count_of(tile.shape)
+
+
+def expose_loose(writer: Writer) -> dict[int, float]:
+    """Store what the dialect leaves open to some degree, in arrays apart; the tolerance of each, by argument."""
+    found: dict[int, float] = {}
+    for tile in writer.loose[: writer.stores]:
+        count = count_of(tile.shape)
+        base = writer.own_part(writer.array(tile.element, count * writer.blocks, None), count)
+        found[len(writer.arguments) - 1] = TOLERANCES[tile.element]
+        _store(writer, base, tile, 0)
+    return found
 
 
 def _is_stored(tile: Tile) -> bool:

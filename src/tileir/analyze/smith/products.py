@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.conversions import clamped
 from tileir.analyze.smith.tiles import Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
@@ -105,7 +104,7 @@ def _scaled(writer: Writer) -> None:
 
 def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
     """1 or 2, from integers that are 1 or 2."""
-    source = clamped(writer, writer.whole(shape, F32, 3), 1.0, 2.0)
+    source = writer.clamped(writer.whole(shape, F32, 3), 1.0, 2.0)
     attributes: dict[str, Attribute] = {}
     if element is F8E8M0FNU:
         attributes["rounding_mode"] = ROUNDING["zero"]

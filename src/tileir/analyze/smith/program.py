@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.exposing import expose
+from tileir.analyze.smith.exposing import expose, expose_loose
 from tileir.analyze.smith.families import ASKED_FOR, EVERYTHING, FAMILIES
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
@@ -36,7 +36,7 @@ from tileir.ir.types import (
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
-DEFAULT_SIZE = 60
+DEFAULT_SIZE = 80
 ENTRY = "kernel"
 _INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 _FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
@@ -59,6 +59,7 @@ class SmithProgram:
         version: Version,
         grid: tuple[int, int, int],
         arguments: Sequence[str],
+        tolerances: dict[int, float],
     ) -> None:
         self.module: Operation = module
         self.seed: int = seed
@@ -68,6 +69,8 @@ class SmithProgram:
         self.grid: tuple[int, int, int] = grid
         self.launch: LaunchWords = LaunchWords(grid, arguments)
         """The launch in the words of `tileir run`."""
+        self.tolerances: dict[int, float] = tolerances
+        """By argument, where the dialect leaves bits open: how far off it may be, times one and its magnitude."""
         self._expected: list[Any] | None = None
 
     @property
@@ -113,16 +116,29 @@ class SmithProgram:
             self._expected = arrays_of(arguments)
         return [array.copy() for array in self._expected]
 
+    def results(self) -> list[tuple[int, Any]]:
+        """`expected()`, each array with the number of its argument."""
+        numbers = [number for number, word in enumerate(self.launch.arguments) if ":" in word]
+        return list(zip(numbers, self.expected(), strict=True))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every bit is specified; it is unless the program was asked for with `allow_open`."""
+        return not self.tolerances
+
     def check(self, results: Sequence[Any]) -> str | None:
-        """The first difference between arrays after a launch and `expected()`; None where there is none."""
-        expected = self.expected()
+        """The first difference between arrays after a launch and `expected()`; None where there is none.
+
+        `results` are those arrays, or all arguments of the launch.
+        """
+        expected = self.results()
         found = arrays_of(results)
         if len(found) != len(expected):
             return f"{len(found)} arrays where {len(expected)} are expected"
-        for number, (array, wanted) in enumerate(zip(found, expected, strict=True)):
-            difference = first_difference(array, wanted)
+        for array, (number, wanted) in zip(found, expected, strict=True):
+            difference = first_difference(array, wanted, self.tolerances.get(number))
             if difference is not None:
-                return f"array {number}{difference}"
+                return f"argument {number}{difference}"
         return None
 
     def __repr__(self) -> str:
@@ -133,7 +149,7 @@ def arrays_of(arguments: Sequence[Any]) -> list[Any]:
     return [argument for argument in arguments if hasattr(argument, "dtype") and argument.shape]
 
 
-def first_difference(found: Any, wanted: Any) -> str | None:
+def first_difference(found: Any, wanted: Any, tolerance: float | None = None) -> str | None:
     import numpy
 
     array = numpy.asarray(found)
@@ -141,7 +157,12 @@ def first_difference(found: Any, wanted: Any) -> str | None:
         return f" is {array.dtype}{list(array.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
     size = wanted.dtype.itemsize
     pairs = [numpy.ascontiguousarray(one).view(f"u{size}").reshape(-1) for one in (array, wanted)]
-    places = numpy.flatnonzero(pairs[0] != pairs[1])
+    wrong = pairs[0] != pairs[1]
+    if tolerance is not None:
+        with numpy.errstate(all="ignore"):
+            one, other = (values.reshape(-1).astype(numpy.float64) for values in (array, wanted))
+            wrong &= ~(abs(one - other) <= tolerance * (1 + abs(other)))
+    places = numpy.flatnonzero(wrong)
     if not places.size:
         return None
     place = int(places[0])
@@ -158,15 +179,17 @@ def program(
     operations: Sequence[str] | None = None,
     version: str | None = None,
     size: int | None = None,
+    allow_open: bool = False,
 ) -> SmithProgram:
     """The program of a seed.
 
     `family` is one of `FAMILIES`, by default one that the seed chooses; `operations` are mnemonics: the program has
     these and what feeds them; `version` is the oldest bytecode version it keeps to, by default the newest; `size` is
-    about how many operations it has.
+    about how many operations it has.  With `allow_open` some results are of operations whose bits the dialect leaves
+    open, in arrays of their own that have a tolerance.
     """
     dialect = NEWEST if version is None else version_named(version)
-    bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size)
+    bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
     name, statements = _chosen(bits, family, operations, dialect)
     # What several tile blocks print has no order.
     alone = any(statement in ASKED_FOR for statement in statements)
@@ -174,10 +197,12 @@ def program(
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
     writer.integers = [_INTEGERS[place] for place in bits.order(len(_INTEGERS))[: bits.between(1, 2)]]
     writer.floats = [_FLOATS[place] for place in bits.order(len(_FLOATS))[: bits.between(1, 2)]]
+    writer.is_open = allow_open
     writer.fill(writer.size)
     expose(writer)
+    tolerances = expose_loose(writer)
     writer.add(ops.RETURN, [], [])
-    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.arguments)
+    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.arguments, tolerances)
 
 
 def _chosen(
@@ -214,5 +239,6 @@ def _module(writer: Writer) -> Operation:
     block = Block()
     for operation in (*writer.globals, entry):
         block.append(operation)
-    named: dict[str, Attribute] = {"sym_name": string_attribute("smith")}
+    # The name that a module has when it is read from bytecode, which keeps none.
+    named: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
     return Operation(ops.MODULE, [], [], named, [Region([block])])

@@ -76,6 +76,8 @@ class Writer:
         self.version: Version = version
         self.statements: Sequence[Statement] = statements
         self.size: int = size
+        self.stores: int = max(1, min(12, size // 16))
+        """Values that are stored at the end, with some six operations each."""
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
         self.blocks: int = count_of(grid)
@@ -136,6 +138,11 @@ class Writer:
         self.scopes[-1].block.append(operation)
         self.written += 1
         return operation
+
+    def may_have(self, declaration: OperationDeclaration, name: str) -> bool:
+        """Whether the version has an attribute of an operation."""
+        declared = declaration.inherent.get(name)
+        return declared is not None and (declared.since is None or declared.since <= self.version)
 
     def apply(
         self,
@@ -343,6 +350,12 @@ class Writer:
         found = self.add(ops.SELECT, [same.value, tile.value, other.value], [tile.type]).results[0]
         return Tile(found)
 
+    def clamped(self, tile: Tile, low: float, high: float) -> Tile:
+        """Floats between two numbers; NaN becomes the lower one."""
+        least = self.float_constant(tile.shape, tile.element, low)
+        most = self.float_constant(tile.shape, tile.element, high)
+        return Tile(self.apply(ops.MINF, self.apply(ops.MAXF, tile, least), most).value)
+
     def whole(self, shape: Shape, element: Type, most: int) -> Tile:
         """Floats that are integers of at most this magnitude (a power of two less one), so that sums do not round."""
         known = [
@@ -427,7 +440,6 @@ class Writer:
     def fill(self, count: int) -> None:
         """Append at most `count` statements."""
         for _ in range(count):
-            # The rest is for storing what was computed.
-            if self.written >= self.size * 2 // 3:
+            if self.written >= self.size - 6 * self.stores:
                 return
             self.bits.choice(self.statements).build(self)

@@ -1,0 +1,172 @@
+"""`tileir smith`: random programs for anyone's compiler, with arguments and expected results."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tileir.ir.diagnostics import OptionError
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Arguments, Option, Usage
+from tileir.tools.output import Sink, check_target, write_bytes, write_file, write_output
+from tileir.tools.programs import ToolFailure, guarded, reason
+
+if TYPE_CHECKING:
+    from tileir.analyze.smith.program import SmithProgram
+
+USAGE = Usage(
+    "tileir smith",
+    "Writes random Tile IR programs that are valid and well-defined, with their launch and expected results.",
+    "",
+    (
+        Option("seed", "which program, from 0 on (default: 0)", value="N"),
+        Option("count", "the programs of that many seeds, beginning with N; '-o DIR' takes them", value="K"),
+        Option("family", "what kind of program (default: any; see --list)", value="NAME"),
+        Option("ops", "only these operations, and what feeds them", value="addf,mmaf,.."),
+        Option("version", "the bytecode version to keep to, from 13.1 to 13.4 (default: 13.4)", value="VERSION"),
+        Option("size", "about how many operations (default: 80)", value="N"),
+        Option("open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
+        Option(
+            "output",
+            "a file, or a directory for SEED.mlir and SEED.npz (default: standard output)",
+            value="OUT",
+            short="o",
+        ),
+        Option("bytecode", "write bytecode instead of text"),
+        Option("expected", "write arguments and expected results there", value="FILE.npz"),
+        Option("json", "print an object for each program: its text, launch, and digests of the expected results"),
+        Option("list", "show the families"),
+    ),
+    least=0,
+    most=0,
+    details="""\
+The same command gives the same program on every machine. Its first line is its launch, in the words of 'tileir run',
+which takes them from there: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are what the program is
+launched with, and expected_N is the array that argument N must be afterwards, bit for bit.
+
+Exit status: 0 fine, 2 the command line is wrong or a file cannot be written.""",
+)
+
+_LARGEST = 100_000
+"""Operations of one program, and programs of one command."""
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir smith", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    from tileir import smith
+
+    if given.has("list"):
+        width = max(map(len, smith.FAMILIES))
+        for family in smith.FAMILIES.values():
+            print(f"{family.name:{width}}  {family.summary}")
+        return EXIT_FINE
+    first, count = _number(given, "seed", 0, (1 << 63) - 1), _number(given, "count", 1, _LARGEST)
+    options: dict[str, Any] = {name: given.value(name, "") or None for name in ("family", "version")}
+    if given.has("ops"):
+        options["operations"] = [word.strip() for word in given.value("ops", "").split(",") if word.strip()]
+    if given.has("size"):
+        options["size"] = _number(given, "size", 0, _LARGEST)
+    options["allow_open"] = given.has("open")
+    output = given.value("output", "-")
+    folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
+    _check(given, count, output, folder)
+    for seed in range(first, first + count):
+        try:
+            program = smith.program(seed, **options)
+        except OptionError as error:
+            raise ToolFailure(error.message, EXIT_USAGE) from None
+        if given.has("json"):
+            print(json.dumps(_described(program)), flush=True)
+        elif folder:
+            name = os.path.join(output, str(seed))
+            _write(program, name + (".tileirbc" if given.has("bytecode") else ".mlir"), given)
+            _save(program, name + ".npz")
+        else:
+            _write(program, output, given)
+        if given.has("expected"):
+            _save(program, given.value("expected", ""))
+    return EXIT_FINE
+
+
+def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
+    """Refuse before there is work that would be lost."""
+    if count > 1 and output == "-" and not given.has("json"):
+        raise ToolFailure("several programs go to a directory: add '-o DIR', or '--json'", EXIT_USAGE)
+    if given.has("expected"):
+        if count > 1 or folder:
+            raise ToolFailure("'--expected' names one file: '-o DIR' writes one for each program", EXIT_USAGE)
+        check_target(given.value("expected", ""))
+    if folder:
+        try:
+            os.makedirs(output, exist_ok=True)
+        except OSError as error:
+            raise ToolFailure(f"cannot make the directory '{output}': {reason(error)}", EXIT_USAGE) from None
+    elif output != "-":
+        check_target(output)
+
+
+def _number(given: Arguments, name: str, default: int, most: int) -> int:
+    text = given.value(name, str(default))
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
+        raise ToolFailure(f"--{name}: '{text}' is no number from 0 to {most}", EXIT_USAGE)
+    return int(text)
+
+
+def _write(program: SmithProgram, path: str, given: Arguments) -> None:
+    if given.has("bytecode"):
+        write_bytes(path, program.bytecode())
+    else:
+        write_output(path, program.text())
+        if path == "-":
+            sys.stdout.flush()
+
+
+def _save(program: SmithProgram, path: str) -> None:
+    import numpy
+
+    from tileir.tools.arrays import plain
+
+    arrays: dict[str, Any] = {}
+    for number, argument in enumerate(program.arguments):
+        arrays[f"argument_{number}"] = plain(numpy.asarray(argument))
+    for number, array in program.results():
+        arrays[f"expected_{number}"] = plain(array)
+    contents = io.BytesIO()
+    numpy.savez(contents, **arrays)
+
+    def write(sink: Sink) -> None:
+        sink.write(contents.getvalue())
+
+    write_file(path, write)
+
+
+def _described(program: SmithProgram) -> dict[str, Any]:
+    import hashlib
+
+    expected = []
+    for number, array in program.results():
+        digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+        one: dict[str, Any] = {"argument": number, "bytes": array.nbytes, "blake2b": digest}
+        if number in program.tolerances:
+            one["tolerance"] = program.tolerances[number]
+        expected.append(one)
+    return {
+        "seed": program.seed,
+        "family": program.family,
+        "version": program.version,
+        "target": program.target,
+        "exact": program.is_exact,
+        "grid": list(program.grid),
+        "arguments": list(program.launch.arguments),
+        "operations": program.operations,
+        "expected": expected,
+        "text": program.text(),
+    }

@@ -1,0 +1,17 @@
+"""NVIDIA's assembler takes programs of `tileir.smith` as they are."""
+
+from __future__ import annotations
+
+import pytest
+from tests.analyze.smith.seeds import assembler_path, check_assembler
+
+from tileir import smith
+
+TOOL = assembler_path()
+pytestmark = pytest.mark.skipif(TOOL is None, reason="NVIDIA's assembler is not installed: tileir[tileiras]")
+
+
+@pytest.mark.parametrize("family", smith.FAMILIES)
+def test_assembler_takes_programs(family: str) -> None:
+    assert TOOL is not None
+    assert check_assembler(smith.program(3, family=family, size=40), TOOL) == ""
