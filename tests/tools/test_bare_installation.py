@@ -68,6 +68,7 @@ NEEDS_NOTHING = [
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],
+    ["diff", "examples/vector_add.mlir", "examples/vector_add.mlir"],
     ["smith", "--seed", "7"],
     ["smith", "--seed", "7", "--bytecode", "-o", "{folder}/seven.tileirbc"],
     ["smith", "--list"],
@@ -80,6 +81,7 @@ NEEDS_NOTHING = [
 ]
 NEEDS_NUMPY = [
     ["smith", "--json"],
+    ["smith", "--expected", "{folder}/results.npz"],
     RUN,
     [*RUN, "--backend", "cpu"],
     [*RUN, "--backend", "interpreter"],

@@ -83,6 +83,8 @@ def _run(arguments: list[str]) -> int:
             program = smith.program(seed, **options)
         except OptionError as error:
             raise ToolFailure(error.message, EXIT_USAGE) from None
+        if given.has("expected"):
+            _save(program, given.value("expected", ""))
         if given.has("json"):
             print(json.dumps(_described(program)), flush=True)
         elif folder:
@@ -91,8 +93,6 @@ def _run(arguments: list[str]) -> int:
             _save(program, name + ".npz")
         else:
             _write(program, output, given)
-        if given.has("expected"):
-            _save(program, given.value("expected", ""))
     return EXIT_FINE
 
 
@@ -130,6 +130,8 @@ def _write(program: SmithProgram, path: str, given: Arguments) -> None:
 
 
 def _save(program: SmithProgram, path: str) -> None:
+    # It says what to install where NumPy is missing.
+    results = program.results()
     import numpy
 
     from tileir.tools.arrays import plain
@@ -137,7 +139,7 @@ def _save(program: SmithProgram, path: str) -> None:
     arrays: dict[str, Any] = {}
     for number, argument in enumerate(program.arguments):
         arrays[f"argument_{number}"] = plain(numpy.asarray(argument))
-    for number, array in program.results():
+    for number, array in results:
         arrays[f"expected_{number}"] = plain(array)
     contents = io.BytesIO()
     numpy.savez(contents, **arrays)

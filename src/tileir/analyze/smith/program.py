@@ -101,7 +101,7 @@ class SmithProgram:
 
     def text(self) -> str:
         """The program, its launch in a comment on the first line."""
-        return f"{self.launch.comment()}\n{self.module.text()}"
+        return f"{self.launch.comment()}\n{self.module.text()}\n"
 
     def bytecode(self) -> bytes:
         return to_bytecode(self.module, version=self.version)
