@@ -16,7 +16,8 @@ import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 from tests.judge.test_chunks import comparable
 
-from tileir.judge import nursery
+from tileir.judge import nursery, starting
+from tileir.judge.children import Children
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
@@ -56,7 +57,8 @@ def test_a_server_and_its_children_go_with_their_owner() -> None:
     source = """
 import threading, time
 from tests.judge.programs import ENDLESS, program
-from tileir.judge import nursery
+from tileir.judge import nursery, starting
+from tileir.judge.children import Children
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.plans import Limits, Plan
 server = nursery.Server()
@@ -110,6 +112,18 @@ def test_the_environment_of_programs_has_no_secrets(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setenv("TILEIR_UNCHECKED", "1")
     monkeypatch.setenv("LC_ALL", "C")
-    found = nursery.environment()
+    found = starting.environment()
     assert "AWS_SECRET_ACCESS_KEY" not in found and "TILEIR_UNCHECKED" not in found
     assert found["LC_ALL"] == "C" and found["TILEIR_CACHE"] == "0"
+
+
+def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As on Windows, where each has a new Python."""
+    monkeypatch.setattr("tileir.judge.children.CAN_FORK", False)
+    plan = Plan(engines=("interpreter",), limits=Limits(seconds=20))
+    items = [program(ADDITION), program(ADDITION.replace("addf", "addg"))]
+    children = Children(str(tmp_path))
+    assert [comparable(children.judge(item, plan)) for item in items] == [
+        comparable(each) for each in judge_chunk(items, plan)
+    ]
+    assert list(tmp_path.iterdir()) == []

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from tileir.judge.confinement.confine import Confinement, confine
 from tileir.judge.confinement.descendants import end_descendants
 from tileir.judge.deaths import OVER, Ending
+from tileir.judge.judging.work import flush_output
 from tileir.judge.messages import (
     BEGIN,
     END,
@@ -134,7 +135,7 @@ class Child:
                     return "" if self._is_dead() else "closed"
                 try:
                     for kind, content in self._frames.add(data):
-                        _TAKEN[kind](told, content)
+                        take(told, kind, content)
                 except Garbage as garbage:
                     return str(garbage)
                 if told.seconds:
@@ -201,6 +202,11 @@ _TAKEN: Final[dict[bytes, Callable[[Told, bytes], None]]] = {
 }
 
 
+def take(told: Told, kind: bytes, content: bytes) -> None:
+    """Take down what a frame of a child says; `Garbage` if it says nothing that a child may."""
+    _TAKEN[kind](told, content)
+
+
 def _kill(child: int) -> None:
     for kill, target in ((os.killpg, child), (os.kill, child)):
         try:
@@ -241,15 +247,6 @@ def _be_child(main: Callable[[], None], wanted: Confinement, descriptors: tuple[
         flush_output()
     finally:
         os._exit(status)
-
-
-def flush_output() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            # Foreign code may have closed or replaced it.
-            continue
 
 
 def _take_descriptors(requests: int, report: int, output: int) -> None:

@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 
 from tileir.execute.engines import find_engine
 from tileir.execute.errors import LaunchError
-from tileir.judge.child_processes import REQUESTS, Child, Told, flush_output, tell_parent
+from tileir.judge.child_processes import REQUESTS, Child, Told, tell_parent
 from tileir.judge.confinement.confine import Confinement
 from tileir.judge.deaths import Ending, ended_step
 from tileir.judge.items import Item
-from tileir.judge.judging.failures import failed_step
 from tileir.judge.judging.parts import Part, parts_of, planned_steps
 from tileir.judge.judging.work import Work
-from tileir.judge.messages import END, REQUEST, frame, read_frame
+from tileir.judge.messages import REQUEST, frame, read_frame
 from tileir.judge.plans import Plan
 from tileir.judge.scratch import Scratch
+from tileir.judge.spawning import CAN_FORK, run_spawned
 from tileir.judge.verdicts import Step, Verdict, verdict_of
 
 
@@ -39,7 +39,7 @@ class Children:
     def judge(self, item: Item, plan: Plan) -> Verdict:
         """The verdict on a program."""
         parts = parts_of(item, plan)
-        if len(parts) > 1 or plan.limits.programs_per_child < 2:
+        if len(parts) > 1 or plan.limits.programs_per_child < 2 or not CAN_FORK:
             # Only one child at a time: when it is over, nobody else may be there.
             self.end()
             return judge_in_children(item, plan, self._root, self._owner)
@@ -133,7 +133,9 @@ def judge_in_children(item: Item, plan: Plan, root: str, owner: int | None = Non
 
 def run_part(part: Part, work: Work, told: Told, scratch: Scratch, deadline: float, owner: int | None) -> Ending:
     """Start a child for one thing and wait for its end."""
-    child = Child(partial(_judge_once, part, work), _confinement(work.plan, work.scratch, part), scratch)
+    if not CAN_FORK:
+        return run_spawned(part, work, told, deadline)
+    child = Child(partial(work.do, part.judge), _confinement(work.plan, work.scratch, part), scratch)
     how = ""
     try:
         how = child.wait(told, deadline, owner)
@@ -190,22 +192,9 @@ class _Judged(NamedTuple):
 # --- in the child ---
 
 
-def _judge_once(part: Part, work: Work) -> None:
-    """Do the work, whatever it raises, and say that it is over."""
-    begun = time.perf_counter()
-    try:
-        part.judge(work)
-    except BaseException as error:
-        step = Step(work.begun or "start", "crashed")
-        failed_step(step, error)
-        work.tell(step)
-    flush_output()
-    tell_parent(frame(END, str(time.perf_counter() - begun).encode()))
-
-
 def _judge_requests(part: Part, plan: Plan, scratch: str) -> None:
     """Judge what comes, until nothing does."""
     while (found := read_frame(REQUESTS)) is not None:
         # The parent is trusted.
         item = pickle.loads(found[1])
-        _judge_once(part, Work(item, plan, scratch, b"", tell_parent))
+        Work(item, plan, scratch, b"", tell_parent).do(part.judge)

@@ -43,15 +43,14 @@ def ended_step(name: str, ending: Ending, output: bytes, limits: Limits) -> Step
     if ending.status >= 0:
         words = f"the process ended with status {ending.status} in the middle of it"
         return Step(name, "crashed", words, cause_of(words))
-    number = -ending.status
+    called = signal_name(-ending.status)
     tail = output[-_TAIL:]
-    if number == signal.SIGXCPU:
+    if called == "SIGXCPU":
         return Step(name, "timeout", "it used more processor time than it may", "timeout")
-    if number == signal.SIGKILL:
+    if called == "SIGKILL":
         return Step(name, "memory", "the system ended the process, as it does when memory runs out", "memory")
-    if number == signal.SIGABRT and any(word in tail for word in _OUT_OF_MEMORY):
+    if called == "SIGABRT" and any(word in tail for word in _OUT_OF_MEMORY):
         return Step(name, "memory", "it needs more memory than its limit allows", "memory")
-    called = signal_name(number)
     return Step(
         name, "crashed", f"the process was ended by {called}", cause_of_death(called, tail.decode("utf-8", "replace"))
     )

@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import weakref
@@ -15,20 +14,8 @@ from typing import Final
 from tileir.judge.items import Item
 from tileir.judge.messages import REQUEST, frame, read_frame, read_verdict, write_whole
 from tileir.judge.plans import Plan
+from tileir.judge.starting import command, environment
 from tileir.judge.verdicts import Verdict
-
-_KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
-_KEPT_BEGINNINGS: Final = ("LC_", "PYTHON", "CUDA_", "NVIDIA_", "TILEIR_TILEIRAS")
-_SET: Final = {
-    # One program, one processor: as many are judged at once as there are processors.
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    # What foreign programs are compiled to is not kept for others.
-    "TILEIR_CACHE": "0",
-    "PYTHONHASHSEED": "0",
-}
-_START: Final = "import sys; sys.path[:] = {path!r}; from tileir.judge.server import main; main({root!r})"
 
 
 class ServerDied(Exception):
@@ -74,11 +61,10 @@ class Server:
         self.process: Final = os.getpid()
         self.root: Final = tempfile.mkdtemp(prefix="tileir-judge-")
         self._words: Final = os.path.join(self.root, "words")
-        path = [os.path.abspath(each) for each in sys.path]
         with open(self._words, "wb") as words:
             # In a session of its own: Ctrl-C is for who started the sweep, who ends this one.
             self._server: subprocess.Popen[bytes] = subprocess.Popen(
-                [sys.executable, "-c", _START.format(path=path, root=self.root)],
+                command("tileir.judge.server", self.root),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
@@ -136,12 +122,6 @@ def _end(process: int, server: subprocess.Popen[bytes], root: str) -> None:
         server.kill()
         server.wait()
     shutil.rmtree(root, ignore_errors=True)
-
-
-def environment() -> dict[str, str]:
-    """What of the environment is for a program that is judged: nothing that may be a secret."""
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_BEGINNINGS)}
-    return {**kept, **_SET}
 
 
 _mine: Final = threading.local()

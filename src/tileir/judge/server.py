@@ -20,6 +20,7 @@ from tileir.judge.items import Item
 from tileir.judge.kernel_children import judge_kernels_in_children
 from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
 from tileir.judge.plans import Plan
+from tileir.judge.spawning import CAN_FORK
 from tileir.judge.warming import Warmth
 
 
@@ -42,7 +43,7 @@ def main(root: str) -> None:
             if found is None:
                 return
             item, plan = _request(found[1])
-            if warmth.warm(item, plan):
+            if CAN_FORK and warmth.warm(item, plan):
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()

@@ -6,13 +6,14 @@ and in which step it died.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
 
 from tileir.judge.items import Item
 from tileir.judge.judging.failures import failed_step
-from tileir.judge.messages import BEGIN, HAND_OVER, STEP, encoded, frame
+from tileir.judge.messages import BEGIN, END, HAND_OVER, STEP, encoded, frame
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step
 
@@ -47,6 +48,18 @@ class Work:
         self.steps[step.name] = step
         self._write(frame(STEP, encoded(step)))
 
+    def do(self, judge: Callable[[Work], None]) -> None:
+        """Do all of it, whatever it raises, and say that it is over."""
+        begun = time.perf_counter()
+        try:
+            judge(self)
+        except BaseException as error:
+            step = Step(self.begun or "start", "crashed")
+            failed_step(step, error)
+            self.tell(step)
+        flush_output()
+        self._write(frame(END, str(time.perf_counter() - begun).encode()))
+
     def hand_over(self, data: bytes) -> None:
         """Leave something to the next child of this item."""
         self._write(frame(HAND_OVER, data))
@@ -71,6 +84,15 @@ class Work:
             step.measured["seconds"] = time.perf_counter() - begun
         self.tell(step)
         return step
+
+
+def flush_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            # Foreign code may have closed or replaced it.
+            continue
 
 
 def _cut(text: str) -> str:
