@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
     from tileir.analyze.difference.changes import ChangeDetail, ProgramChange
     from tileir.analyze.difference.difference import ProgramDifference, diff
+    from tileir.analyze.difference.semantic import DifferentArray, KernelRuns, SemanticDifference
+    from tileir.analyze.difference.tracking import FirstValue
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
     from tileir.analyze.reducing.errors import NotInterestingError
@@ -155,6 +157,7 @@ __all__ = [
     "CubinError",
     "Diagnostic",
     "Difference",
+    "DifferentArray",
     "DirectLaunches",
     "DriverError",
     "EmulationContext",
@@ -168,6 +171,7 @@ __all__ = [
     "Fact",
     "Facts",
     "Finding",
+    "FirstValue",
     "Fold",
     "Form",
     "FormTitle",
@@ -178,6 +182,7 @@ __all__ = [
     "InternalError",
     "Item",
     "Kernel",
+    "KernelRuns",
     "KernelSettings",
     "LaunchArguments",
     "LaunchError",
@@ -236,6 +241,7 @@ __all__ = [
     "SanitizerReport",
     "Scope",
     "Seeds",
+    "SemanticDifference",
     "SpecializedKernel",
     "Statistics",
     "Step",
@@ -362,6 +368,8 @@ _RUNNING_HOMES = {
     "tileir.analyze.comparing.comparison": "ArrayDifference BlockComparison Comparison Moment",
     "tileir.analyze.comparing.differences": "Difference",
     "tileir.analyze.cost.costs": "cost",
+    "tileir.analyze.difference.semantic": "DifferentArray KernelRuns SemanticDifference",
+    "tileir.analyze.difference.tracking": "FirstValue",
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",

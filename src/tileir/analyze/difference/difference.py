@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileir.analyze.difference import rendering
 from tileir.analyze.difference.changes import Changes, ProgramChange
@@ -19,6 +20,10 @@ from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.values import Value
+
+if TYPE_CHECKING:
+    from tileir.analyze.difference.semantic import SemanticDifference
+    from tileir.execute.stated_launches import LaunchWords
 
 _TITLES = ("the first program", "the second program")
 
@@ -88,6 +93,37 @@ class ProgramDifference:
     @cached_property
     def _listing(self) -> Listing:
         return Listing((self.left, self.right), self._matching, self._shown, self.changes, self._locations)
+
+    def lines(self, left: Operation, right: Operation) -> tuple[str, str]:
+        """The lines at which two operations begin, as they are shown."""
+        return self._listing.line(left), self._listing.line(right)
+
+    def semantic(
+        self,
+        *,
+        runs: int = 3,
+        seed: int = 0,
+        backend: str = "auto",
+        entry: str | None = None,
+        launch: LaunchWords | Mapping[str, LaunchWords] | None = None,
+    ) -> SemanticDifference:
+        """What the programs compute differently: their kernels, or the one named `entry`, run on the same arguments.
+
+        A `launch` may be given for all of them, or by their names; random arguments of it differ from run to run.  For
+        others arguments are random and found by trying.  Runs go on until one comes out differently.
+        """
+        # Imported here: who does not run programs does not need NumPy.
+        from tileir.analyze.difference.semantic import Runner, SemanticDifference, kernels_of
+        from tileir.execute import launch as _  # noqa: F401  (says what to install)
+
+        if not isinstance(runs, int) or runs < 1:
+            raise OptionError(f"runs is {runs!r}: pass how often to run, 1 or more")
+        runner = Runner(self, backend, runs, seed)
+        found = []
+        for left, right in kernels_of(self, entry):
+            words = launch.get(left.symbol_name or "") if isinstance(launch, Mapping) else launch
+            found.append(runner.compare(left, right, words))
+        return SemanticDifference(self, found)
 
     # --- as text ---
 

@@ -109,6 +109,14 @@ class Listing:
     def _partner(self, operations: list[Operation], partners: dict[Operation, Operation]) -> Operation | None:
         return partners.get(operations[0]) if operations else None
 
+    def line(self, operation: Operation) -> str:
+        """The line at which an operation of either program begins."""
+        for placed in (self._left, self._right):
+            number = placed.starts.get(operation)
+            if number is not None:
+                return placed.lines[number].strip()
+        return operation.declaration.mnemonic
+
     def lines_of(self, change: ProgramChange) -> tuple[dict[str, object] | None, dict[str, object] | None]:
         """The lines at which an operation begins on either side, counted from 1, and what they say."""
         return _line(self._left, change.left), _line(self._right, change.right)

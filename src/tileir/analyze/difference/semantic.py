@@ -1,0 +1,289 @@
+"""Two programs run on the same arguments: what they compute differently, and where that begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+from tileir.analyze.comparing.differences import Difference, difference_of
+from tileir.analyze.difference.tracking import FirstValue, Pairs, Tracker, element_text
+from tileir.analyze.random_arguments import random_launch
+from tileir.dialect.ops import ENTRY
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.errors import LaunchError
+from tileir.execute.launch import Kernel
+from tileir.execute.stated_launches import LaunchArguments, LaunchWords
+from tileir.execute.wording import bracketed, parenthesized, several
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traversal import functions
+from tileir.ir.values import Value
+
+
+class MatchedPrograms(Protocol):
+    """What is asked of two programs whose operations are matched."""
+
+    left: Operation
+    right: Operation
+    titles: tuple[str, str]
+
+    def partner(self, operation: Operation) -> Operation | None:
+        """The operation of the other program."""
+
+    def name(self, value: Value) -> str:
+        """What a value is called."""
+
+    def lines(self, left: Operation, right: Operation) -> tuple[str, str]:
+        """How two operations are shown."""
+
+
+_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+
+
+class DifferentArray(NamedTuple):
+    """An array that two programs leave differently."""
+
+    argument: int
+    difference: Difference
+    before: str
+    """The first element that differs, after the first program."""
+    after: str
+
+    def text(self) -> str:
+        apart = "" if self.difference.largest == float("inf") else f", by {self.difference.largest:.6g} at most"
+        return (
+            f"argument {self.argument} differs in {self.difference.different} of "
+            f"{several(self.difference.count, 'element')}, first in {bracketed(self.difference.place)}: "
+            f"{self.before} -> {self.after}{apart}"
+        )
+
+
+class KernelRuns:
+    """What came of running one kernel of both programs; true if it came out differently."""
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.runs: int = 0
+        self.launch: LaunchWords | None = None
+        """The launch in which something differed, else the last one."""
+        self.arrays: list[DifferentArray] = []
+        self.failures: tuple[str, str] = ("", "")
+        """The errors that ended the runs."""
+        self.printed: bool = False
+        """Whether they printed different texts."""
+        self.first: FirstValue | None = None
+        self.skipped: str = ""
+        """Why the two cannot be compared."""
+        self.notes: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.arrays) or self.printed or not self.fail_alike
+
+    @property
+    def fail_alike(self) -> bool:
+        """Whether both ended in the same error, or none did; the addresses of arrays are everybody's own."""
+        return len({_ADDRESS.sub("0x..", failure) for failure in self.failures}) == 1
+
+
+class SemanticDifference:
+    """What two programs compute differently; true if they do.  Made by `ProgramDifference.semantic`."""
+
+    def __init__(self, programs: MatchedPrograms, kernels: list[KernelRuns]) -> None:
+        self._programs: MatchedPrograms = programs
+        self.kernels: list[KernelRuns] = kernels
+
+    def __bool__(self) -> bool:
+        return any(self.kernels)
+
+    def __repr__(self) -> str:
+        return f"<SemanticDifference: {'different' if self else 'the same'} results of {len(self.kernels)} kernels>"
+
+    def text(self) -> str:
+        """For people, a paragraph for each kernel."""
+        return "\n".join([line for kernel in self.kernels for line in self._lines(kernel)])
+
+    def _lines(self, kernel: KernelRuns) -> list[str]:
+        if kernel.skipped:
+            return [f"@{kernel.name} is not compared: {kernel.skipped}"]
+        if not kernel:
+            failed = f"; both end in the same error: {kernel.failures[0]}" if kernel.failures[0] else ""
+            lines = [f"@{kernel.name}: the same results in {several(kernel.runs, 'run')}{failed}"]
+            return [*lines, *[f"  note: {note}" for note in kernel.notes]]
+        lines = [f"@{kernel.name}: different results in run {kernel.runs}"]
+        if kernel.launch is not None:
+            lines.append(f"  launched with {kernel.launch.text()}")
+        for title, failure in zip(self._programs.titles, kernel.failures, strict=True):
+            if failure and not kernel.fail_alike:
+                lines.append(f"  {title} fails: {failure}")
+        lines += [f"  {array.text()}" for array in kernel.arrays]
+        if kernel.printed:
+            lines.append("  they print different texts")
+        lines += self._origin(kernel)
+        return [*lines, *[f"  note: {note}" for note in kernel.notes]]
+
+    def _origin(self, kernel: KernelRuns) -> list[str]:
+        first = kernel.first
+        if first is None:
+            return []
+        time = f", the {first.time + 1}. time" if first.time else ""
+        left, right = self._programs.lines(first.left, first.right)
+        value = self._programs.name(first.left.results[first.result])
+        lines = [f"  it begins in tile block {parenthesized(first.block)} with {value}{time}"]
+        if left == right:
+            lines.append(f"    {left}")
+        else:
+            lines += [f"    - {left}", f"    + {right}"]
+        place = f" in {bracketed(first.difference.place)}" if first.difference.place else ""
+        many = f"; {first.difference.different} of {several(first.difference.count, 'element')} differ"
+        lines.append(f"    {first.before} -> {first.after}{place}{many if first.difference.count > 1 else ''}")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON takes it."""
+        return {"same": not self, "kernels": [self._answer(kernel) for kernel in self.kernels]}
+
+    def _answer(self, kernel: KernelRuns) -> dict[str, Any]:
+        first: dict[str, Any] | None = None
+        if kernel.first is not None:
+            lines = self._programs.lines(kernel.first.left, kernel.first.right)
+            first = {
+                "block": list(kernel.first.block),
+                "time": kernel.first.time,
+                "operation": kernel.first.left.name,
+                "left": lines[0],
+                "right": lines[1],
+                "element": list(kernel.first.difference.place),
+                "before": kernel.first.before,
+                "after": kernel.first.after,
+            }
+        return {
+            "name": kernel.name,
+            "same": not kernel,
+            "runs": kernel.runs,
+            "skipped": kernel.skipped or None,
+            "launch": kernel.launch.text() if kernel.launch is not None else None,
+            "failures": list(kernel.failures),
+            "arrays": [
+                {
+                    "argument": array.argument,
+                    "different": array.difference.different,
+                    "elements": array.difference.count,
+                    "first": list(array.difference.place),
+                    "before": array.before,
+                    "after": array.after,
+                }
+                for array in kernel.arrays
+            ],
+            "first": first,
+            "notes": kernel.notes,
+        }
+
+
+class Runner:
+    """Runs pairs of kernels."""
+
+    def __init__(self, programs: MatchedPrograms, backend: str, runs: int, seed: int) -> None:
+        self._programs: MatchedPrograms = programs
+        self._backend: str = backend
+        self._runs: int = runs
+        self._seed: int = seed
+
+    def compare(self, left: Operation, right: Operation, stated: LaunchWords | None) -> KernelRuns:
+        result = KernelRuns(left.symbol_name or "")
+        mine, theirs = [[value.type for value in each.regions[0].blocks[0].arguments] for each in (left, right)]
+        if mine != theirs:
+            result.skipped = (
+                f"its parameters are ({', '.join([type.spelling for type in mine])}) in one program and "
+                f"({', '.join([type.spelling for type in theirs])}) in the other"
+            )
+            return result
+        kernels = [Kernel(each, backend=self._backend) for each in (left, right)]
+        for run in range(self._runs):
+            launch = self._launch(left, right, stated, run)
+            result.runs, result.launch = run + 1, launch.words
+            outcomes = [_outcome(kernel, launch) for kernel in kernels]
+            _judge(result, left, outcomes)
+            if result:
+                self._track(result, left, right, launch)
+                break
+        return result
+
+    def _launch(self, left: Operation, right: Operation, stated: LaunchWords | None, run: int) -> LaunchArguments:
+        if stated is not None:
+            return stated.varied(run).launch(left)
+        try:
+            return random_launch(left, self._seed + run)
+        except LaunchError:
+            # Where the first program leaves its arrays, the second one may be what corrects it.
+            return random_launch(right, self._seed + run)
+
+    def _track(self, result: KernelRuns, left: Operation, right: Operation, launch: LaunchArguments) -> None:
+        pairs: Pairs = []
+        for operation in left.walk():
+            partner = self._programs.partner(operation)
+            if partner is not None and operation is not left:
+                pairs.append((operation, partner))
+        tracker = Tracker(left, right, pairs, launch)
+        try:
+            result.first = tracker.first()
+        except TileIRError as error:
+            result.notes.append(f"the values cannot be followed: {error.message}")
+            return
+        if result.first is None:
+            result.notes.append(
+                "every value that both compute is the same in the interpreter: the difference is in operations that "
+                "only one of them has, in what they store, or in the engine"
+                if tracker.is_whole
+                else "the first values that both compute are the same, and no more were looked at"
+            )
+
+
+class _Outcome(NamedTuple):
+    arguments: list[Any]
+    failure: str
+    printed: str
+
+
+def _outcome(kernel: Kernel, launch: LaunchArguments) -> _Outcome:
+    arguments = launch.copies()
+    printed: list[str] = []
+    note: Callable[[str], object] = printed.append
+    try:
+        kernel.launch(launch.grid, *arguments, output=note)
+    except TileIRError as error:
+        return _Outcome(arguments, error.message, "".join(printed))
+    return _Outcome(arguments, "", "".join(printed))
+
+
+def _judge(result: KernelRuns, entry: Operation, outcomes: list[_Outcome]) -> None:
+    one, other = outcomes
+    result.failures = (one.failure, other.failure)
+    if one.failure or other.failure:
+        # What a launch that failed leaves in arrays depends on what had run by then.
+        return
+    result.printed = one.printed != other.printed
+    for number, parameter in enumerate(entry.regions[0].blocks[0].arguments):
+        type = parameter.type
+        if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
+            continue
+        here, there = one.arguments[number], other.arguments[number]
+        difference = difference_of(type.element.pointee, here, there)
+        if difference is not None:
+            texts = element_text(here, difference), element_text(there, difference)
+            result.arrays.append(DifferentArray(number, difference, *texts))
+
+
+def kernels_of(programs: MatchedPrograms, entry: str | None) -> list[tuple[Operation, Operation]]:
+    """The kernels that both programs have, or one of them by name."""
+    pairs = [
+        (kernel, partner)
+        for kernel in functions(programs.left)
+        if kernel.declaration is ENTRY and (partner := programs.partner(kernel)) is not None
+    ]
+    name = entry.removeprefix("@") if entry is not None else None
+    chosen = [pair for pair in pairs if name is None or name in (pair[0].symbol_name, pair[1].symbol_name)]
+    if not chosen:
+        known = ", ".join([f"@{kernel.symbol_name}" for kernel, _ in pairs]) or "none"
+        raise LaunchError(f"the programs have no kernel {f'@{name} ' if name else ''}in common: they have {known}")
+    return chosen
