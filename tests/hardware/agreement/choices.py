@@ -131,19 +131,26 @@ def _reduce_backwards(compiler: Any, operation: Any) -> Any:
     return reduce
 
 
-def _reduce_neighbours(compiler: Any, operation: Any) -> Any:
-    """Neighbours first, then neighbouring pairs, and so on, the arguments of the body exchanged."""
-    operands, results, _, combine, first = _aggregate_parts(compiler, operation)
-    scalar = not cast(TileType, operation.results[0].type).shape
+def _reduce_shuffled(seed: int) -> Any:
+    """In pairs of a random order, then pairs of pairs, and so on; 0 is that of the elements."""
 
-    def reduce(registers: Any) -> None:
-        values = [registers[slot].transpose(first) for slot in operands]
-        while len(values[0]) > 1:
-            values = combine(registers, [value[0::2] for value in values], [value[1::2] for value in values])
-        for slot, value in zip(results, values, strict=True):
-            registers[slot] = value[0][()] if scalar else value[0]
+    def compile(compiler: Any, operation: Any) -> Any:
+        operands, results, _, combine, first = _aggregate_parts(compiler, operation)
+        scalar = not cast(TileType, operation.results[0].type).shape
+        order = list(range(cast(TileType, operation.operands[0].type).shape[first[0]]))
+        if seed:
+            Random(seed).shuffle(order)
 
-    return reduce
+        def reduce(registers: Any) -> None:
+            values = [registers[slot].transpose(first)[order] for slot in operands]
+            while len(values[0]) > 1:
+                values = combine(registers, [value[0::2] for value in values], [value[1::2] for value in values])
+            for slot, value in zip(results, values, strict=True):
+                registers[slot] = value[0][()] if scalar else value[0]
+
+        return reduce
+
+    return compile
 
 
 def _scan_by_doubling(compiler: Any, operation: Any) -> Any:
@@ -175,10 +182,13 @@ def _backwards() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _by_neighbours() -> Iterator[None]:
-    with patch.dict(OPERATIONS, {ops.REDUCE: _reduce_neighbours, ops.SCAN: _scan_by_doubling}):
-        yield
+def _shuffled(seed: int) -> Callable[[], Any]:
+    @contextmanager
+    def made() -> Iterator[None]:
+        with patch.dict(OPERATIONS, {ops.REDUCE: _reduce_shuffled(seed), ops.SCAN: _scan_by_doubling}):
+            yield
+
+    return made
 
 
 # --- the last bits of products and functions, and NaNs ---
@@ -327,7 +337,7 @@ def _together(seed: int) -> Callable[[], Any]:
 
     @contextmanager
     def made() -> Iterator[None]:
-        order = (_backwards, _by_neighbours)[seed % 2]
+        order = (_backwards, _shuffled(seed))[seed % 2]
         # Last the last bits, of what the others compute.
         with (
             _other_padding(PATTERNS[seed % 2]),
@@ -356,7 +366,7 @@ CHOICES = (
     Choice("which of the elements stays that a store writes to one place", _first_stays),
     Choice("integers out of range", _other_integers),
     Choice("the order of reductions and scans", _backwards),
-    Choice("the order of reductions and scans", _by_neighbours),
+    *[Choice("the order of reductions and scans", _shuffled(seed)) for seed in range(4)],
     Choice("integer products that overflow", _saturated),
     Choice("which NaN", _other_nan),
     *[Choice("the last bits of products and functions", _nudged(seed)) for seed in range(6)],
