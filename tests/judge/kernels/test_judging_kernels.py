@@ -129,6 +129,16 @@ def test_results_that_are_learned_by_heart_fail_with_other_inputs() -> None:
     assert steps["correct"].message.startswith("inputs 1: the result: 100 of 100 elements are wrong")
 
 
+@pytest.mark.parametrize("count", [100, 5000])
+def test_what_is_never_written_is_wrong_in_the_same_way_each_time(count: int) -> None:
+    reference = DOUBLING.replace("(100,", f"({count},")
+    found = [judged(GOOD.replace("(2,)", f"({count // 64},)"), reference)["correct"] for _ in range(2)]
+    assert found[0] == found[1]
+    first = count // 64 * 64
+    assert f"{count - first} of {count:,} elements are wrong; the first, [{first}] is -1.69" in found[0].message
+    assert outcomes(judged(GOOD.replace("(2,)", f"({count // 64},)"), reference)) == {"correct": "failed"}
+
+
 def test_a_second_run_must_give_the_same_bits() -> None:
     counting = (
         GOOD.replace("return out", "calls.append(0)\n    out[0] += len(calls) * 1e-7\n    return out") + "calls = []"

@@ -15,6 +15,7 @@ any expected results to be found:
     loading.py    a module from its source; what goes wrong in it, at its lines
     carried.py    inputs and results as bytes, from one process to another; foreign_files.py reads them with care
     tolerances.py how far off a result may be
+    fresh_memory.py  what memory holds that nobody has written to
     origins.py    where results come from: notes on what a module lets others compute
     pairing.py    which reference belongs to a file
     direct.py     one module judged from Python, without a sweep

@@ -18,6 +18,7 @@ from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.interface import to_bytecode
 from tileir.judge.kernels.carried import NotCarried, dtype_named, dump, load
+from tileir.judge.kernels.fresh_memory import fill_fresh_memory
 from tileir.judge.kernels.origins import Origins
 
 _MOST_KEPT: Final = 32
@@ -79,9 +80,10 @@ class Launches:
 
 
 def emulated(backend: str, watcher: Launches) -> None:
-    """Have this process find a GPU from now on, its launches looked at."""
+    """Have this process find a GPU from now on, its launches looked at, and what is uninitialized filled."""
     settings = Settings()
     settings.backend = backend
+    fill_fresh_memory()
     hook_cutile(cutile())
     emulate_process(settings, None, watcher)
 
