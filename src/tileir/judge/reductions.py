@@ -1,0 +1,272 @@
+"""Each kind of failure of a sweep with a small program that shows it.
+
+The smallest program of a kind is reduced while it fails in the same step, in the same way, for the same reason; every
+candidate is judged as the programs of the sweep are, in a confined child process.  What is found is written to the file
+of results when the kind is done: a reduction that is interrupted goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Generic
+
+from tileir.analyze.random_arguments import random_launch
+from tileir.analyze.reducing.errors import NotInterestingError
+from tileir.analyze.reducing.files import ProgramFile, stated_launches
+from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.search import Search, Subject
+from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
+from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.bytecode.magic import is_bytecode
+from tileir.execute.entries import entries_of
+from tileir.execute.stated_launches import LaunchWords
+from tileir.interface import load
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
+from tileir.judge.causes import reason_of
+from tileir.judge.chunks import judge_chunk
+from tileir.judge.items import Item
+from tileir.judge.plans import Plan
+from tileir.judge.report.clusters import Cluster, failure_in
+from tileir.judge.report.contents import contents_of
+from tileir.judge.report.entries import Entry, Failure
+from tileir.judge.report.programs import content_of
+from tileir.judge.results import Results
+from tileir.judge.store import Store
+from tileir.judge.verdicts import Verdict
+
+SECONDS: Final = 60.0
+"""How long one kind of failure is reduced, unless told otherwise."""
+_UNFINISHED: Final = "not finished"
+
+Judge = Callable[[list[Item], Plan], list[Verdict]]
+
+
+@dataclass(slots=True)
+class ReductionProgress:
+    """How far reductions are."""
+
+    number: int
+    """Of the kind that is reduced now, from 1."""
+    total: int
+    name: str
+    """The program that is reduced."""
+    size: int
+    """Of the smallest one so far: operations, or bytes of what is no program."""
+    original: int
+    tests: int
+
+
+@dataclass(slots=True)
+class Reduced:
+    """What came of the reduction of one kind of failure."""
+
+    cluster: Cluster
+    name: str
+    content: bytes | None
+    """The reproducer; None if there is none, and `note` says why."""
+    note: str
+
+
+def reduce_failures(
+    path: str,
+    plan: Plan,
+    *,
+    seconds: float = SECONDS,
+    jobs: int = 1,
+    judge: Judge = judge_chunk,
+    progress: Callable[[ReductionProgress], None] | None = None,
+) -> list[Reduced]:
+    """Reduce each kind of failure of a file of results that has no reproducer yet, and write it to the file.
+
+    Each is given so many `seconds`; one that was not finished goes on from where it was, when this is called again.
+    """
+    found: list[Reduced] = []
+    with Store(path) as store:
+        store.begin(plan)
+        with Results(path, plan.digest) as results:
+            waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
+            for number, cluster in enumerate(waiting, 1):
+                entry = _chosen(cluster)
+                if entry is None:
+                    # All of its programs fail before, in another way: what shows that is a reproducer already.
+                    continue
+
+                def told(search: Search[Program] | Search[bytes], size: int, original: int) -> None:
+                    if progress is not None:
+                        progress(ReductionProgress(number, len(waiting), entry.name, size, original, search.tests))  # noqa: B023
+
+                reduced = _reduced(results, cluster, entry, plan, seconds, jobs, judge, told)
+                store.add_reproducer(entry.digest, reduced.content, reduced.note)
+                found.append(reduced)
+    return found
+
+
+def _is_waiting(cluster: Cluster) -> bool:
+    return (not cluster.reproducer and not cluster.note) or cluster.note.endswith(_UNFINISHED)
+
+
+def _chosen(cluster: Cluster) -> Entry | None:
+    """The smallest program whose first failure is of this kind; the one that was begun, if there is one."""
+    showing = [entry for entry in cluster.entries if entry.failures[0] is failure_in(cluster, entry)]
+    begun = [entry for entry in showing if entry.digest == cluster.reproducer]
+    return next(iter([*begun, *showing]), None)
+
+
+_Told = Callable[["Search[Program] | Search[bytes]", int, int], None]
+
+
+def _reduced(
+    results: Results,
+    cluster: Cluster,
+    entry: Entry,
+    plan: Plan,
+    seconds: float,
+    jobs: int,
+    judge: Judge,
+    told: _Told,
+) -> Reduced:
+    item = results.item(entry.digest)
+    if item.kind not in ("program", "seed"):
+        words = "a Python module, which is not reduced" if item.kind == "kernels" else "not reduced: it cannot be read"
+        return Reduced(cluster, entry.name, None, words)
+    try:
+        content, _ = content_of(item)
+        before = results.reproducer(entry.digest)
+        start = before[0] if before is not None and before[0] is not None else content
+        task = _Reduction(failure_in(cluster, entry), plan, seconds, jobs, judge, told)
+        made, note = task.contents(start) if cluster.verb == "check" else task.program(start)
+    except NotInterestingError:
+        return Reduced(cluster, entry.name, None, "not reduced: it does not fail so when it is judged again")
+    except (TileIRError, ValueError, TypeError) as error:
+        return Reduced(cluster, entry.name, None, f"not reduced: {error}".partition("\n")[0])
+    return Reduced(cluster, entry.name, made, note)
+
+
+class _Enough(KeyboardInterrupt):
+    """The time is over: a search ends so with what it has."""
+
+
+class _Reduction:
+    """One program made smaller."""
+
+    def __init__(self, failure: Failure, plan: Plan, seconds: float, jobs: int, judge: Judge, told: _Told) -> None:
+        self._failure: Failure = failure
+        self._plan: Plan = narrowed(plan, failure.step)
+        self._end: float = time.monotonic() + seconds
+        self._jobs: int = jobs
+        self._judge: Judge = judge
+        self._told: _Told = told
+        self._is_over: bool = False
+        self._is_sound: bool = False
+        """Whether candidates must be without findings of the sanitizer, as the original is."""
+
+    def program(self, data: bytes) -> tuple[bytes, str]:
+        """A program that can be read: it stays valid."""
+        module = load(data)
+        program = Program.original(module)
+        text = "" if is_bytecode(data) else data.decode("utf-8", "replace")
+        form = ProgramFile(None, stated_launches(text, program) or self._random_launches(module))
+        original = len(program.operations)
+        self._is_sound = self._plan.sanitize and self._passes_sanitizer(form.data(program) or data)
+        # With one tile block, nothing has to tell them apart.
+        single = ProgramFile(None, [LaunchWords((1,), each.arguments, each.entry) for each in form.launches])
+        if self._fails_so(single.data(program) or data):
+            form = single
+
+        def test(candidate: Program) -> bool:
+            written = form.data(candidate)
+            return written is not None and self._fails_so(written)
+
+        def tell(search: Search[Program]) -> None:
+            self._tell(search, len(search.best.operations), original)
+
+        found = search_program(program, ProgramKind(True, form), _Test(test), self._jobs, Verdicts(), tell)
+        self._end_if_interrupted(found.complete)
+        note = f"{len(found.best.operations):,} of {original:,} operations, {found.tests:,} tests"
+        return form.data(found.best) or data, note if found.complete else f"{note}, {_UNFINISHED}"
+
+    def contents(self, data: bytes) -> tuple[bytes, str]:
+        """What is no valid program: lines, words and bytes."""
+
+        def tell(search: Search[bytes]) -> None:
+            self._tell(search, len(search.best), len(data))
+
+        found = search_contents(data, _Test(self._fails_so), self._jobs, Verdicts(), tell)
+        self._end_if_interrupted(found.complete)
+        note = f"{len(found.best):,} of {len(data):,} bytes, {found.tests:,} tests"
+        return found.best, note if found.complete else f"{note}, {_UNFINISHED}"
+
+    def _tell(self, search: Search[Program] | Search[bytes], size: int, original: int) -> None:
+        self._told(search, size, original)
+        if time.monotonic() > self._end:
+            self._is_over = True
+            raise _Enough
+
+    def _end_if_interrupted(self, complete: bool) -> None:
+        """It was the user who has had enough."""
+        if not complete and not self._is_over:
+            raise KeyboardInterrupt
+
+    def _random_launches(self, module: Operation) -> list[LaunchWords]:
+        """The launches that the program was judged with, stated, so that they stay what they are."""
+        if not self._plan.engines and not self._plan.sanitize:
+            return []
+        found = []
+        several = len(entries_of(module)) > 1
+        for name, entry in entries_of(module).items():
+            words = random_launch(entry, self._plan.seed).words
+            found.append(LaunchWords(words.grid, words.arguments, name if several else None))
+        return found
+
+    def _fails_so(self, data: bytes) -> bool:
+        (verdict,) = self._judge([Item("candidate", "program", data)], self._plan)
+        wanted = (self._failure.step, self._failure.outcome, reason_of(self._failure.cause))
+        same = any((step.name, step.outcome, reason_of(step.cause)) == wanted for step in verdict.steps)
+        return same and (not self._is_sound or _is_sound(verdict))
+
+    def _passes_sanitizer(self, data: bytes) -> bool:
+        (verdict,) = self._judge([Item("candidate", "program", data)], self._plan)
+        return _is_sound(verdict)
+
+
+def _is_sound(verdict: Verdict) -> bool:
+    return any(step.name == "sanitize" and step.outcome == "passed" for step in verdict.steps)
+
+
+def narrowed(plan: Plan, step: str) -> Plan:
+    """As much of a plan as shows what a step shows.
+
+    Results may differ where a program reads what nobody wrote: candidates are looked at by the sanitizer.
+    """
+    verb, _, about = step.partition(" ")
+    first = plan.engines[:1]
+    engines: tuple[str, ...] = ()
+    if verb == "run":
+        engines = (about,)
+    elif verb == "compare":
+        engines = (*first, about) if about in plan.engines else first
+    return replace(
+        plan,
+        optimize=plan.optimize if verb == "optimize" or about == "optimized" else None,
+        engines=engines,
+        sanitize=verb in ("sanitize", "compare"),
+        targets=(about,) if verb == "compile" else (),
+        cost=(about,) if verb == "cost" else (),
+        time=False,
+    )
+
+
+class _Test(Generic[Subject]):
+    """A test that is a function."""
+
+    def __init__(self, function: Callable[[Subject], bool]) -> None:
+        self._function: Callable[[Subject], bool] = function
+
+    def __call__(self, candidate: Subject) -> bool:
+        return self._function(candidate)
+
+    def cancel(self) -> None:
+        """A child that is under way ends by its own limits."""
