@@ -32,7 +32,7 @@ pytest.importorskip("numpy", reason="programs run in the interpreter: pip instal
 
 def test_each_planted_bug_is_reduced_to_its_operation(tmp_path: Path) -> None:
     with planted(WRONG_XOR, WRONG_PRODUCT, CRASHING_MINIMUM):
-        path = written(tmp_path / "r.sqlite", swept([seed(number) for number in range(200)]), PLAN)
+        path = written(tmp_path / "r.sqlite", swept([seed(number) for number in range(120)]), PLAN)
         found = reduce_failures(path, PLAN, judge=judge_here)
         assert len(found) == 3
         for reduced in found:

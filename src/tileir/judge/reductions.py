@@ -27,6 +27,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.causes import reason_of
 from tileir.judge.chunks import judge_chunk
+from tileir.judge.crews import ThreadCrew
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.report.clusters import Cluster, failure_in
@@ -36,12 +37,11 @@ from tileir.judge.report.programs import content_of
 from tileir.judge.results import Results
 from tileir.judge.store import Store
 from tileir.judge.verdicts import Verdict
+from tileir.judge.working import Judge
 
 SECONDS: Final = 60.0
 """How long one kind of failure is reduced, unless told otherwise."""
 _UNFINISHED: Final = "not finished"
-
-Judge = Callable[[list[Item], Plan], list[Verdict]]
 
 
 @dataclass(slots=True)
@@ -83,24 +83,40 @@ def reduce_failures(
 
     Each is given so many `seconds`; one that was not finished goes on from where it was, when this is called again.
     """
+    # The threads and their servers stay from one kind to the next.
+    crew = ThreadCrew(jobs, judge)
+    is_done = False
+    try:
+        with Store(path) as store:
+            store.begin(plan)
+            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, crew, progress))
+        is_done = True
+    finally:
+        crew.close(is_done)
+    return found
+
+
+@dataclass(slots=True)
+class _Settings:
+    seconds: float
+    jobs: int
+    crew: ThreadCrew
+    progress: Callable[[ReductionProgress], None] | None
+
+
+def _reduce_all(path: str, plan: Plan, store: Store, settings: _Settings) -> list[Reduced]:
     found: list[Reduced] = []
-    with Store(path) as store:
-        store.begin(plan)
-        with Results(path, plan.digest) as results:
-            waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
-            for number, cluster in enumerate(waiting, 1):
-                entry = _chosen(cluster)
-                if entry is None:
-                    # All of its programs fail before, in another way: what shows that is a reproducer already.
-                    continue
-
-                def told(search: Search[Program] | Search[bytes], size: int, original: int) -> None:
-                    if progress is not None:
-                        progress(ReductionProgress(number, len(waiting), entry.name, size, original, search.tests))  # noqa: B023
-
-                reduced = _reduced(results, cluster, entry, plan, seconds, jobs, judge, told)
-                store.add_reproducer(entry.digest, reduced.content, reduced.note)
-                found.append(reduced)
+    with Results(path, plan.digest) as results:
+        waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
+        for number, cluster in enumerate(waiting, 1):
+            entry = _chosen(cluster)
+            if entry is None:
+                # All of its programs fail before, in another way: what shows that is a reproducer already.
+                continue
+            told = ReductionProgress(number, len(waiting), entry.name, 0, 0, 0)
+            reduced = _reduced(results, cluster, entry, plan, settings, told)
+            store.add_reproducer(entry.digest, reduced.content, reduced.note)
+            found.append(reduced)
     return found
 
 
@@ -115,18 +131,8 @@ def _chosen(cluster: Cluster) -> Entry | None:
     return next(iter([*begun, *showing]), None)
 
 
-_Told = Callable[["Search[Program] | Search[bytes]", int, int], None]
-
-
 def _reduced(
-    results: Results,
-    cluster: Cluster,
-    entry: Entry,
-    plan: Plan,
-    seconds: float,
-    jobs: int,
-    judge: Judge,
-    told: _Told,
+    results: Results, cluster: Cluster, entry: Entry, plan: Plan, settings: _Settings, told: ReductionProgress
 ) -> Reduced:
     item = results.item(entry.digest)
     if item.kind not in ("program", "seed"):
@@ -136,7 +142,7 @@ def _reduced(
         content, _ = content_of(item)
         before = results.reproducer(entry.digest)
         start = before[0] if before is not None and before[0] is not None else content
-        task = _Reduction(failure_in(cluster, entry), plan, seconds, jobs, judge, told)
+        task = _Reduction(failure_in(cluster, entry), plan, settings, told)
         made, note = task.contents(start) if cluster.verb == "check" else task.program(start)
     except NotInterestingError:
         return Reduced(cluster, entry.name, None, "not reduced: it does not fail so when it is judged again")
@@ -152,13 +158,12 @@ class _Enough(KeyboardInterrupt):
 class _Reduction:
     """One program made smaller."""
 
-    def __init__(self, failure: Failure, plan: Plan, seconds: float, jobs: int, judge: Judge, told: _Told) -> None:
+    def __init__(self, failure: Failure, plan: Plan, settings: _Settings, told: ReductionProgress) -> None:
         self._failure: Failure = failure
         self._plan: Plan = narrowed(plan, failure.step)
-        self._end: float = time.monotonic() + seconds
-        self._jobs: int = jobs
-        self._judge: Judge = judge
-        self._told: _Told = told
+        self._end: float = time.monotonic() + settings.seconds
+        self._settings: _Settings = settings
+        self._told: ReductionProgress = told
         self._is_over: bool = False
         self._is_sound: bool = False
         """Whether candidates must be without findings of the sanitizer, as the original is."""
@@ -170,7 +175,7 @@ class _Reduction:
         text = "" if is_bytecode(data) else data.decode("utf-8", "replace")
         form = ProgramFile(None, stated_launches(text, program) or self._random_launches(module))
         original = len(program.operations)
-        self._is_sound = self._plan.sanitize and self._passes_sanitizer(form.data(program) or data)
+        self._is_sound = self._plan.sanitize and _is_sound(self._judged(form.data(program) or data))
         # With one tile block, nothing has to tell them apart.
         single = ProgramFile(None, [LaunchWords((1,), each.arguments, each.entry) for each in form.launches])
         if self._fails_so(single.data(program) or data):
@@ -183,7 +188,7 @@ class _Reduction:
         def tell(search: Search[Program]) -> None:
             self._tell(search, len(search.best.operations), original)
 
-        found = search_program(program, ProgramKind(True, form), _Test(test), self._jobs, Verdicts(), tell)
+        found = search_program(program, ProgramKind(True, form), _Test(test), self._settings.jobs, Verdicts(), tell)
         self._end_if_interrupted(found.complete)
         note = f"{len(found.best.operations):,} of {original:,} operations, {found.tests:,} tests"
         return form.data(found.best) or data, note if found.complete else f"{note}, {_UNFINISHED}"
@@ -194,13 +199,14 @@ class _Reduction:
         def tell(search: Search[bytes]) -> None:
             self._tell(search, len(search.best), len(data))
 
-        found = search_contents(data, _Test(self._fails_so), self._jobs, Verdicts(), tell)
+        found = search_contents(data, _Test(self._fails_so), self._settings.jobs, Verdicts(), tell)
         self._end_if_interrupted(found.complete)
         note = f"{len(found.best):,} of {len(data):,} bytes, {found.tests:,} tests"
         return found.best, note if found.complete else f"{note}, {_UNFINISHED}"
 
     def _tell(self, search: Search[Program] | Search[bytes], size: int, original: int) -> None:
-        self._told(search, size, original)
+        if self._settings.progress is not None:
+            self._settings.progress(replace(self._told, size=size, original=original, tests=search.tests))
         if time.monotonic() > self._end:
             self._is_over = True
             raise _Enough
@@ -222,14 +228,14 @@ class _Reduction:
         return found
 
     def _fails_so(self, data: bytes) -> bool:
-        (verdict,) = self._judge([Item("candidate", "program", data)], self._plan)
+        verdict = self._judged(data)
         wanted = (self._failure.step, self._failure.outcome, reason_of(self._failure.cause))
         same = any((step.name, step.outcome, reason_of(step.cause)) == wanted for step in verdict.steps)
         return same and (not self._is_sound or _is_sound(verdict))
 
-    def _passes_sanitizer(self, data: bytes) -> bool:
-        (verdict,) = self._judge([Item("candidate", "program", data)], self._plan)
-        return _is_sound(verdict)
+    def _judged(self, data: bytes) -> Verdict:
+        (verdict,) = self._settings.crew.submit([Item("candidate", "program", data)], self._plan).result().verdicts
+        return verdict
 
 
 def _is_sound(verdict: Verdict) -> bool:

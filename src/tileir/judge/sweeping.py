@@ -12,6 +12,7 @@ from tileir.judge.inputs import Given, Inputs, Seeds
 from tileir.judge.kernels.pairing import References
 from tileir.judge.plans import Plan
 from tileir.judge.progress import SweepProgress, SweepResult
+from tileir.judge.reductions import reduce_failures
 from tileir.judge.store import Store
 from tileir.judge.verdicts import OUTCOMES
 from tileir.processors import processors
@@ -29,6 +30,7 @@ def sweep(
     dask: str | None = None,
     retry: Sequence[str] = (),
     fail_fast: bool = False,
+    reduce_seconds: float | None = None,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
     """Judge many programs, each in a confined child process, and write what comes of them to a file of results.
@@ -42,8 +44,9 @@ def sweep(
     makes one, and one that breaks is replaced.  `dask` is the address of the scheduler of a Dask cluster.
 
     What the file has is not judged again, so a sweep that was interrupted goes on when it is called again; `retry`
-    names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.  `progress` is called
-    several times in a second with what is in the file.
+    names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.
+    With `reduce_seconds`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
+    that time and on this machine.  `progress` is called several times in a second with what is in the file.
     """
     for outcome in retry:
         if outcome not in OUTCOMES:
@@ -66,6 +69,8 @@ def sweep(
             is_done = handing_out.run()
     finally:
         crew.close(is_done)
+    if reduce_seconds is not None and is_done:
+        reduce_failures(path, chosen, seconds=reduce_seconds, jobs=jobs or processors())
     return SweepResult(path, chosen.digest, handing_out.progress)
 
 

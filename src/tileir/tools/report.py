@@ -70,17 +70,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _reported(given: Arguments, results: Results, contents: Contents, limit: int) -> int:
-    from tileir.tools.output import write_output
-
     asked = False
     older = _comparison(given, contents) if given.has("compare") else None
     if given.has("html"):
-        from tileir.judge.report.page import page
-
-        text = page(results, contents, older)
-        write_output(given.value("html", ""), text)
-        if given.value("html", "") != "-":
-            print(f"{harmless(given.value('html', ''))}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
+        _write_page(results, contents, older, given.value("html", ""))
         asked = True
     if given.has("extract"):
         from tileir.judge.report.extracting import extract
@@ -96,6 +89,30 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
     if not asked or given.has("format") or given.has("output"):
         _write(given, _text(given, contents, limit))
     return EXIT_FINE
+
+
+def write_page(path: str, target: str, is_quiet: bool) -> None:
+    """Write the page of a file of results."""
+    from tileir.judge.report.contents import contents_of
+    from tileir.judge.results import Results
+
+    try:
+        with Results(path) as results:
+            _write_page(results, contents_of(results), None, target, is_quiet)
+    except TileIRError as error:
+        raise ToolFailure(error.message, EXIT_USAGE) from None
+
+
+def _write_page(
+    results: Results, contents: Contents, older: Comparison | None, target: str, is_quiet: bool = False
+) -> None:
+    from tileir.judge.report.page import page
+    from tileir.tools.output import write_output
+
+    text = page(results, contents, older)
+    write_output(target, text)
+    if target != "-" and not is_quiet:
+        print(f"{harmless(target)}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
 
 
 def _text(given: Arguments, contents: Contents, limit: int) -> str:

@@ -26,6 +26,7 @@ from tileir.tools.time_limit import seconds_of
 if TYPE_CHECKING:
     from tileir.judge.inputs import Seeds
     from tileir.judge.plans import Plan
+    from tileir.tools.sweep_progress import Teller
 
 RESULTS = "results.sqlite"
 
@@ -63,6 +64,9 @@ USAGE = Usage(
         Option("jobs", "judge so many at once (default: one for each processor)", short="j", value="N"),
         Option("dask", "judge on the Dask cluster whose scheduler is there, as tcp://HOST:8786", value="ADDRESS"),
         Option("retry", "judge those again that came to these outcomes, as timeout,crashed", value="OUTCOMES"),
+        Option("reduce", "make a small program of each kind of failure that has none yet"),
+        Option("reduce-seconds", "how long each of them may take (default: 60)", value="SECONDS"),
+        Option("report", "write the page of tileir report", value="OUT"),
         Option("fail-fast", "end at the first that does not pass"),
         Option("quiet", "print nothing but what is wrong with the sweep itself", short="q"),
         COLOR,
@@ -101,6 +105,10 @@ def _run(arguments: list[str]) -> int:
     plan = _plan(given)
     seeds = _seeds(given)
     retry = _names(given, "retry")
+    if given.has("report"):
+        from tileir.tools.output import check_target
+
+        check_target(given.value("report", ""))
     # This process stays for long.
     gc.enable()
     _end_as_interrupted()
@@ -118,6 +126,9 @@ def _run(arguments: list[str]) -> int:
             fail_fast=given.has("fail-fast"),
             progress=teller.tell,
         )
+        teller.finished(found.progress, path)
+        if given.has("reduce") and not found.passed:
+            _reduce(given, path, plan, teller)
     except KeyboardInterrupt:
         teller.interrupted(path)
         return EXIT_INTERRUPTED
@@ -126,8 +137,23 @@ def _run(arguments: list[str]) -> int:
     except SweepError as error:
         teller.clear()
         raise ToolFailure(error.message, EXIT_USAGE) from None
-    teller.finished(found.progress, path)
+    if given.has("report"):
+        from tileir.tools.report import write_page
+
+        write_page(path, given.value("report", ""), given.has("quiet"))
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
+
+
+def _reduce(given: Arguments, path: str, plan: Plan, teller: Teller) -> None:
+    from tileir.judge.reductions import SECONDS, reduce_failures
+    from tileir.processors import processors
+
+    seconds = (
+        seconds_of(given.value("reduce-seconds", ""), "reduce-seconds") if given.has("reduce-seconds") else SECONDS
+    )
+    jobs = _number(given, "jobs", 0) or processors()
+    for reduced in reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=teller.tell_reduction):
+        teller.reduced(reduced)
 
 
 def _end_as_interrupted() -> None:

@@ -13,6 +13,7 @@ from tileir.ir.escapes import harmless
 
 if TYPE_CHECKING:
     from tileir.judge.progress import SweepProgress
+    from tileir.judge.reductions import Reduced, ReductionProgress
     from tileir.judge.verdicts import Verdict
 
 _EVERY: Final = 30.0
@@ -62,6 +63,23 @@ class Teller:
         print(words, file=sys.stderr, flush=True)
         if count == _MOST_CAUSES:
             print("more kinds of failures are told in the report only", file=sys.stderr, flush=True)
+
+    def tell_reduction(self, progress: ReductionProgress) -> None:
+        """How far the reduction of kinds of failures is."""
+        if self._changes:
+            width = shutil.get_terminal_size().columns - 1
+            words = (
+                f"reducing {progress.number} of {progress.total}, {harmless(progress.name)}: "
+                f"{progress.size:,} of {progress.original:,}, {progress.tests:,} tests"
+            )
+            sys.stderr.write(f"\r\x1b[K{words[:width]}")
+            sys.stderr.flush()
+
+    def reduced(self, reduced: Reduced) -> None:
+        """What came of one of them."""
+        self.clear()
+        if not self._is_quiet:
+            print(f"{harmless(reduced.cluster.title)}: {harmless(reduced.name)}: {harmless(reduced.note)}")
 
     def clear(self) -> None:
         """Take the line that changes away."""

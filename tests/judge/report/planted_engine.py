@@ -81,8 +81,11 @@ def planted(*bugs: Bug) -> Iterator[None]:
         tileir.unregister_engine("planted")
 
 
-def seed(number: int, family: str = "arithmetic", size: int = 12) -> Item:
-    words = {"seed": number, "family": family, "size": size}
+OPERATIONS = ("xori", "mulf", "minf", "addi", "subi", "andi", "addf", "subf", "maxf", "absf", "muli", "maxi")
+
+
+def seed(number: int, size: int = 16) -> Item:
+    words = {"seed": number, "family": "arithmetic", "size": size, "operations": OPERATIONS}
     return Item(f"smith:{number}", "seed", json.dumps(words).encode())
 
 
