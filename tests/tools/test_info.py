@@ -143,3 +143,4 @@ def test_installation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["version"] == tileir.__version__
     assert {"cpu", "interpreter"} <= set(found["engines"])
     assert found["engines"]["interpreter"]["missing"] is None
+    assert set(found["confinement"]) == {"limits", "files", "system calls"}

@@ -7,7 +7,8 @@
     causes.py    what failures are clustered by: messages without the names, numbers and places of one program
     chunks.py    `judge_chunk`: what is given to a thread, a process or another machine
     nursery.py   the server process of a thread, started and kept
-    server.py    that process: it forks a child for each item (warming.py, children.py, deaths.py, scratch.py)
+    server.py    that process: it forks children (warming.py, children.py, child_processes.py, deaths.py, scratch.py;
+                 starting.py: how a Python is started; spawning.py: where there is no fork)
     messages.py  what goes through the pipes between them
     kernel_children.py  the children of a Python module with kernels (kernels/)
     judging/     what a child does: the steps of a plan

@@ -37,7 +37,8 @@ USAGE = Usage(
     details="""\
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
-version, layout and sections. Without FILE: the engines, and why one is not available.
+version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
+are judged ('tileir docs judging').
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 a program has errors, 2 the command line is wrong or a file
 cannot be read.""",
@@ -118,6 +119,9 @@ def _show_installation(as_json: bool) -> None:
             print(f"  {'':{width}}  {harmless_line(f'{name}: {what}')}")
     for name, reason in failures.items():
         print(f"  {harmless_line(name):{width}}  {harmless_line(reason)}")
+    print("\nprograms that are judged are confined by:")
+    for name, what in _confinement().items():
+        print(f"  {name}: {what}")
 
 
 def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, Any]:
@@ -138,7 +142,14 @@ def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, 
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "engines": found,
+        "confinement": _confinement(),
     }
+
+
+def _confinement() -> dict[str, str]:
+    from tileir.judge.confinement.confine import in_force
+
+    return in_force()
 
 
 def identity_text() -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tileir.judge.confinement import landlock, seccomp
 from tileir.judge.confinement.attempts import watch_attempts
-from tileir.judge.confinement.limits import limit_resources
+from tileir.judge.confinement.limits import CAN_LIMIT, limit_resources
 from tileir.judge.confinement.linux import PR_SET_PDEATHSIG, prctl, system_call
 from tileir.judge.confinement.system_calls import NUMBERS
 from tileir.judge.plans import Limits
@@ -83,7 +83,7 @@ def in_force() -> dict[str, str]:
     """What confines children on this system, and what does not, in words."""
     version = landlock.version()
     return {
-        "limits": "time, memory, size and number of files",
-        "files": f"Landlock, version {version}" if version else "not in force: this system has no Landlock",
-        "system calls": f"not in force: {seccomp.why_no_filter()}" if seccomp.why_no_filter() else "seccomp",
+        "limits": "time, processor time, memory, files" if CAN_LIMIT else "time only: this system has no others",
+        "files": f"Landlock, version {version}" if version else "not confined: this system has no Landlock",
+        "system calls": f"not confined: {seccomp.why_no_filter()}" if seccomp.why_no_filter() else "seccomp",
     }

@@ -15,6 +15,7 @@ except ImportError:
     # Windows.
     resource = None
 
+CAN_LIMIT: Final = resource is not None
 _MORE_SECONDS: Final = 2
 _OPEN_FILES: Final = 64
 
