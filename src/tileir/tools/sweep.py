@@ -32,7 +32,7 @@ RESULTS = "results.sqlite"
 
 USAGE = Usage(
     "tileir sweep",
-    "Judges many programs, each in a process of its own within limits, and writes what comes of them to a table.",
+    "Judges many programs, in processes within limits, and writes what comes of them to a table.",
     "[INPUT...]",
     (
         Option(
@@ -61,6 +61,9 @@ USAGE = Usage(
         Option("seed", "of random arguments, for programs that come without any (default: 0)", value="N"),
         Option("time-limit", "for one program (default: 30)", value="SECONDS"),
         Option("memory-limit", "for one program (default: 4)", value="GIB"),
+        Option(
+            "programs-per-child", "programs that pass share a process up to this, 1 for none (default: 32)", value="N"
+        ),
         Option("jobs", "judge so many at once (default: one for each processor)", short="j", value="N"),
         Option("dask", "judge on the Dask cluster whose scheduler is there, as tcp://HOST:8786", value="ADDRESS"),
         Option("retry", "judge those again that came to these outcomes, as timeout,crashed", value="OUTCOMES"),
@@ -194,7 +197,11 @@ def _plan(given: Arguments) -> Plan:
         trials=_number(given, "trials", 3),
         tolerance=_amount(given, "tolerance"),
         speedup=_amount(given, "speedup"),
-        limits=Limits(seconds=seconds, memory=memory),
+        limits=Limits(
+            seconds=seconds,
+            memory=memory,
+            programs_per_child=_number(given, "programs-per-child", Limits().programs_per_child),
+        ),
     )
     _check_names(plan)
     return plan
