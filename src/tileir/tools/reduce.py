@@ -129,6 +129,8 @@ class _Reducing:
         launch = self._launch(original)
         if launch is not None and not form.launches:
             form.launches.append(launch)
+        if original is not None and len(form.launches) == 1:
+            original.grid = form.launches[0].grid
         interest = interest_of(self._given, form, original, launch, self._timeout)
         verdicts = self._verdicts(interest)
         try:

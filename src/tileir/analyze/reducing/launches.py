@@ -25,7 +25,8 @@ def launch_words(original: LaunchWords, program: Program) -> LaunchWords | None:
     for parameter, number in zip(parameters, numbers, strict=True):
         if number < len(original.arguments):
             words.append(_fitting(original.arguments[number], parameter.type))
-    return LaunchWords(original.grid, words, None if original.entry is None else name)
+    grid = original.grid if program.grid is None else program.grid
+    return LaunchWords(grid, words, None if original.entry is None else name)
 
 
 def launched_entry(original: LaunchWords, program: Program) -> Operation | None:

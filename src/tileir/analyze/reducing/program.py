@@ -25,12 +25,16 @@ class Origin(NamedTuple):
 class Program:
     """A module, its operations in program order, and what its functions were at first, by their names now.
 
-    `origins` lets a test that launches a kernel find it, and drop the arguments of parameters that are gone.
+    `origins` lets a test that launches a kernel find it, and drop the arguments of parameters that are gone.  `grid` is
+    that of the launch, if there is one.
     """
 
-    __slots__ = ("module", "operations", "origins")
+    __slots__ = ("grid", "module", "operations", "origins")
 
-    def __init__(self, module: Operation, origins: dict[str, Origin] | None = None) -> None:
+    def __init__(
+        self, module: Operation, origins: dict[str, Origin] | None = None, grid: tuple[int, ...] | None = None
+    ) -> None:
+        self.grid: tuple[int, ...] | None = grid
         self.module: Operation = module
         self.operations: list[Operation] = pre_order(module)
         """In program order, each before what it contains."""
@@ -52,7 +56,7 @@ class Program:
 
     def copy(self) -> Program:
         """A copy whose operations have the same positions."""
-        return Program(clone(self.module), dict(self.origins))
+        return Program(clone(self.module), dict(self.origins), self.grid)
 
     def renew(self) -> None:
         """List the operations again, after changes."""
@@ -72,6 +76,8 @@ class Program:
     def digest(self) -> bytes:
         """What a test sees of the program, as a hash."""
         found = structural_digest(self.module)
+        if self.grid is not None:
+            found = blake2b(found + repr(self.grid).encode(), digest_size=20).digest()
         if not self.has_locations:
             return found
         # Locations do not count in the structure; their text does not tell where operations are grouped.

@@ -31,7 +31,23 @@ from tileir.passes import strip_debug
 
 Reducer = Callable[[Program], Sequence[Edit]]
 
+
+def grid_changes(program: Program) -> list[Edit]:
+    """A launch of one tile block, or of one along a dimension."""
+    grid = program.grid
+    if grid is None:
+        return []
+    smaller = [(1,), *[(*grid[:axis], 1, *grid[axis + 1 :]) for axis in range(len(grid))]]
+    return [lambda p, g=chosen: _set_grid(p, g) for chosen in dict.fromkeys(smaller) if chosen != grid]  # type: ignore[misc]
+
+
+def _set_grid(program: Program, grid: tuple[int, ...]) -> bool:
+    program.grid = grid
+    return True
+
+
 _REDUCERS: Final[tuple[Reducer, ...]] = (
+    grid_changes,
     straightenings,
     carried_removals,
     single_removals,

@@ -282,6 +282,7 @@ def _drop_reduced(operation: Operation, number: int) -> bool:
     count = len(operation.operands)
     if len(last.operands) != count or len(body.arguments) != 2 * count or len(identities.elements) != count:
         return False
+    last.set_operands(_without(last.operands, number))
     # An argument that is still used is the same one of another operand, if its type is the same.
     other = 0 if number else 1
     for which in (1, 0):
@@ -292,7 +293,6 @@ def _drop_reduced(operation: Operation, number: int) -> bool:
             argument.replace_all_uses_with(replacement)
     _drop_argument(body, 2 * number)
     _drop_argument(body, 2 * number)
-    last.set_operands(_without(last.operands, number))
     operation.set_operands(_without(operation.operands, number), operation.segments)
     elements = identities.elements
     operation.set_attribute("identities", array_attribute(elements[:number] + elements[number + 1 :]))

@@ -27,6 +27,8 @@ _LONGEST = 1 << 12
 def weight(program: Program) -> Weight:
     """The weight of a program: operations, connections, types, attributes, order."""
     connections = types = attributes = order = 0
+    if program.grid is not None:
+        connections += sum([extent.bit_length() for extent in program.grid])
     positions: dict[Value, int] = {}
     for operation in program.operations:
         connections += len(operation.operands) + len(operation.results)

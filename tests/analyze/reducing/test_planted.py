@@ -1,0 +1,82 @@
+"""Planted bugs are reduced to programs near the smallest ones known, the same however many tests run at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.analyze.reducing.planted import BUGS, Bug, InProcess, Plant, PlantedEngine
+
+import tileir
+from tileir.analyze.reducing.files import ProgramFile
+from tileir.analyze.reducing.program import Program
+from tileir.analyze.reducing.searching import ProgramKind, search_program
+from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.execute.stated_launches import stated_launch
+
+SIZE = 60
+FACTOR = 1.5
+QUICK = (0, 5, 8, 13, 16)
+"""Of the default run; the others are like them, and take longer together."""
+
+
+@pytest.fixture
+def planted(request: pytest.FixtureRequest) -> Iterator[Bug]:
+    bug: Bug = request.param
+    tileir.register_engine(PlantedEngine(bug))
+    yield bug
+    tileir.unregister_engine(PlantedEngine.name)
+
+
+def smallest(bug: Bug) -> Program:
+    return Program.original(tileir.parse(bug.smallest, verify=True))
+
+
+def reduced(plant: Plant, jobs: int = 1) -> Program:
+    return search_program(plant.program, ProgramKind(), plant.test, jobs, Verdicts()).best
+
+
+@pytest.mark.parametrize("planted", BUGS, indirect=True, ids=lambda bug: bug.name)
+def test_the_smallest_program_known_shows_the_bug(planted: Bug) -> None:
+    program = smallest(planted)
+    launch = stated_launch(planted.smallest)
+    assert launch is not None
+    assert InProcess(planted, launch, program)(program)
+
+
+@pytest.mark.parametrize("planted", [BUGS[number] for number in QUICK], indirect=True, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_reduced_to_nearly_the_smallest_program(planted: Bug) -> None:
+    plant = Plant(planted, SIZE)
+    found = reduced(plant)
+    assert len(plant.program.operations) > 4 * len(found.operations)
+    assert len(found.operations) <= FACTOR * len(smallest(planted).operations)
+    tileir.verify(found.module)
+
+
+def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
+    bug = BUGS[7]
+    tileir.register_engine(PlantedEngine(bug))
+    try:
+        plant = Plant(bug, SIZE)
+        files = [ProgramFile().data(reduced(plant, jobs)) for jobs in (1, 4, 4)]
+    finally:
+        tileir.unregister_engine(PlantedEngine.name)
+    assert files[0] == files[1] == files[2]
+
+
+@pytest.mark.long
+def test_all_planted_bugs() -> None:
+    """At least 18 of 20 within the factor, and twice the same."""
+    assert len(BUGS) == 20
+    near: list[str] = []
+    for bug in BUGS:
+        tileir.register_engine(PlantedEngine(bug))
+        try:
+            plant = Plant(bug, 150)
+            found = reduced(plant)
+            assert ProgramFile().data(found) == ProgramFile().data(reduced(plant)), bug.name
+        finally:
+            tileir.unregister_engine(PlantedEngine.name)
+        if len(found.operations) <= FACTOR * len(smallest(bug).operations):
+            near.append(bug.name)
+    assert len(near) >= 18, sorted({bug.name for bug in BUGS} - set(near))
