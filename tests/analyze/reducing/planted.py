@@ -382,20 +382,21 @@ cuda_tile.module @m {
         ),
     ),
     Bug(
-        "an addition of a constant inside a loop is a subtraction",
+        "a mask that is a constant inside a loop is added",
         lambda o: (
-            o.declaration is ops.ADDI
+            o.declaration is ops.ANDI
             and defined_by(o.operands[1], ops.CONSTANT)
-            and (is_in(o, ops.FOR) or is_in(o, ops.LOOP))
+            and is_in(o, ops.FOR)
+            and not is_in(o, ops.LOOP)
         ),
-        lambda o: replaced(o, ops.SUBI),
+        lambda o: replaced(o, ops.ORI),
         "control_flow",
         _stored(
             """
             %c = constant <i32: 0> : tile<i32>
             %d = constant <i32: 1> : tile<i32>
             %r = for %i in (%c to %d, step %d) : tile<i32> iter_values(%a = %c) -> (tile<i32>) {
-            %x = addi %a, %d : tile<i32>
+            %x = andi %a, %d : tile<i32>
             continue %x : tile<i32>
             }
             """,
@@ -501,7 +502,8 @@ class InProcess:
         self._question = (
             ask_engine("planted", launch) if self._crashes else ask_difference("interpreter", "planted", launch)
         )
-        self.first: str = self._question(original)
+        with processor_time(5.0):
+            self.first: str = self._question(original)
 
     def __call__(self, candidate: Program) -> bool:
         with processor_time(5.0):

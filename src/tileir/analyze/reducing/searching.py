@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic
 
+from tileir.analyze.reducing.endless import may_not_end
 from tileir.analyze.reducing.errors import NotInterestingError
 from tileir.analyze.reducing.files import ProgramFile
 from tileir.analyze.reducing.program import Program
@@ -50,7 +51,10 @@ class ProgramKind:
             return _has_text(candidate)
         context = VerifyContext(first_only=True)
         verify_operation(candidate.module, context)
-        return not context.errors
+        if context.errors:
+            return False
+        # What has a grid is launched.
+        return candidate.grid is None or not may_not_end(candidate)
 
     def data(self, candidate: Program) -> bytes:
         return self._form.data(candidate) or b""
