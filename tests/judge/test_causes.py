@@ -26,6 +26,7 @@ SAME = [
     ("wants tile<4xptr<f32>> here", "wants tile<ptr<i8>> here"),
     ("kernel @main has 3 parameters, and 1,024 were given", "kernel @k_0 has 12 parameters, and 2 were given"),
     ("float32[1000] is too small", "float32[8] is too small"),
+    ("expects 'i1' vs '!cuda_tile.tile<i1>'", "expects '!cuda_tile.tile<f32>' vs 'f16'"),
 ]
 DIFFERENT = [
     ("'cuda_tile.addi' op has no result", "'cuda_tile.subi' op has no result"),
@@ -33,6 +34,7 @@ DIFFERENT = [
     ("expected 'step'", "expected 'to'"),
     ("operand must be i32", "operand must be i64"),
     ("SIGSEGV", "SIGABRT"),
+    ("'cuda_tile.bounded' expects more", "'cuda_tile.div_by' expects more"),
     ("attribute 'memory_scope' is missing", "attribute 'rounding' is missing"),
 ]
 

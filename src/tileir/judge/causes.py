@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import PurePath
 
 import tileir.dialect.ops  # noqa: F401  # which declares the operations
+from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.declaration import REGISTRY
 
@@ -103,6 +104,8 @@ def _unquoted(found: re.Match[str]) -> str:
         # Punctuation that the parser expects has no letters.
         kept = not any(character.isalnum() for character in text) and len(text) <= 3
         return found[0] if kept else f"{mark}NAME{mark}"
+    if text in ELEMENT_TYPES:
+        return f"{mark}TYPE{mark}"
     return found[0] if text in _vocabulary() or text in _PLACEHOLDERS else f"{mark}NAME{mark}"
 
 
@@ -138,6 +141,8 @@ def _vocabulary() -> frozenset[str]:
         found.update([each.name for each in declaration.operands])
         found.update([each.name for each in declaration.results])
         found.update([each.name for each in declaration.attributes])
+    for page in (*ATTRIBUTES, *TYPES):
+        found.update((page.name, f"cuda_tile.{page.name}"))
     for kind in ENUM_KINDS.values():
         found.update([kind.name, *kind.values])
     return frozenset(found)

@@ -78,10 +78,12 @@ def reduce_failures(
     jobs: int = 1,
     judge: Judge = judge_chunk,
     progress: Callable[[ReductionProgress], None] | None = None,
+    finished: Callable[[Reduced], None] | None = None,
 ) -> list[Reduced]:
     """Reduce each kind of failure of a file of results that has no reproducer yet, and write it to the file.
 
     Each is given so many `seconds`; one that was not finished goes on from where it was, when this is called again.
+    `progress` is called after every test, `finished` when a kind is done and in the file.
     """
     # The threads and their servers stay from one kind to the next.
     crew = ThreadCrew(jobs, judge)
@@ -89,7 +91,7 @@ def reduce_failures(
     try:
         with Store(path) as store:
             store.begin(plan)
-            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, crew, progress))
+            found = _reduce_all(path, plan, store, _Settings(seconds, jobs, crew, progress, finished))
         is_done = True
     finally:
         crew.close(is_done)
@@ -102,6 +104,7 @@ class _Settings:
     jobs: int
     crew: ThreadCrew
     progress: Callable[[ReductionProgress], None] | None
+    finished: Callable[[Reduced], None] | None
 
 
 def _reduce_all(path: str, plan: Plan, store: Store, settings: _Settings) -> list[Reduced]:
@@ -117,6 +120,8 @@ def _reduce_all(path: str, plan: Plan, store: Store, settings: _Settings) -> lis
             reduced = _reduced(results, cluster, entry, plan, settings, told)
             store.add_reproducer(entry.digest, reduced.content, reduced.note)
             found.append(reduced)
+            if settings.finished is not None:
+                settings.finished(reduced)
     return found
 
 
@@ -223,7 +228,11 @@ class _Reduction:
         found = []
         several = len(entries_of(module)) > 1
         for name, entry in entries_of(module).items():
-            words = random_launch(entry, self._plan.seed).words
+            try:
+                words = random_launch(entry, self._plan.seed).words
+            except TileIRError:
+                # That is the failure.
+                return []
             found.append(LaunchWords(words.grid, words.arguments, name if several else None))
         return found
 

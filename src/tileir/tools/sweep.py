@@ -155,8 +155,10 @@ def _reduce(given: Arguments, path: str, plan: Plan, teller: Teller) -> None:
         seconds_of(given.value("reduce-seconds", ""), "reduce-seconds") if given.has("reduce-seconds") else SECONDS
     )
     jobs = _number(given, "jobs", 0) or processors()
-    for reduced in reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=teller.tell_reduction):
-        teller.reduced(reduced)
+    reduce_failures(
+        path, plan, seconds=seconds, jobs=jobs, progress=teller.tell_reduction, finished=teller.tell_reduced
+    )
+    teller.clear()
 
 
 def _end_as_interrupted() -> None:

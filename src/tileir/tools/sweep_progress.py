@@ -20,6 +20,7 @@ _EVERY: Final = 30.0
 """Seconds between lines where they stay."""
 _MOST_CAUSES: Final = 20
 _LONGEST_MESSAGE: Final = 200
+_LONGEST_CAUSE: Final = 80
 _RED: Final = "\x1b[31m"
 _PLAIN: Final = "\x1b[0m"
 
@@ -75,11 +76,14 @@ class Teller:
             sys.stderr.write(f"\r\x1b[K{words[:width]}")
             sys.stderr.flush()
 
-    def reduced(self, reduced: Reduced) -> None:
+    def tell_reduced(self, reduced: Reduced) -> None:
         """What came of one of them."""
         self.clear()
         if not self._is_quiet:
-            print(f"{harmless(reduced.cluster.title)}: {harmless(reduced.name)}: {harmless(reduced.note)}")
+            cause = reduced.cluster.title
+            if len(cause) > _LONGEST_CAUSE:
+                cause = cause[: _LONGEST_CAUSE - 2] + ".."
+            print(f"{harmless(cause)}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
 
     def clear(self) -> None:
         """Take the line that changes away."""

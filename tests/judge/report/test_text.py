@@ -166,3 +166,17 @@ def test_kernels_are_listed_with_their_speeds(report: Any, tmp_path: Path) -> No
         ["slow.py", "passed", "0.50x"],
         ["wrong.py", "failed", "-"],
     ]
+
+
+def test_the_same_refusal_in_several_steps_is_one_kind(report: Any, tmp_path: Path) -> None:
+    words = "no random arguments were found for @k"
+    steps = [Step(name, "refused", words, "no random arguments were found") for name in ("run cpu", "sanitize")]
+    said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps)]))
+    assert "1 kind of failure" in said.out.splitlines()[0]
+    assert "run cpu; sanitize" in said.out
+
+
+def test_the_optimizer_and_engines_are_different_kinds(report: Any, tmp_path: Path) -> None:
+    steps = [Step(name, "failed", "m", "results differ: f32") for name in ("compare optimized", "compare cpu")]
+    said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps)]))
+    assert "2 kinds of failures" in said.out.splitlines()[0]

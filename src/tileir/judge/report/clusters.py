@@ -17,6 +17,9 @@ from tileir.judge.report.features import features_of_item
 from tileir.judge.report.suspects import blamed
 from tileir.judge.verdicts import Outcome
 
+OPTIMIZED = "compare optimized"
+"""The step that compares a program with itself, optimized."""
+
 _MOST_FAILING = 2000
 _MOST_PASSING = 400
 """Programs that are read to find out what is to blame."""
@@ -71,7 +74,8 @@ class Cluster:
 
 
 def verb_of(step: str) -> str:
-    return step.partition(" ")[0]
+    """What is done; the optimizer and engines do not go wrong for the same reason."""
+    return step if step == OPTIMIZED else step.partition(" ")[0]
 
 
 def clusters_of(
@@ -85,12 +89,16 @@ def clusters_of(
     found: dict[tuple[str, str, str, str], Cluster] = {}
     suspects = _suspects(entries, item)
     for entry in entries:
+        shown: dict[tuple[str, str], Cluster] = {}
         for failure in entry.failures:
+            reason = reason_of(failure.cause)
             suspect = suspects.get((entry.digest, failure.step), "")
-            key = (verb_of(failure.step), failure.outcome, reason_of(failure.cause), suspect)
-            cluster = found.get(key)
+            key = (verb_of(failure.step), failure.outcome, reason, suspect)
+            # What fails for the same reason in a later step of the same program is the same failure.
+            cluster = found.get(key) or shown.get((failure.outcome, reason)) if reason != DIFFERENT else found.get(key)
             if cluster is None:
-                cluster = found[key] = Cluster(key[0], failure.outcome, key[2], suspect)
+                cluster = found[key] = Cluster(key[0], failure.outcome, reason, suspect)
+            shown.setdefault((failure.outcome, reason), cluster)
             if not cluster.entries or cluster.entries[-1] is not entry:
                 cluster.entries.append(entry)
             if failure.step not in cluster.steps:

@@ -19,6 +19,8 @@ class Column:
     least: int = 0
     """How narrow it may become where the table is too wide; 0 if it is not cut.  Cut in the middle, so that both a
     directory and a name are seen."""
+    most: int = 0
+    """How wide it is at most where the table is too wide, before others are cut."""
     cut_at_end: bool = False
     """Sentences are read from their beginning."""
 
@@ -82,18 +84,18 @@ def _taken(text: str, width: int) -> str:
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
     """Take what is too much from the widest of the columns that may be cut."""
     excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    for number, column in enumerate(columns):
+        if column.most and width and excess > 0:
+            less = min(excess, max(0, widths[number] - column.most))
+            widths[number] -= less
+            excess -= less
     while width and excess > 0:
-        wide = [
-            number for number, column in enumerate(columns) if column.least and widths[number] > max(column.least, 3)
-        ]
+        wide = [number for number, column in enumerate(columns) if column.least and widths[number] > column.least]
         if not wide:
             return
-        widest = max(wide, key=lambda number: widths[number])
-        others = [widths[number] for number in wide if number != widest]
-        least = max([max(columns[widest].least, 3), *[other for other in others if other < widths[widest]]])
-        step = min(excess, max(1, widths[widest] - least))
-        widths[widest] -= step
-        excess -= step
+        # By one: columns that are as wide as each other stay so.
+        widths[max(wide, key=lambda number: widths[number])] -= 1
+        excess -= 1
 
 
 def _line(columns: Sequence[Column], widths: list[int], cells: Sequence[str], paint: Painter | None) -> str:

@@ -53,10 +53,10 @@ class TextReport:
         columns = [
             Column("kind"),
             Column("count", is_number=True),
-            Column("step", least=8),
+            Column("step", least=8, most=18),
             Column("outcome"),
             Column("cause", least=16, cut_at_end=True),
-            Column("smallest", least=10),
+            Column("smallest", least=10, most=26),
             Column("size", is_number=True),
             Column("reduced", is_number=True),
         ]
@@ -154,10 +154,12 @@ _OUTCOME_OF_WORDS = {words_of(outcome): str(outcome) for outcome in OUTCOMES}
 
 def steps_of(cluster: Cluster) -> str:
     """`compile sm_90, sm_100`."""
-    if not cluster.verb:
-        return "start"
-    rest = [step.partition(" ")[2] for step in cluster.steps]
-    return f"{cluster.verb} {', '.join([each for each in rest if each])}".rstrip()
+    found: dict[str, list[str]] = {}
+    for step in cluster.steps:
+        verb, _, about = step.partition(" ")
+        found.setdefault(verb or "start", []).append(about)
+    words = [f"{verb} {', '.join([about for about in abouts if about])}".rstrip() for verb, abouts in found.items()]
+    return "; ".join(words)
 
 
 def speeds_in(contents: Contents) -> list[str]:
