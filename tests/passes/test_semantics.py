@@ -15,6 +15,7 @@ from tests.passes.forms import formed, forms
 from tests.passes.split_loops import split_loops
 
 import tileir
+from tileir import smith
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.ops import ADDI, BROADCAST, IOTA, OFFSET, PTR_TO_PTR, RESHAPE, STORE_PTR_TKO
 from tileir.dialect.types import TOKEN, PointerType, TileType, pointer_type, tile_type
@@ -189,6 +190,30 @@ def test_no_pass_and_no_level_changes_a_result() -> None:
     assert set(compared) == {
         name for name in forms() if "fuse-fma" not in name and not name.startswith(_NEVER_DIFFERENT)
     }
+
+
+def _check_well_defined(family: str, seed: int) -> int:
+    """How many forms of a program of `tileir.smith` were compared; all of them come to a good end."""
+    program = smith.program(seed, family=family, size=50)
+    compared = 0
+    for form, changed in forms_of(program.module):
+        arguments = program.arguments
+        tileir.compile(changed, backend="interpreter", exact=True).launch(program.grid, *arguments)
+        assert program.check(arguments) is None, f"{form} changes what a program computes ({family}, seed {seed})"
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("family", smith.FAMILIES)
+def test_no_pass_and_no_level_changes_a_result_of_a_well_defined_program(family: str) -> None:
+    assert _check_well_defined(family, 1) > 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(1000, 1200, 50))
+@pytest.mark.parametrize("family", smith.FAMILIES)
+def test_no_pass_and_no_level_changes_a_result_of_many_well_defined_programs(family: str, start: int) -> None:
+    assert sum([_check_well_defined(family, seed) for seed in range(start, start + 50)]) > 250
 
 
 @pytest.mark.long

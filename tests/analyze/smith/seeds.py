@@ -3,7 +3,7 @@
     PYTHONPATH=src:. python -m tests.analyze.smith.seeds 0 10000 -n 16 --assembler 10
 
 Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU engine with equal bits,
-and give the sanitizer nothing to find; `--assembler 10` gives one of ten to NVIDIA's assembler.  The last line is the
+before and after optimizing and with tile blocks in another order, and give the sanitizer nothing to find; `--assembler 10` gives one of ten to NVIDIA's assembler.  The last line is the
 verdict; every seed that fails has a line of its own.
 """
 
@@ -40,15 +40,24 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
         difference = program.check(arguments)
         if difference is not None:
             return f"observed: {difference}"
-    copies = {"bytecode": tileir.from_bytecode(program.bytecode()), "text": tileir.parse(program.text())}
-    for name, module in copies.items():
+    optimized = tileir.optimize(tileir.parse(program.text()), level=3, rules="full")
+    ways = (
+        ("cpu, from bytecode", tileir.from_bytecode(program.bytecode()), "cpu", "forward"),
+        (
+            "interpreter, from text, tile blocks in another order",
+            tileir.parse(program.text()),
+            "interpreter",
+            "reverse",
+        ),
+        ("interpreter, optimized", optimized, "interpreter", "forward"),
+    )
+    for name, module, engine, schedule in ways:
         arguments = program.arguments
-        tileir.compile(module, backend="cpu" if name == "bytecode" else "interpreter", exact=True).launch(
-            program.grid, *arguments, output=lambda text: None
-        )
+        kernel = tileir.compile(module, backend=engine, exact=True, schedule=schedule)
+        kernel.launch(program.grid, *arguments, output=lambda text: None)
         difference = program.check(arguments)
         if difference is not None:
-            return f"{'cpu' if name == 'bytecode' else 'interpreter, after text'}: {difference}"
+            return f"{name}: {difference}"
     return ""
 
 
