@@ -21,6 +21,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Program]]] = {
     "edges": edges.programs,
     "examples": whole.examples,
     "cutile": whole.cutile,
+    "smith": randomized.smiths,
     "stress": randomized.stresses,
     "kernels": randomized.kernels,
     "numbers": randomized.numbers,

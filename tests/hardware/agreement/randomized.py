@@ -20,6 +20,7 @@ from tests.passes.split_loops import split_loops
 from tests.passes.test_semantics import FAMILIES, expose
 
 import tileir
+from tileir import smith
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.entries import entries_of
 from tileir.ir.attributes import StringAttribute
@@ -131,6 +132,23 @@ def stresses() -> Iterator[Program]:
         entry = entries_of(module)["k"]
         # The arrays of a few seeds are enough, and are kept once.
         yield program_of(f"stress: {seed}", module, entry, stress_arguments(seed % 4, "apart"), (1, 1, 1))
+
+
+# --- programs of tileir.smith ---
+
+
+def smiths() -> Iterator[Program]:
+    """Programs of which every bit is specified: no rule but those for what the assembler gets wrong explains anything."""
+    for family in smith.FAMILIES:
+        for seed in range(40):
+            made = smith.program(seed, family=family)
+            if made.target != "sm_90":
+                continue
+            entry = made.entry
+            entry.attributes["sym_name"] = StringAttribute("k")
+            found = program_of(f"smith: {family} {seed}", made.module, entry, made.arguments, made.grid)
+            found.details["open"] = []
+            yield found
 
 
 # --- whole kernels ---
