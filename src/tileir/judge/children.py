@@ -83,9 +83,7 @@ def _is_doubtful(verdict: Verdict) -> bool:
 
     Reading and checking is done by code that keeps nothing, and a limit of time is reached with or without them.
     """
-    if verdict.outcome in ("passed", "timeout"):
-        return False
-    return verdict.steps[0].outcome == "passed"
+    return verdict.outcome not in ("passed", "timeout") and verdict.steps[0].outcome != "failed"
 
 
 class _Kept:

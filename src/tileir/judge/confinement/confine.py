@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tileir.judge.confinement import landlock, seccomp
 from tileir.judge.confinement.attempts import watch_attempts
 from tileir.judge.confinement.limits import CAN_LIMIT, limit_resources
-from tileir.judge.confinement.linux import PR_SET_PDEATHSIG, prctl, system_call
+from tileir.judge.confinement.linux import PR_SET_PDEATHSIG, leave_network, prctl, system_call
 from tileir.judge.confinement.system_calls import NUMBERS
 from tileir.judge.plans import Limits
 
@@ -47,6 +47,9 @@ def confine(wanted: Confinement, parent: int) -> None:
     _offer_to_go_first()
     # A driver for GPUs reserves addresses for all memory there is.
     limit_resources(wanted.limits, wanted.programs, limit_addresses=not wanted.gpu)
+    if seccomp.why_no_filter():
+        # The next best: there is a network, and nobody in it.
+        leave_network()
     _drop_capabilities()
     landlock.restrict_files(wanted.scratch, foreign=not wanted.processes, gpu=wanted.gpu)
     watch_attempts()

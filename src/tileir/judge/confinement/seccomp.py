@@ -47,7 +47,7 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _X32: Final = 0x40000000
 _FILTER_MODE: Final = 2
 
-_OWN = 0xFFFFFFF1
+OWN: Final = 0xFFFFFFF1
 """Stands for the number of the process in a filter that is not for one yet."""
 
 
@@ -73,15 +73,14 @@ def filter_calls(processes: bool) -> bool:
         return False
     # Required of who has no rights over the system: no program that is started gains any.
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    code = _instructions(processes).replace(struct.pack("<I", _OWN), struct.pack("<I", os.getpid()))
+    code = instructions(platform.machine(), processes).replace(struct.pack("<I", OWN), struct.pack("<I", os.getpid()))
     program = _Program(len(code) // 8, code)
     return prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program))
 
 
 @cache
-def _instructions(processes: bool) -> bytes:
-    """The filter, as the kernel takes it."""
-    machine = platform.machine()
+def instructions(machine: str, processes: bool) -> bytes:
+    """The filter, as the kernel takes it, with `OWN` for the number of the process."""
     numbers = NUMBERS[machine]
     code = [_does(_LOAD, _ARCHITECTURE), _jump(_EQUAL, ARCHITECTURES[machine], 1, 0), _does(_RETURN, _KILL)]
     code.append(_does(_LOAD, _NUMBER))
@@ -98,11 +97,12 @@ def _instructions(processes: bool) -> bytes:
         code += _if_called(numbers["clone"], 0, _jump(_SET, _CLONE_THREAD, 0, 1), allow=True)
         # A process may end itself, as `abort` does, and nobody else.
         for name in ("kill", "tgkill", "tkill"):
-            code += _if_called(numbers[name], 0, _jump(_EQUAL, _OWN, 0, 1), allow=True)
+            code += _if_called(numbers[name], 0, _jump(_EQUAL, OWN, 0, 1), allow=True)
         # Whoever ends with its parent goes on doing so.
         code += _if_called(numbers["prctl"], 0, _jump(_EQUAL, PR_SET_PDEATHSIG, 0, 1), allow=False)
         # Limits are read, not set: both halves of the address of new ones are zero.
-        code += _if_called(numbers["prlimit64"], 2, _jump(_EQUAL, 0, 1, 0), allow=False)
+        code += [_jump(_EQUAL, numbers["prlimit64"], 0, 6), _does(_LOAD, 32), _jump(_EQUAL, 0, 0, 2)]
+        code += [_does(_LOAD, 36), _jump(_EQUAL, 0, 1, 0), _does(_RETURN, _ERROR | errno.EPERM), _does(_RETURN, _ALLOW)]
     code.append(_does(_RETURN, _ALLOW))
     return b"".join(code)
 
@@ -120,5 +120,5 @@ def _if_called(number: int, argument: int, question: bytes, *, allow: bool) -> l
     """What happens to a call by one of its arguments: where `question` goes on, it is allowed, or else denied."""
     allowed, denied = _does(_RETURN, _ALLOW), _does(_RETURN, _ERROR | errno.EPERM)
     answers = [allowed, denied] if allow else [denied, allowed]
-    # The number of a process and flags that matter are in the low half; what is asked of an address holds for it too.
+    # What is asked about, a number of a process or flags, is in the low half of an argument.
     return [_jump(_EQUAL, number, 0, 4), _does(_LOAD, 16 + 8 * argument), question, *answers]
