@@ -369,6 +369,22 @@ CUresult cuLibraryGetKernel(Kernel **found, Library *library, const char *name) 
         }
     LEAVE(500);
 }
+/* A kernel in one context; the driver does not look for the context of one, and refuses it in another. */
+typedef struct {
+    Kernel *kernel;
+    uintptr_t context;
+} Function;
+static Function functions[256];
+static int function_count;
+
+CUresult cuKernelGetFunction(Function **found, Kernel *kernel) {
+    ENTER("cuKernelGetFunction %s", kernel->name)
+    if (!here()) LEAVE(201);
+    Function *made = &functions[function_count++ % 256];
+    made->kernel = kernel, made->context = here();
+    *found = made;
+    LEAVE(0);
+}
 CUresult cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *size) {
     ENTER("cuKernelGetParamInfo %zu", index)
     if ((int)index >= kernel->count) LEAVE(1);
@@ -421,8 +437,11 @@ static void run(Kernel *kernel, void **parameters) {
     } else if (!strcmp(kernel->does, "wild"))
         pending_sticky = 700;
 }
-CUresult cuLaunchKernelEx(const Configuration *c, Kernel *kernel, void **parameters, void **extra) {
+CUresult cuLaunchKernelEx(const Configuration *c, void *given, void **parameters, void **extra) {
     pthread_mutex_lock(&lock);
+    Function *function = (Function *)given;
+    int in_one_context = function >= functions && function < functions + 256;
+    Kernel *kernel = in_one_context ? function->kernel : (Kernel *)given;
     char line[4096];
     int end = snprintf(line, sizeof line, "cuLaunchKernelEx %s grid %u %u %u block %u %u %u shared %u stream %#lx context %#lx attributes %u parameters", kernel->name,
         c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, (long)c->stream, (long)context_of(c->stream), c->count);
@@ -431,9 +450,10 @@ CUresult cuLaunchKernelEx(const Configuration *c, Kernel *kernel, void **paramet
         for (int byte = 0; byte < kernel->sizes[n]; byte++)
             end += snprintf(line + end, sizeof line - end, "%02x", ((unsigned char *)parameters[n])[byte]);
     }
-    note("%s", line);
+    CUresult refused = !context_of(c->stream) ? 201 : in_one_context && context_of(c->stream) != function->context ? 400 : 0;
+    note("%s%s", refused ? "refused: " : "", line);
     CUresult result = enter(__func__);
-    if (!result && !context_of(c->stream)) result = 201;
+    if (!result) result = refused;
     if (!result) run(kernel, parameters);
     pthread_mutex_unlock(&lock);
     return result;

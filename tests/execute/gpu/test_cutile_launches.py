@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 import pytest
 from tests.execute.gpu.fake_cuda import CudaArray, FakeDriver, FakeTorch, Tensor
@@ -14,10 +16,15 @@ from tileir.tools import emulate as emulate_tool
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
 
 
-@ct.kernel
-def scaled(a, b, c, factor, N: ct.Constant[int]):  # type: ignore[name-defined]
+def _scaled(a, b, c, factor, N: ct.Constant[int]):  # type: ignore[name-defined]
     place = ct.bid(0)
     ct.store(c, (place,), ct.load(a, (place,), (N,)) * factor + ct.load(b, (place,), (N,)))
+
+
+@pytest.fixture
+def scaled() -> Any:
+    """A kernel that no test before has launched, with a driver that is gone."""
+    return ct.kernel(_scaled)
 
 
 def floats(count: int = 64) -> numpy.ndarray:
@@ -36,7 +43,7 @@ def parameters(call: str) -> list[str]:
 
 
 def test_tensors_of_a_gpu_are_launched_there_and_recognized(
-    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
 ) -> None:
     arguments = (*tensors(fake), 2.0, 16)
     for _ in range(3):
@@ -50,11 +57,13 @@ def test_tensors_of_a_gpu_are_launched_there_and_recognized(
     fake.clear()
     torch.streams[0] = stream = fake.stream()
     tileir.launch(scaled, (4,), arguments)
-    assert [call.split()[0] for call in fake.calls()] == ["cuCtxGetCurrent", "cuLaunchKernelEx"]
+    assert [call.split()[0] for call in fake.calls()] == ["cuLaunchKernelEx"]
     assert fake.calls("cuLaunchKernelEx") == [first.replace(" stream 0 ", f" stream {stream:#x} ")]
 
 
-def test_recognized_launch_with_other_numbers_and_shapes(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+def test_recognized_launch_with_other_numbers_and_shapes(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
+) -> None:
     a, b, c = tensors(fake)
     for factor in (1.0, 2.0, 3.0):
         tileir.launch(scaled, (4,), (a, b, c, factor, 16))
@@ -65,7 +74,9 @@ def test_recognized_launch_with_other_numbers_and_shapes(fake: FakeDriver, torch
     assert parameters(fake.calls("cuLaunchKernelEx")[-1])[1] == "30000000"
 
 
-def test_same_kernel_runs_on_the_host_and_on_a_gpu_in_turn(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+def test_same_kernel_runs_on_the_host_and_on_a_gpu_in_turn(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
+) -> None:
     there = tensors(fake)
     for _ in range(3):
         a, b, c = floats(), floats(), numpy.zeros(64, numpy.float32)
@@ -76,20 +87,20 @@ def test_same_kernel_runs_on_the_host_and_on_a_gpu_in_turn(fake: FakeDriver, tor
         assert len(fake.calls("cuLaunchKernelEx")) == before + 1
 
 
-def test_arrays_of_both_kinds_are_refused(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+def test_arrays_of_both_kinds_are_refused(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any) -> None:
     a, b, _ = tensors(fake)
     with pytest.raises(tileir.LaunchError, match="is on the host and argument 0 on a GPU"):
         tileir.launch(scaled, (4,), (a, b, floats(), 2.0, 16))
 
 
-def test_arrays_with_the_cuda_array_interface_are_taken(fake: FakeDriver, engine: FakeGpu) -> None:
+def test_arrays_with_the_cuda_array_interface_are_taken(fake: FakeDriver, engine: FakeGpu, scaled: Any) -> None:
     arrays = [CudaArray(fake, floats()) for _ in range(3)]
     tileir.launch(scaled, (4,), (*arrays, 2.0, 16))
     assert len(fake.calls("cuLaunchKernelEx")) == 1
 
 
 def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
-    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
 ) -> None:
     arguments = (*tensors(fake), 2.0, 16)
     stream = fake.stream()
@@ -100,7 +111,9 @@ def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
     assert f" stream {stream:#x} " in given and " stream 0 " in current
 
 
-def test_nothing_is_pretended_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+def test_nothing_is_pretended_where_kernels_run_on_a_gpu(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
+) -> None:
     from tileir.bridge.contexts import active, innermost
 
     with tileir.emulate(backend=engine.name):

@@ -216,6 +216,7 @@ CALLS = [
     "cuPointerGetAttribute",
     "cuLibraryLoadData",
     "cuLibraryGetKernel",
+    "cuKernelGetFunction",
     "cuKernelGetParamInfo",
     "cuEventCreate",
     "cuEventRecord",
@@ -307,6 +308,8 @@ def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: F
         "cuKernelGetParamInfo",
         "cuCtxGetCurrent",
         "cuLaunchKernelEx",
+        # For the launches after it.
+        "cuKernelGetFunction",
     ]
 
 

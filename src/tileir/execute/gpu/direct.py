@@ -16,8 +16,9 @@ from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.driver.devices import Device
+from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.packing import CONFIGURATION, THREADS, Packer, scalar_slot
+from tileir.execute.gpu.packing import CONFIGURATION, THREADS, Packer, Record, scalar_slot
 from tileir.execute.gpu.streams import library_of, torch_stream
 from tileir.ir.types import Type
 
@@ -35,8 +36,8 @@ class Ready(NamedTuple):
     context: int
     function: Any
     of: Driver
-    get_current: Any
     launch: Any
+    launch_in: Callable[[int, Record, Any], int]
 
 
 if TYPE_CHECKING:
@@ -74,25 +75,23 @@ class GpuDirect(DirectLaunches):
     def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         ready = self._ready
         if ready is not None and self._stream_of is not None and not ready.of.forked:
-            place, context, function, _, get_current, launch = ready
+            place, context, function, _, launch, launch_in = ready
             record = self._packer.take()
             x, y, z = grid
             try:
                 self._fill(record.memory, x, y, z, self._stream_of(place.ordinal), numbers)
             except (struct.error, OverflowError):
                 # A number that its type cannot hold.
-                record.current.value = 0
+                self._packer.give(record)
             else:
-                if get_current(record.current_reference):
-                    record.current.value = 0
-            if record.current.value == context:
                 code = launch(record.configuration, function, record.parameters, None)
+                if code in OTHER_CONTEXT:
+                    code = launch_in(context, record, function)
                 self._packer.give(record)
                 if code:
                     raise self._kernel.error(code, place)
                 place.latest = self._kernel.name
                 return
-            self._packer.give(record)
         arguments, _ = again()
         self._kernel.launch_thoroughly(grid, arguments, self._options)
         self._stream_of = torch_stream()

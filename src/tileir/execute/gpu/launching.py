@@ -63,7 +63,6 @@ class GpuKernel(PreparedKernel):
         """The one whose arrays `_usual_launch` knows."""
         self._usual_launch: UsualLaunch = no_usual_launch
         self._driver: Any = None
-        self._get_current: Any = None
         self._launch: Any = None
         self._has_warned: bool = False
 
@@ -88,7 +87,6 @@ class GpuKernel(PreparedKernel):
             "spare": self.packer.spare,
             "make_record": self.packer.make,
             "of": self._driver,
-            "get_current": self._get_current,
             "launch": self._launch,
             "launch_in": self._launch_in,
             "failed": self.error,
@@ -105,7 +103,7 @@ class GpuKernel(PreparedKernel):
     def ready(self, ordinal: int) -> Ready | None:
         """What launches on a GPU need that have nothing else to do; None before there was one."""
         found = self._ready.get(ordinal)
-        return None if found is None else Ready(*found, self._driver, self._get_current, self._launch)
+        return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         fill = None if self._speech else fill_function(self.packer.types, kind)
@@ -120,6 +118,8 @@ class GpuKernel(PreparedKernel):
         if self._speech or context != place.context or options.progress is not None or options.memory:
             return None
         of = driver()
+        with current(context):
+            function = kernel.function_here(self.name)
 
         def again() -> None:
             self.launch_thoroughly(grid, arguments, options)
@@ -128,7 +128,7 @@ class GpuKernel(PreparedKernel):
             return self.error(code, place)
 
         return repeated(
-            self.packer, grid, arguments, options.stream, bound, place, kernel.function, of, self.name, again, failed
+            self.packer, grid, arguments, options.stream, bound, place, function, of, self.name, again, failed
         )
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
@@ -158,6 +158,9 @@ class GpuKernel(PreparedKernel):
             if code:
                 raise self.error(code, place)
             place.latest = self.name
+            is_plain = not self._speech and context == place.context
+            if is_plain and place.ordinal not in self._ready:
+                self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
             if self._speech and not is_capturing(stream):
                 self._listen(stream, options, place)
             if copies is not None:
@@ -166,10 +169,8 @@ class GpuKernel(PreparedKernel):
                 self._wait(stream, place)
         if options.progress is not None:
             options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
-        if not self._speech and context == place.context:
-            self._driver = of
-            self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
-            self._ready[place.ordinal] = (place, context, kernel.function)
+        if is_plain:
+            self._driver, self._launch = of, of.function("cuLaunchKernelEx")
             library = library_among(arguments)
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch

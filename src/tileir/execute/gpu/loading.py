@@ -61,7 +61,13 @@ class LoadedKernel:
     def __init__(self, library: LoadedLibrary, function: int) -> None:
         self.library: LoadedLibrary = library
         self.function: Any = ctypes.c_void_p(function)
+        """For launches in whatever context is current."""
         _kernels.add(self)
+
+    def function_here(self, name: str) -> Any:
+        """For launches in the context that is current now, and in no other: the driver refuses them there."""
+        handle = driver().handle("cuKernelGetFunction", f"loading @{name}", self.function)
+        return ctypes.c_void_p(handle)
 
 
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}

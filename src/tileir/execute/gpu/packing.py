@@ -28,15 +28,12 @@ THREADS: Final = "1, 1, 1, 0"
 """Of a tile block, and its shared memory: both are in the kernel's code, and the driver takes them from there."""
 
 _SLOT: Final = 8
-_STREAM_OFFSET: Final = 32
-
-_set_stream: Final = struct.Struct("<Q").pack_into
 
 
 class Record:
     """Memory for one launch; in use by one thread at a time."""
 
-    __slots__ = ("configuration", "current", "current_reference", "memory", "parameters", "stream")
+    __slots__ = ("configuration", "memory", "parameters")
 
     def __init__(self, count: int) -> None:
         size = struct.calcsize(CONFIGURATION)
@@ -47,15 +44,6 @@ class Record:
             struct.pack_into("<Q", self.memory, table + _SLOT * number, start + size + _SLOT * number)
         self.configuration: Final = ctypes.c_void_p(start)
         self.parameters: Final = ctypes.c_void_p(start + table)
-        self.stream: int = 0
-        """The one that is in it, for who looks whether another is current."""
-        self.current: Final = ctypes.c_size_t()
-        """Where the driver writes which context is current."""
-        self.current_reference: Any = ctypes.byref(self.current)
-
-    def set_stream(self, stream: int) -> None:
-        self.stream = stream
-        _set_stream(self.memory, _STREAM_OFFSET, stream)
 
 
 class Packer:
@@ -82,7 +70,6 @@ class Packer:
 
     def fill(self, record: Record, grid: tuple[int, int, int], stream: int, values: list[Any]) -> None:
         """Fill a record with what `arguments.bind` makes of arguments."""
-        record.stream = stream
         self._pack(record.memory, 0, *grid, 1, 1, 1, 0, stream, 0, 0, *[_bits(value) for value in values])
 
 

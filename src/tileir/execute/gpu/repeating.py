@@ -1,22 +1,27 @@
-"""A launch that is made again and again with the same arguments: its record is filled once.
+"""A launch that is made again and again with the same arguments: its record is filled once for each stream.
 
-What a call has to see is whether tensors are still where they were, which stream is current, and which context.
-Whatever is out of the ordinary goes the way of a single launch.
+What a call has to see is whether tensors are still where they were, and which stream is current.  Nobody writes to a
+record any more, so threads may share it.  Whatever is out of the ordinary goes the way of a single launch, as does a
+launch in another context than the one the function is for: the driver refuses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tileir.execute.arguments import BoundArguments, Pointer
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.devices import Device
+from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.driver.library import Driver
 from tileir.execute.gpu.packing import Packer, Record
 from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
+
+_MOST_STREAMS: Final = 64
+"""That records are kept for."""
 
 
 def repeated(
@@ -49,49 +54,52 @@ def repeated(
     if len(libraries) > 1:
         return None
     find = torch_stream() if "torch" in libraries else cupy_stream() if "cupy" in libraries else None
-    fixed = 0 if stream is None else stream_handle(stream)
-    record = Record(len(packer.types))
-    packer.fill(record, grid, fixed, bound.values)
-    records = [record]
+    records: dict[int, tuple[Any, Any]] = {}
+    kept: list[Record] = []
+
+    def made(current: int) -> tuple[Any, Any]:
+        """What the driver takes for a launch in a stream."""
+        record = Record(len(packer.types))
+        packer.fill(record, grid, current, bound.values)
+        found = (record.configuration, record.parameters)
+        if len(kept) < _MOST_STREAMS:
+            kept.append(record)
+            records[current] = found
+        return found
+
     names |= {
-        "pop": records.pop,
-        "give": records.append,
         "of": of,
         "place": place,
-        "context": place.context,
         "function": function,
-        "get_current": of.function("cuCtxGetCurrent"),
+        "records": records,
+        "made": made,
         "launch": of.function("cuLaunchKernelEx"),
         "again": again,
         "failed": failed,
+        "other_context": OTHER_CONTEXT,
         "name": name,
         "stream_of": find,
         "number": place.ordinal,
-        "keep": (arguments, bound),
+        "keep": (arguments, bound, kept),
     }
     lines = ["def run():"]
     if moved:
         lines += [f"    if {' or '.join(moved)}:", "        again()", "        return"]
-    lines += [
-        "    try:",
-        "        record = pop()",
-        "    except IndexError:",
-        # Another thread is in the middle of it.
-        "        again()",
-        "        return",
-    ]
+    lines += ["    if of.forked:", "        again()", "        return"]
     if stream is None and find is not None:
         lines += [
-            "    if (stream := stream_of(number)) != record.stream:",
-            "        record.set_stream(stream)",
+            "    try:",
+            "        configuration, parameters = records[stream_of(number)]",
+            "    except KeyError:",
+            "        configuration, parameters = made(stream_of(number))",
         ]
+    else:
+        names["configuration"], names["parameters"] = made(0 if stream is None else stream_handle(stream))
     lines += [
-        "    if of.forked or get_current(record.current_reference) or record.current.value != context:",
-        "        give(record)",
+        "    code = launch(configuration, function, parameters, None)",
+        "    if code in other_context:",
         "        again()",
         "        return",
-        "    code = launch(record.configuration, function, record.parameters, None)",
-        "    give(record)",
         "    if code:",
         "        raise failed(code)",
         "    place.latest = name",

@@ -15,6 +15,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.generated_functions import generated
+from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.packing import CONFIGURATION, THREADS, scalar_slot
 from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
 from tileir.ir.types import Type
@@ -113,12 +114,12 @@ def usual_launch(
     """The function for a kernel with parameters of these types, and for arrays of a library; `arguments` were launched.
 
     `names` are what it uses beside: `ready`, by the number of a GPU the GPU, its context and the kernel there; `spare`,
-    the records that are free, and `make_record`; `of`, the driver, and its functions `get_current` and `launch`;
-    `launch_in`, which launches in a context that is not current; `failed`, which makes the error of a code; `name`.
+    the records that are free, and `make_record`; `of`, the driver, and its function `launch`; `launch_in`, which
+    launches in a context that is not current; `failed`, which makes the error of a code; `name`.
     """
     stream = library.stream()
     classes = library.classes()
-    names |= {"classes": classes, "plain": classes[0], "stream_of": stream}
+    names |= {"classes": classes, "plain": classes[0], "stream_of": stream, "other_context": OTHER_CONTEXT}
     checks: list[str] = []
     values: list[str] = []
     layout = [CONFIGURATION]
@@ -171,10 +172,10 @@ def usual_launch(
         # the kernel was not launched on; another thread that has just taken the record.
         "    except (TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError):",
         "        return False",
-        "    if get_current(record.current_reference) or record.current.value != context:",
+        # Whether its context is current the driver sees anyway: to ask it takes a call.
+        "    code = launch(record.configuration, function, record.parameters, None)",
+        "    if code in other_context:",
         "        code = launch_in(context, record, function)",
-        "    else:",
-        "        code = launch(record.configuration, function, record.parameters, None)",
         "    spare.append(record)",
         "    if code:",
         "        raise failed(code, place)",

@@ -21,6 +21,9 @@ NOT_FOUND: Final = 500
 ILLEGAL_ADDRESS: Final = 700
 ASSERT: Final = 710
 
+OTHER_CONTEXT: Final = (INVALID_HANDLE, INVALID_CONTEXT)
+"""What a launch is refused with where another context is current than that of its function, or none."""
+
 STICKY: Final = frozenset((ILLEGAL_ADDRESS, ASSERT, 702, *range(714, 720), 721))
 """What a kernel leaves behind that has run wild: every later call in the context fails with it."""
 

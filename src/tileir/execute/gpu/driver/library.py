@@ -55,6 +55,7 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuLibraryGetKernel": "pps",
     "cuLibraryGetGlobal": "ppps",
     "cuLibraryUnload": "p",
+    "cuKernelGetFunction": "pp",
     "cuKernelGetParamInfo": "pnpp",
     "cuLaunchKernelEx": "pppp",
     "cuMemAlloc_v2": "pn",
@@ -85,7 +86,7 @@ _AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
 _KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
 _AT_ONCE_KIND: Final[Any] = ctypes.PYFUNCTYPE(ctypes.c_int)
 
-_EVERY_LAUNCH: Final = frozenset(("cuCtxGetCurrent", "cuLaunchKernelEx"))
+_EVERY_LAUNCH: Final = frozenset(("cuLaunchKernelEx",))
 """Functions that are called with pointers of ctypes only, which then need not look at them."""
 
 
