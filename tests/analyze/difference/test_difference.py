@@ -63,7 +63,7 @@ def test_a_program_is_itself_as_text_and_as_bytecode(path: Path) -> None:
 
 
 def test_random_programs_are_themselves() -> None:
-    for seed in range(25):
+    for seed in range(10):
         module = random_module(random.Random(seed), size=40)
         assert not tileir.diff(module, clone(module), locations=True)
 
@@ -102,12 +102,42 @@ def check_edits(seeds: range) -> None:
 
 
 def test_an_edit_is_one_change_of_its_kind() -> None:
-    check_edits(range(24))
+    check_edits(range(10))
+
+
+def check_listing(seed: int) -> None:
+    """Every line of both programs is shown once, and every operation without a partner is counted once."""
+    rng = random.Random(seed)
+    left = random_module(rng, size=rng.choice((10, 40)))
+    other, edited_copy = random_module(rng, size=rng.choice((10, 40))), clone(left)
+    for _ in range(rng.choice((2, 4, 10))):
+        rng.choice(list(EDITS.values()))(edited_copy, rng)
+    for right in (other, edited_copy):
+        found = tileir.diff(left, right)
+        if not found:
+            # One edit has undone another.
+            continue
+        lines = found.unified(context=None).split("\n")[3:-1]
+        assert len([line for line in lines if line[0] in " -"]) == len(str(found.left).split("\n"))
+        assert len([line for line in lines if line[0] in " +"]) == len(str(found.right).split("\n"))
+        left_only, right_only = [sum([each.count for each in kind]) for kind in (found.removed, found.added)]
+        assert len(list(found.left.walk())) - left_only == len(list(found.right.walk())) - right_only
+
+
+def test_every_line_and_operation_is_there_once() -> None:
+    for seed in range(12):
+        check_listing(seed)
+
+
+@pytest.mark.long
+def test_every_line_and_operation_of_many_programs_is_there_once() -> None:
+    for seed in range(12, 400):
+        check_listing(seed)
 
 
 @pytest.mark.long
 def test_many_edits_are_one_change_each() -> None:
-    check_edits(range(24, 600))
+    check_edits(range(10, 600))
 
 
 # --- what is said ---

@@ -299,7 +299,15 @@ class Changes:
 
 
 def _lonely(root: Operation, partners: dict[Operation, Operation]) -> int:
-    return sum([1 for operation in root.walk() if operation not in partners])
+    """How many operations without a partner are in one, itself included; what is in one that has a partner is told on
+    its own."""
+    count, pending = 0, [root]
+    while pending:
+        operation = pending.pop()
+        if operation not in partners:
+            count += 1
+            pending.extend([inner for region in operation.regions for block in region.blocks for inner in block])
+    return count
 
 
 def _construct(operation: Operation) -> str:

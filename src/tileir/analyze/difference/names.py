@@ -112,22 +112,44 @@ def shown_names(
     free: list[Value] = []
     for value in right.printed:
         partner = partners.get(value)
-        if partner is None:
+        if partner is None or not _is_alone_alike(partner, value):
             free.append(value)
         elif count_names and is_renamed(left, right, partner, value):
             theirs[value] = right.shown(value)
         else:
             theirs[value] = mine[partner]
-    used = set(theirs.values())
-    for value in free:
-        name = right.shown(value)
-        base, pack, index = name.partition("#")
-        number = 0
-        while name in used:
-            number += 1
-            name = f"{base}_new{number if number > 1 else ''}{pack}{index}"
-        theirs[value] = name
+    _name_others(right, free, theirs)
     return mine, theirs
+
+
+def _is_alone_alike(one: Value, other: Value) -> bool:
+    """Whether two values can have the same name: several results of an operation may share one."""
+    mine, theirs = one.defining_operation, other.defining_operation
+    if mine is None or theirs is None:
+        return mine is theirs
+    return len(mine.results) == len(theirs.results)
+
+
+def _name_others(names: ProgramNames, values: list[Value], found: Naming) -> None:
+    """Names for values on one side only, none of which is taken."""
+    used = {name.partition("#")[0] for name in found.values()}
+    bases: dict[tuple[Operation | None, str], str] = {}
+    for value in values:
+        base, pack, index = names.shown(value).partition("#")
+        # Results that share a name go on sharing it.
+        owner = value.defining_operation if pack else None
+        chosen = bases.get((owner, base)) if pack else None
+        if chosen is None:
+            chosen, number = base, 1
+            while chosen in used:
+                chosen = f"{base}_new{number if number > 1 else ''}"
+                number += 1
+            if pack:
+                bases[owner, base] = chosen
+        # Values in regions beside each other may have the same name; those that are added must not take another's.
+        if chosen != base or pack:
+            used.add(chosen)
+        found[value] = f"{chosen}{pack}{index}"
 
 
 def is_renamed(left: ProgramNames, right: ProgramNames, value: Value, other: Value) -> bool:

@@ -106,23 +106,20 @@ def _next(values: dict[_Place, Any], number: int, index: int) -> _Place:
 
 
 def comparable(pairs: Pairs) -> Pairs:
-    """The pairs whose values can be compared: tiles of the same types, outside of reductions, which run on slices."""
-    return [
-        (left, right)
-        for left, right in pairs
-        if left.results
-        and [value.type for value in left.results] == [value.type for value in right.results]
-        and not _is_in_reduction(left)
-    ]
+    """The pairs whose values can be compared: tiles of the same types, outside of reductions, which run on slices.
 
-
-def _is_in_reduction(operation: Operation) -> bool:
-    around = operation.parent_operation
-    while around is not None:
-        if around.declaration in (REDUCE, SCAN):
-            return True
-        around = around.parent_operation
-    return False
+    Pairs come in program order, each before what it contains.
+    """
+    sliced: set[Operation | None] = set()
+    found: Pairs = []
+    for left, right in pairs:
+        if left.declaration in (REDUCE, SCAN) or left.parent_operation in sliced:
+            sliced.add(left)
+        if left.parent_operation in sliced or not left.results:
+            continue
+        if [value.type for value in left.results] == [value.type for value in right.results]:
+            found.append((left, right))
+    return found
 
 
 class Tracker:
