@@ -105,3 +105,35 @@ def test_where_nothing_is_found_the_reason_is_told(parameters: str, body: str, r
     with pytest.raises(LaunchError) as caught:
         random_launch(kernel(body, parameters))
     assert caught.value.message.startswith(f"no random arguments were found for @k: {reason}. State a launch")
+
+
+def test_extents_grow_to_the_tiles_that_are_asked_for() -> None:
+    entry = kernel(
+        """
+        %five = constant <i32: 5> : tile<i32>
+        %tensor = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+        %tiles = make_partition_view %tensor : partition_view<tile=(16), tensor_view<?xf32, strides=[1]>>
+        %tile, %token = load_view_tko weak %tiles[%five] : partition_view<tile=(16), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<16xf32>, token
+        """,
+        "%p: tile<ptr<f32>>, %n: tile<i32>",
+    )  # fmt: skip
+    array, n = random_launch(entry).arguments
+    assert array.size == n == 96
+
+
+def test_strides_follow_from_extents_alone() -> None:
+    shape = ", ".join([f"%n{axis}" for axis in range(4)])
+    strides = ", ".join([f"%s{axis}" for axis in range(4)])
+    type = "tensor_view<?x?x?x?xi8, strides=[?,?,?,?]>"
+    view = f"partition_view<tile=(2x2x2x2), {type}>"
+    entry = kernel(
+        f"""
+        %zero = constant <i32: 0> : tile<i32>
+        %tensor = make_tensor_view %p, shape = [{shape}], strides = [{strides}] : tile<i32> -> {type}
+        %tiles = make_partition_view %tensor : {view}
+        %tile, %token = load_view_tko weak %tiles[%zero, %zero, %zero, %zero] : {view}, tile<i32> -> tile<2x2x2x2xi8>, token
+        """,
+        ", ".join(["%p: tile<ptr<i8>>", *[f"%{kind}{axis}: tile<i32>" for axis in range(4) for kind in "ns"]]),
+    )
+    array, n0, s0, n1, s1, n2, s2, n3, s3 = random_launch(entry).arguments
+    assert (s0, s1, s2, s3) == (n1 * n2 * n3, n2 * n3, n3, 1) and array.size == n0 * n1 * n2 * n3

@@ -129,6 +129,20 @@ def tiles_along(maker: Operation, axis: int) -> list[int]:
     return found
 
 
+def extent_parameter(access: Operation, axis: int) -> Value | None:
+    """The parameter that is the extent of the tensor along a dimension of the tiles that an operation accesses."""
+    view = next((value for value in access.operands if isinstance(value.type, TileViewType)), None)
+    maker = view.defining_operation if view is not None else None
+    tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
+    if view is None or tensor is None or tensor.declaration is not MAKE_TENSOR_VIEW:
+        return None
+    along = view.type.dim_map[axis] if isinstance(view.type, (PartitionViewType, StridedViewType)) else axis
+    dynamic = _dynamic(cast(TensorViewType, tensor.results[0].type).shape)
+    if along not in dynamic:
+        return None
+    return parameter_of(tensor.operand_group("dynamicShape")[dynamic.index(along)])
+
+
 def parameter_of(value: Value) -> Value:
     """What a value is another name of."""
     while True:

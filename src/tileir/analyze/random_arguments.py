@@ -35,6 +35,7 @@ _TRIALS: Final = 12
 _MOST_BYTES: Final = 1 << 24
 """Of one array."""
 _MOST_BLOCKS: Final = 24
+_MOST_EXTENT: Final = 1 << 14
 _UNDEFINED: Final = ("out-of-bounds", "index-space", "inbounds", "assume", "misaligned")
 """Findings with which results mean nothing."""
 _DOUBTFUL: Final = ("assert", "error", "division-by-zero", "index", "shift")
@@ -102,8 +103,8 @@ class _Search:
 
     # --- scalars ---
 
-    def _scalars(self, source: random.Random, attempt: int) -> dict[Value, str]:
-        """The words of all scalars.  Later attempts choose smaller numbers."""
+    def _chosen(self, source: random.Random, attempt: int) -> tuple[dict[Value, int], dict[Value, str]]:
+        """Integers that are no strides, and the words of floats.  Later attempts choose smaller numbers."""
 
         # `random` is the method whose numbers no version of Python changes.
         def pick(low: int, high: int) -> int:
@@ -113,25 +114,32 @@ class _Search:
         for parameter, role in self._roles.items():
             if not role.strides or role.used_as_extent:
                 numbers[parameter] = _fitting(parameter, role, _number(role, pick, attempt))
-        for parameter, role in self._roles.items():
-            if parameter not in numbers:
-                stride = max([_stride(maker, axis, numbers) for maker, axis in role.strides])
-                numbers[parameter] = _fitting(parameter, role, stride)
-        words = {parameter: str(number) for parameter, number in numbers.items()}
+        floats: dict[Value, str] = {}
         for number, parameter in enumerate(self._parameters):
-            if parameter not in words and number not in self._pointees:
+            if parameter not in self._roles and number not in self._pointees:
                 eighths = pick(1, 16) * (1 if pick(0, 3) else -1)
-                words[parameter] = repr(eighths / 8)
+                floats[parameter] = repr(eighths / 8)
+        return numbers, floats
+
+    def _scalars(self, numbers: dict[Value, int], floats: dict[Value, str]) -> dict[Value, str]:
+        """The words of all scalars; strides follow from the extents."""
+        words = dict(floats)
+        for parameter, role in self._roles.items():
+            if parameter in numbers:
+                words[parameter] = str(numbers[parameter])
+            else:
+                stride = max([_stride(maker, axis, numbers) for maker, axis in role.strides])
+                words[parameter] = str(_fitting(parameter, role, stride))
         return words
 
     # --- arrays and the grid ---
 
     def _grown(self, source: random.Random, attempt: int) -> tuple[LaunchArguments, bool]:
-        scalars = self._scalars(source, attempt)
+        numbers, floats = self._chosen(source, attempt)
         counts = dict.fromkeys(self._pointees, 1)
         grid: tuple[int, int, int] | None = None
         for _ in range(_TRIALS):
-            words = self._words(grid or (1, 1, 1), scalars, counts)
+            words = self._words(grid or (1, 1, 1), self._scalars(numbers, floats), counts)
             reach = Reach()
             self._run(words, reach)
             if reach.stray:
@@ -139,7 +147,10 @@ class _Search:
             if self._grow(counts, reach):
                 continue
             if reach.beyond:
-                grid = self._smaller(grid, reach)
+                if grid is None or grid == (1, 1, 1):
+                    self._extend(numbers, reach)
+                else:
+                    grid = self._smaller(grid, reach)
                 continue
             if grid is None:
                 grid = self._grid(reach, source)
@@ -172,9 +183,18 @@ class _Search:
             grid[largest] = -(-grid[largest] // 2)
         return grid[0], grid[1], grid[2]
 
-    def _smaller(self, grid: tuple[int, int, int] | None, reach: Reach) -> tuple[int, int, int]:
-        if grid is None or grid == (1, 1, 1):
+    def _extend(self, numbers: dict[Value, int], reach: Reach) -> None:
+        """Make tensors larger where even the first tile block wants a tile that they do not have."""
+        grew = False
+        for parameter, extent in reach.extents.items():
+            if parameter in numbers and numbers[parameter] < extent <= _MOST_EXTENT:
+                larger = _fitting(parameter, self._roles[parameter], extent)
+                grew |= larger > numbers[parameter]
+                numbers[parameter] = larger
+        if not grew:
             raise _Rejected("it has an index outside of the index space of a view")
+
+    def _smaller(self, grid: tuple[int, int, int], reach: Reach) -> tuple[int, int, int]:
         fewer = list(grid)
         for axis, space in reach.spaces.items():
             fewer[axis] = min(fewer[axis], space)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.parameter_roles import block_axis
+from tileir.analyze.parameter_roles import block_axis, extent_parameter
 from tileir.dialect.ops import FOR, LOOP
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.dtypes import Array
@@ -18,9 +18,12 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.origins import origin_of_access
 from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
-_MOST_OPERATIONS: Final = 150_000
-"""Of loops that a trial goes through: a second or two."""
+_MOST_STEPS: Final = 300_000
+"""Operations of loops that a trial goes through, and its accesses: a second or two."""
+_STEPS_OF_ACCESS: Final = 10
+_ELEMENTS_OF_STEP: Final = 64
 
 
 class TooLong(Exception):
@@ -42,6 +45,8 @@ class Reach(Observer):
         self.views: bool = False
         self.beyond: bool = False
         """Whether an index lies outside of the index space of its view."""
+        self.extents: dict[Value, int] = {}
+        """How large extents must be for that not to happen, by the parameter that gives them."""
         self.error: ExecutionError | None = None
         self._steps: int = 0
         self._weights: dict[Operation, int] = {}
@@ -72,7 +77,7 @@ class Reach(Observer):
 
     def _count(self, steps: int) -> None:
         self._steps += steps
-        if self._steps > _MOST_OPERATIONS:
+        if self._steps > _MOST_STEPS:
             raise TooLong
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
@@ -83,6 +88,7 @@ class Reach(Observer):
         if access.view is not None:
             self._look_at_view(access)
         touched = access.touched
+        self._count(_STEPS_OF_ACCESS + touched.size // _ELEMENTS_OF_STEP)
         if not touched.size:
             return None
         number = self._array(access, int(touched[0]))
@@ -124,6 +130,14 @@ class Reach(Observer):
         before = [(start, number) for number, (start, _) in self._starts.items() if start <= address]
         return max(before)[1] if before else None
 
+    def _miss(self, access: Access, steps: tuple[int, ...]) -> None:
+        """An index is outside of an index space: which parameter would have to be larger."""
+        assert access.box is not None
+        for axis, (count, index, step) in enumerate(zip(access.box[1], access.index, steps, strict=True)):
+            parameter = extent_parameter(access.operation, axis) if count == 0 else None
+            if parameter is not None:
+                self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
+
     def _look_at_view(self, access: Access) -> None:
         view: Any = access.view
         self.views = True
@@ -142,7 +156,9 @@ class Reach(Observer):
         space = view.index_space()
         if access.kind != "read":
             self.stored = max(self.stored, int(numpy.prod(space)))
-        self.beyond |= 0 in access.box[1]
+        if 0 in access.box[1]:
+            self.beyond = True
+            self._miss(access, view.steps)
         for extent, value in zip(space, access.operation.operand_group("index"), strict=False):
             axis = block_axis(value)
             if axis is not None:
