@@ -21,10 +21,14 @@ def _scaled(a, b, c, factor, N: ct.Constant[int]):  # type: ignore[name-defined]
     ct.store(c, (place,), ct.load(a, (place,), (N,)) * factor + ct.load(b, (place,), (N,)))
 
 
-@pytest.fixture
-def scaled() -> Any:
+def new_kernel() -> Any:
     """A kernel that no test before has launched, with a driver that is gone."""
     return ct.kernel(_scaled)
+
+
+@pytest.fixture
+def scaled() -> Any:
+    return new_kernel()
 
 
 def floats(count: int = 64) -> numpy.ndarray:
@@ -111,9 +115,7 @@ def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
     assert f" stream {stream:#x} " in given and " stream 0 " in current
 
 
-def test_nothing_is_pretended_where_kernels_run_on_a_gpu(
-    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, scaled: Any
-) -> None:
+def test_nothing_is_pretended_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
     from tileir.bridge.contexts import active, innermost
 
     with tileir.emulate(backend=engine.name):

@@ -80,17 +80,17 @@ def test_launch_again_after_a_tensor_of_the_gpu_is_warned_of(
 
 def test_cutile_launches_are_warned_of_at_their_line(fake: FakeDriver, engine: FakeGpu) -> None:
     ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
-    from tests.execute.gpu.test_cutile_launches import scaled
+    from tests.execute.gpu.test_cutile_launches import new_kernel
 
     arrays = [numpy.zeros(64, numpy.float32) for _ in range(3)]
     arguments = (*arrays, 2.0, 16)
-    specialized = tileir.compile(scaled, (*arrays, 2.0, 32), backend="fake_gpu")
-    way = lambda: tileir.launch(scaled, (4,), arguments, backend="fake_gpu")  # noqa: E731
+    specialized = tileir.compile(new_kernel(), (*arrays, 2.0, 32), backend="fake_gpu")
+    way = lambda: tileir.launch(new_kernel(), (4,), arguments, backend="fake_gpu")  # noqa: E731
     assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
     way = lambda: specialized.launch((2,), *arrays, 2.0, 32)  # noqa: E731
     assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
     with tileir.emulate(backend="fake_gpu"):
-        way = lambda: ct.launch(0, (8,), scaled, (*arrays, 2.0, 8))  # noqa: E731
+        way = lambda: ct.launch(0, (8,), new_kernel(), (*arrays, 2.0, 8))  # noqa: E731
         assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
 
 
