@@ -9,6 +9,7 @@
     nursery.py   the server process of a thread, started and kept
     server.py    that process: it forks children (warming.py, children.py, child_processes.py, deaths.py, scratch.py;
                  starting.py: how a Python is started; spawning.py: where there is no fork)
+    requests.py  what a server is asked: an item without what its children must not see
     messages.py  what goes through the pipes between them
     kernel_children.py  the children of a Python module with kernels (kernels/)
     judging/     what a child does: the steps of a plan

@@ -20,16 +20,18 @@ from tileir.judge.judging.parts import Part
 from tileir.judge.judging.work import Work
 from tileir.judge.kernels.judging import judge_module
 from tileir.judge.plans import Plan
+from tileir.judge.requests import Request
 from tileir.judge.scratch import Scratch
 from tileir.judge.verdicts import Verdict, verdict_of
 
 
-def judge_kernels_in_children(item: Item, plan: Plan, root: str, owner: int | None = None) -> Verdict:
-    """The verdict on a module; the arguments are those of `judge_in_children`."""
+def judge_kernels_in_children(request: Request, root: str, owner: int | None = None) -> Verdict:
+    """The verdict on a module; `root` and `owner` are those of `judge_in_children`."""
+    item, plan = request.item, request.plan
     begun = time.perf_counter()
     with Scratch(root) as scratch:
         children = _Children(item, plan, root, begun + plan.limits.seconds, owner)
-        steps = judge_module(item, plan, scratch.path, children.in_child)
+        steps = judge_module(item, plan, scratch.path, children.in_child, request.reference)
     seconds = time.perf_counter() - begun
     measured = {
         "seconds": seconds,

@@ -14,6 +14,7 @@ from typing import Final
 from tileir.judge.items import Item
 from tileir.judge.messages import REQUEST, frame, read_frame, read_verdict, write_whole
 from tileir.judge.plans import Plan
+from tileir.judge.requests import request_for
 from tileir.judge.starting import command, environment
 from tileir.judge.verdicts import Verdict
 
@@ -84,13 +85,17 @@ class Server:
         server = self._server
         assert server.stdin is not None and server.stdout is not None
         try:
-            write_whole(server.stdin.fileno(), frame(REQUEST, pickle.dumps((item, plan))))
+            request = request_for(item, plan, self.root)
+            write_whole(server.stdin.fileno(), frame(REQUEST, pickle.dumps(request)))
             found = read_frame(server.stdout.fileno())
         except OSError as error:
             raise ServerDied(str(error)) from None
         if found is None:
             raise ServerDied(self._last_words())
-        return read_verdict(found[1])
+        verdict = read_verdict(found[1])
+        # The server does not know all that an item is known by.
+        verdict.digest = item.digest
+        return verdict
 
     def close(self) -> None:
         self._end()

@@ -16,10 +16,9 @@ import sys
 from tileir.judge.child_processes import OwnerGone
 from tileir.judge.children import Children
 from tileir.judge.confinement.descendants import adopt_descendants
-from tileir.judge.items import Item
 from tileir.judge.kernel_children import judge_kernels_in_children
 from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
-from tileir.judge.plans import Plan
+from tileir.judge.requests import Request
 from tileir.judge.spawning import CAN_FORK
 from tileir.judge.warming import Warmth
 
@@ -42,14 +41,15 @@ def main(root: str) -> None:
             found = read_frame(requests)
             if found is None:
                 return
-            item, plan = _request(found[1])
-            if CAN_FORK and warmth.warm(item, plan):
+            request = _request(found[1])
+            item, plan = request.item, request.plan
+            if CAN_FORK and warmth.warm(request):
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
             if item.kind == "kernels":
                 children.end()
-                verdict = judge_kernels_in_children(item, plan, root, requests)
+                verdict = judge_kernels_in_children(request, root, requests)
             else:
                 verdict = children.judge(item, plan)
             write_whole(verdicts, frame(VERDICT, encoded(verdict)))
@@ -61,10 +61,10 @@ def main(root: str) -> None:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _request(content: bytes) -> tuple[Item, Plan]:
-    item, plan = pickle.loads(content)
-    assert isinstance(item, Item) and isinstance(plan, Plan)
-    return item, plan
+def _request(content: bytes) -> Request:
+    found = pickle.loads(content)
+    assert isinstance(found, Request)
+    return found
 
 
 if __name__ == "__main__":

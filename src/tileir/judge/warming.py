@@ -12,6 +12,7 @@ from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.work import Work
 from tileir.judge.kernels.warming import warm as warm_kernels
 from tileir.judge.plans import Plan
+from tileir.judge.requests import Request
 
 _ADDITION: Final = """\
 cuda_tile.module @warm {
@@ -38,10 +39,11 @@ class Warmth:
     def __init__(self) -> None:
         self._known: set[tuple[str, Plan]] = set()
 
-    def warm(self, item: Item, plan: Plan) -> bool:
+    def warm(self, request: Request) -> bool:
         """Judge small programs with a plan if that has not been done; gives whether it was."""
+        item, plan = request.item, request.plan
         if item.kind == "kernels":
-            warm_kernels(item.content, item.reference)
+            warm_kernels(with_torch=request.with_torch)
         if (item.kind, plan) in self._known:
             return False
         self._known.add((item.kind, plan))

@@ -12,6 +12,7 @@ from tileir.judge.items import Item
 from tileir.judge.kernels.judging import judge_module
 from tileir.judge.kernels.warming import warm
 from tileir.judge.plans import Plan
+from tileir.judge.requests import request_for
 from tileir.judge.verdicts import Step
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "judged"
@@ -37,12 +38,13 @@ def reference(x):
 def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Step]:
     """The steps of a candidate; without a reference of its own it is one in itself."""
     item = Item("candidate.py", "kernels", source.encode(), reference.encode())
-    warm(item.content, item.reference)
     plan.setdefault("trials", 2)
     # Which compiles in no time.
     plan.setdefault("engines", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
-        steps = judge_module(item, Plan(**plan), scratch, in_child)
+        request = request_for(item, Plan(**plan), scratch)
+        warm(with_torch=request.with_torch)
+        steps = judge_module(request.item, request.plan, scratch, in_child, request.reference)
     assert len({step.name for step in steps}) == len(steps)
     return {step.name: step for step in steps}
 

@@ -8,6 +8,7 @@ import pytest
 from tests.judge.kernels.judged import DOUBLING, EXAMPLES
 
 from tileir.judge.chunks import judge_chunk
+from tileir.judge.confinement import landlock, seccomp
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.verdicts import Verdict
@@ -51,6 +52,7 @@ def test_a_right_and_a_wrong_module() -> None:
         ("def run(x):\n    while True: pass", "run", "timeout"),
         ("def run(x):\n    return bytearray(1 << 40)", "run", "memory"),
         ("def run(x):\n    import os; os.write(3, b'B' * 999)", "run", "forbidden"),
+        ("open('big', 'wb').write(bytes(100 << 20))", "import", "forbidden"),
     ],
 )
 def test_hostile_modules_end_in_their_row(source: str, step: str, outcome: str) -> None:
@@ -58,6 +60,46 @@ def test_hostile_modules_end_in_their_row(source: str, step: str, outcome: str) 
     found = {each.name: each for each in verdict.steps}
     assert (verdict.outcome, found[step].outcome) == (outcome, outcome), verdict
     assert found["correct"].outcome == "skipped"
+
+
+def test_what_a_module_is_denied_is_told_at_its_line() -> None:
+    if not landlock.version() or seccomp.why_no_filter():
+        pytest.skip("this system has neither Landlock nor filters of system calls")
+    for act in (
+        "os.fork()",
+        "open('../expected/inputs_0.bin', 'r+b')",
+        "os.listdir('../expected')",
+        "socket.create_connection(('127.0.0.1', 9))",
+        "subprocess.run(['ls'])",
+        "os.kill(os.getppid(), 9)",
+    ):
+        verdict = judged(f"import os, socket, subprocess\n{act}")
+        assert (verdict.outcome, verdict.steps[1].name) == ("forbidden", "import")
+        assert f"at candidate.py:2 in <module>: {act}" in verdict.steps[1].message
+
+
+SEARCHING = r"""
+import ctypes, re
+found = 0
+for line in open("/proc/self/maps").read().splitlines():
+    bounds, rights, *rest = line.split()
+    low, high = [int(each, 16) for each in bounds.split("-")]
+    if rights.startswith("rw") and "[v" not in line:
+        for place in range(low, high, 1 << 20):
+            # Written so that it does not find itself.
+            data = ctypes.string_at(place, min(high - place, (1 << 20) + 100))
+            found += len(re.findall(rb"[w]ords that only one of the modules has", data))
+raise ValueError(f"found {found}")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="this system does not tell where memory is")
+def test_the_reference_is_not_in_the_memory_of_the_candidates_process() -> None:
+    mark = "\n# words that only one of the modules has\n"
+    for source, reference, there in ((SEARCHING, DOUBLING + mark, False), (SEARCHING + mark, DOUBLING, True)):
+        item = Item("candidate.py", "kernels", source.encode(), reference.encode())
+        verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+        assert ("found 0" in verdict.steps[1].message) != there, verdict.steps[1]
 
 
 def test_what_a_module_prints_is_kept() -> None:

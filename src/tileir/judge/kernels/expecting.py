@@ -11,20 +11,20 @@ from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.computing import compute
 from tileir.judge.kernels.launches import Launches
 from tileir.judge.kernels.loading import Failure
-from tileir.judge.kernels.making import ReferenceSource, case_in, digest_of, failed, loaded_reference
+from tileir.judge.kernels.making import case_in, digest_of, failed, loaded_reference
 from tileir.judge.kernels.protocol import REFERENCES, computes
 from tileir.judge.plans import Plan
 
 
 def compute_expected(
-    source: ReferenceSource, directory: str, digests: list[str], plan: Plan, begin_step: BeginStep
+    file: str, directory: str, digests: list[str], plan: Plan, begin_step: BeginStep
 ) -> dict[str, Any]:
     """Write `expected_0.bin` and so on, and the launches of the baseline, which is the reference if there is no other;
     gives their counts and the baseline's seconds, where the plan asks for them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
     begin_step("reference")
     try:
-        module = loaded_reference(source, directory, plan, launches)
+        module = loaded_reference(file, directory, plan, launches)
         has_baseline = hasattr(module, "baseline")
         seconds: list[float] = []
         inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
@@ -36,7 +36,7 @@ def compute_expected(
         if has_baseline and (plan.time or plan.cost):
             seconds = _baseline(module, inputs, plan, launches)
     except BaseException as error:
-        return failed("reference", error, source.file)
+        return failed("reference", error, file)
     return {"seconds": seconds, "kept": launches.kept}
 
 

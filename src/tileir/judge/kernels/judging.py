@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -18,7 +19,7 @@ from tileir.judge.items import Item
 from tileir.judge.kernels.comparing import compare
 from tileir.judge.kernels.expecting import compute_expected
 from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
-from tileir.judge.kernels.making import ReferenceSource, make_inputs
+from tileir.judge.kernels.making import make_inputs
 from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
 from tileir.judge.kernels.running import run_candidate
 from tileir.judge.plans import Plan
@@ -30,23 +31,26 @@ _OUTCOMES: tuple[Outcome, ...] = ("failed", "refused", "memory", "forbidden")
 _LONGEST = 4000
 
 
-def judge_module(item: Item, plan: Plan, scratch: str, in_child: InChild) -> list[Step]:
-    """All steps of a module with kernels."""
-    judging = _Judging(item, plan, scratch, in_child)
+def judge_module(item: Item, plan: Plan, scratch: str, in_child: InChild, reference: str = "") -> list[Step]:
+    """All steps of a module with kernels; `reference` is the file of the module it is judged against, itself if none.
+
+    That is not read here, and not in `item`: the candidate's process is a fork of this one.
+    """
+    judging = _Judging(item, plan, scratch, in_child, reference)
     judging.judge()
     return judging.steps
 
 
 class _Judging:
-    def __init__(self, item: Item, plan: Plan, scratch: str, in_child: InChild) -> None:
+    def __init__(self, item: Item, plan: Plan, scratch: str, in_child: InChild, reference: str) -> None:
         self.plan: Plan = plan
         self.steps: list[Step] = []
         self.in_child: InChild = in_child
         self.item: Item = item
         file = PurePath(item.name).name or "module.py"
         self.file: str = file
-        named = f"reference_of_{file}" if item.reference else file
-        self.source: ReferenceSource = ReferenceSource(item.reference or item.content, named)
+        self.reference: str = reference
+        self.reference_file: str = f"reference_of_{file}" if reference else file
         self.scratch: str = scratch
         """Children without foreign code find in it what the others left, each in a directory of its own."""
         self.run: str = os.path.join(scratch, "run")
@@ -56,12 +60,14 @@ class _Judging:
         plan = self.plan
         os.mkdir(self.run)
         os.mkdir(self.expected)
-        made = self._foreign("inputs", partial(make_inputs, self.source, self.expected, plan), self.expected)
+        self._place_reference()
+        task = partial(make_inputs, self.reference_file, self.expected, plan)
+        made = self._foreign("inputs", task, self.expected)
         if made is None:
             return
         digests = [str(each) for each in _list(made.get("inputs"))]
         # Where nothing else keeps the candidate from reading it.
-        _forget(self.expected, self.source.file)
+        _forget(self.expected, self.reference_file)
         try:
             self._hand_out(len(digests))
         except NotReadable as error:
@@ -77,7 +83,8 @@ class _Judging:
             self._passed(name)
         run = self.steps[-1]
         self._launches(counts, _dict(ran.get("not_kept")), _dict(ran.get("origins")))
-        task = partial(compute_expected, self.source, self.expected, digests, plan)
+        self._place_reference()
+        task = partial(compute_expected, self.reference_file, self.expected, digests, plan)
         known = self._foreign("reference", task, self.expected)
         if known is None:
             return
@@ -98,6 +105,16 @@ class _Judging:
         least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
         candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
         self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
+
+    def _place_reference(self) -> None:
+        """Put the reference where its children read it, without reading it."""
+        path = os.path.join(self.expected, self.reference_file)
+        _forget(self.expected, self.reference_file)
+        if self.reference:
+            shutil.copyfile(self.reference, path)
+        else:
+            with open(path, "xb") as file:
+                file.write(self.item.content)
 
     def _hand_out(self, count: int) -> None:
         """Copies of the inputs, for the candidate to do with as it likes."""

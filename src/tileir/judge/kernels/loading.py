@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tileir.judge.causes import cause_of
+from tileir.judge.judging.failures import is_forbidden
 from tileir.judge.kernels.carried import NotCarried
 from tileir.judge.kernels.protocol import WrongModule
 from tileir.judge.verdicts import Outcome
@@ -57,8 +58,9 @@ def failure_of(error: BaseException, file: str) -> Failure:
         return Failure("failed", f"it ends the process ({kind}: {error.code}){_place(error, file)}")
     if isinstance(error, MemoryError):
         return Failure("memory", f"out of memory{_place(error, file)}")
-    if isinstance(error, PermissionError):
-        return Failure("forbidden", f"{kind}: {error.strerror}{_place(error, file)}", f"{kind}: {error.strerror}")
+    if is_forbidden(error):
+        words = f"{kind}: {error.strerror if isinstance(error, OSError) else error}"
+        return Failure("forbidden", f"{words}{_place(error, file)}", words)
     if isinstance(error, SyntaxError):
         return Failure("failed", f"{file}:{error.lineno}: {kind}: {error.msg}", f"{kind}: {error.msg}")
     words = _cleaned(str(error))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.carried import dump, load
@@ -14,32 +15,27 @@ from tileir.judge.kernels.protocol import Case, case_of, shapes_of, speedup_of, 
 from tileir.judge.plans import Plan
 
 
-class ReferenceSource(NamedTuple):
-    """The module that says what is expected."""
-
-    content: bytes
-    file: str
-    """What messages call it."""
-
-
-def make_inputs(source: ReferenceSource, directory: str, plan: Plan, begin_step: BeginStep) -> dict[str, Any]:
+def make_inputs(file: str, directory: str, plan: Plan, begin_step: BeginStep) -> dict[str, Any]:
     """Write `inputs_0.bin` and so on; gives their digests, and what the module asks of candidates."""
     begin_step("inputs")
     try:
-        module = loaded_reference(source, directory, plan, Launches(0, ""))
+        module = loaded_reference(file, directory, plan, Launches(0, ""))
         digests = []
         for number, data in enumerate(_cases(module, plan)):
             digests.append(digest_of(data))
-            with open(f"inputs_{number}.bin", "wb") as file:
-                file.write(data)
+            with open(f"inputs_{number}.bin", "wb") as written:
+                written.write(data)
         return {"inputs": digests, "tolerance": tolerance_of(module), "speedup": speedup_of(module)}
     except BaseException as error:
-        return failed("inputs", error, source.file)
+        return failed("inputs", error, file)
 
 
-def loaded_reference(source: ReferenceSource, directory: str, plan: Plan, watcher: Launches) -> Any:
+def loaded_reference(file: str, directory: str, plan: Plan, watcher: Launches) -> Any:
+    """The reference's module, which is in a file of the directory."""
     emulated(backend_of(plan), watcher)
-    return load_module(source.content, directory, source.file, "reference")
+    with open(os.path.join(directory, file), "rb") as source:
+        content = source.read()
+    return load_module(content, directory, file, "reference")
 
 
 def backend_of(plan: Plan) -> str:

@@ -12,10 +12,17 @@ _CANDIDATE: Final = re.compile(
 )
 _CUTILE: Final = re.compile(rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b")
 
+_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+
 
 def is_candidate(content: bytes) -> bool:
     """Whether a Python file is a module with kernels to judge, by its words: it names cuTile and a candidate."""
     return _CUTILE.search(content) is not None and _CANDIDATE.search(content) is not None
+
+
+def imports_torch(content: bytes) -> bool:
+    """Whether a module imports torch, which takes seconds."""
+    return _TORCH.search(content) is not None
 
 
 class NoReference(Exception):

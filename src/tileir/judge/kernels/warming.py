@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from typing import Any, Final
 
 import numpy
@@ -13,13 +12,11 @@ from tileir.bridge.launch import cutile, launch
 from tileir.bridge.pretended import install
 from tileir.execute.errors import MissingDependencyError
 
-_IMPORTS_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 _WARM: Final[list[str]] = []
 
 
-def warm(*sources: bytes) -> None:
-    """Import what these modules will, as far as it can be trusted, and compile a small kernel; nothing that is missing
-    is told here."""
+def warm(*, with_torch: bool) -> None:
+    """Import what modules will, as far as it is to be trusted, and compile a kernel; what is missing is not told."""
     if "cutile" not in _WARM:
         _WARM.append("cutile")
         try:
@@ -29,7 +26,7 @@ def warm(*sources: bytes) -> None:
         hook_cutile(tile)
         install()
         _launch_one(tile)
-    if "torch" not in _WARM and any(_IMPORTS_TORCH.search(source) for source in sources):
+    if with_torch and "torch" not in _WARM:
         _WARM.append("torch")
         try:
             importlib.import_module("torch")
