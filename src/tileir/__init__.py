@@ -107,6 +107,10 @@ if TYPE_CHECKING:
     from tileir.judge.kernels.direct import judge_kernels
     from tileir.judge.plans import Limits, Plan
     from tileir.judge.progress import SweepProgress, SweepResult
+    from tileir.judge.report.clusters import FailureKind
+    from tileir.judge.report.comparison import SweepChange, SweepComparison
+    from tileir.judge.report.entries import KernelSpeed, StepFailure, SweepEntry
+    from tileir.judge.report.reporting import SweepReport, report
     from tileir.judge.results import Results, Row
     from tileir.judge.sweeping import sweep
     from tileir.judge.verdicts import Step, Verdict
@@ -170,6 +174,7 @@ __all__ = [
     "ExportedPage",
     "Fact",
     "Facts",
+    "FailureKind",
     "Finding",
     "FirstValue",
     "Fold",
@@ -184,6 +189,7 @@ __all__ = [
     "Kernel",
     "KernelRuns",
     "KernelSettings",
+    "KernelSpeed",
     "LaunchArguments",
     "LaunchError",
     "LaunchOptions",
@@ -245,9 +251,14 @@ __all__ = [
     "SpecializedKernel",
     "Statistics",
     "Step",
+    "StepFailure",
     "Stops",
+    "SweepChange",
+    "SweepComparison",
+    "SweepEntry",
     "SweepError",
     "SweepProgress",
+    "SweepReport",
     "SweepResult",
     "TileBlock",
     "TileIRError",
@@ -292,6 +303,7 @@ __all__ = [
     "register_pass",
     "registered_passes",
     "release_memory",
+    "report",
     "run_passes",
     "run_pipeline",
     "same_elements",
@@ -350,6 +362,10 @@ _HOMES = {
     "tileir.judge.kernels.direct": "judge_kernels",
     "tileir.judge.plans": "Limits Plan",
     "tileir.judge.progress": "SweepProgress SweepResult",
+    "tileir.judge.report.clusters": "FailureKind",
+    "tileir.judge.report.comparison": "SweepChange SweepComparison",
+    "tileir.judge.report.entries": "KernelSpeed StepFailure SweepEntry",
+    "tileir.judge.report.reporting": "SweepReport report",
     "tileir.judge.results": "Results Row",
     "tileir.judge.sweeping": "sweep",
     "tileir.judge.verdicts": "Step Verdict",

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Generic
 
-from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.reducing.errors import NotInterestingError
 from tileir.analyze.reducing.files import ProgramFile, stated_launches
 from tileir.analyze.reducing.program import Program
@@ -30,9 +29,9 @@ from tileir.judge.chunks import judge_chunk
 from tileir.judge.crews import ThreadCrew
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
-from tileir.judge.report.clusters import Cluster, failure_in
+from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import contents_of
-from tileir.judge.report.entries import Entry, Failure
+from tileir.judge.report.entries import StepFailure, SweepEntry
 from tileir.judge.report.programs import content_of
 from tileir.judge.results import Results
 from tileir.judge.store import Store
@@ -63,7 +62,7 @@ class ReductionProgress:
 class Reduced:
     """What came of the reduction of one kind of failure."""
 
-    cluster: Cluster
+    cluster: FailureKind
     name: str
     content: bytes | None
     """The reproducer; None if there is none, and `note` says why."""
@@ -125,11 +124,11 @@ def _reduce_all(path: str, plan: Plan, store: Store, settings: _Settings) -> lis
     return found
 
 
-def _is_waiting(cluster: Cluster) -> bool:
+def _is_waiting(cluster: FailureKind) -> bool:
     return (not cluster.reproducer and not cluster.note) or cluster.note.endswith(_UNFINISHED)
 
 
-def _chosen(cluster: Cluster) -> Entry | None:
+def _chosen(cluster: FailureKind) -> SweepEntry | None:
     """The smallest program whose first failure is of this kind; the one that was begun, if there is one."""
     showing = [entry for entry in cluster.entries if entry.failures[0] is failure_in(cluster, entry)]
     begun = [entry for entry in showing if entry.digest == cluster.reproducer]
@@ -137,7 +136,7 @@ def _chosen(cluster: Cluster) -> Entry | None:
 
 
 def _reduced(
-    results: Results, cluster: Cluster, entry: Entry, plan: Plan, settings: _Settings, told: ReductionProgress
+    results: Results, cluster: FailureKind, entry: SweepEntry, plan: Plan, settings: _Settings, told: ReductionProgress
 ) -> Reduced:
     item = results.item(entry.digest)
     if item.kind not in ("program", "seed"):
@@ -163,8 +162,8 @@ class _Enough(KeyboardInterrupt):
 class _Reduction:
     """One program made smaller."""
 
-    def __init__(self, failure: Failure, plan: Plan, settings: _Settings, told: ReductionProgress) -> None:
-        self._failure: Failure = failure
+    def __init__(self, failure: StepFailure, plan: Plan, settings: _Settings, told: ReductionProgress) -> None:
+        self._failure: StepFailure = failure
         self._plan: Plan = narrowed(plan, failure.step)
         self._end: float = time.monotonic() + settings.seconds
         self._settings: _Settings = settings
@@ -225,6 +224,9 @@ class _Reduction:
         """The launches that the program was judged with, stated, so that they stay what they are."""
         if not self._plan.engines and not self._plan.sanitize:
             return []
+        # Imported here: it needs NumPy, which checking a program does not.
+        from tileir.analyze.random_arguments import random_launch
+
         found = []
         several = len(entries_of(module)) > 1
         for name, entry in entries_of(module).items():

@@ -12,7 +12,6 @@ from tileir.judge.inputs import Given, Inputs, Seeds
 from tileir.judge.kernels.pairing import References
 from tileir.judge.plans import Plan
 from tileir.judge.progress import SweepProgress, SweepResult
-from tileir.judge.reductions import reduce_failures
 from tileir.judge.store import Store
 from tileir.judge.verdicts import OUTCOMES
 from tileir.processors import processors
@@ -70,6 +69,9 @@ def sweep(
     finally:
         crew.close(is_done)
     if reduce_seconds is not None and is_done:
+        # Imported here: few ask for it.
+        from tileir.judge.reductions import reduce_failures
+
         reduce_failures(path, chosen, seconds=reduce_seconds, jobs=jobs or processors())
     return SweepResult(path, chosen.digest, handing_out.progress)
 

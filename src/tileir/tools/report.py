@@ -12,7 +12,7 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPU
 from tileir.tools.programs import ToolFailure, guarded
 
 if TYPE_CHECKING:
-    from tileir.judge.report.comparison import Comparison
+    from tileir.judge.report.comparison import SweepComparison
     from tileir.judge.report.contents import Contents
     from tileir.judge.report.text import Paint
     from tileir.judge.results import Results
@@ -104,7 +104,7 @@ def write_page(path: str, target: str, is_quiet: bool) -> None:
 
 
 def _write_page(
-    results: Results, contents: Contents, older: Comparison | None, target: str, is_quiet: bool = False
+    results: Results, contents: Contents, older: SweepComparison | None, target: str, is_quiet: bool = False
 ) -> None:
     from tileir.judge.report.page import page
     from tileir.tools.output import write_output
@@ -147,7 +147,7 @@ def _shown(given: Arguments, results: Results, contents: Contents) -> str:
     return row_object(results, digest) if format == "json" else shown(results, digest, _painter(given))
 
 
-def _comparison(given: Arguments, contents: Contents) -> Comparison:
+def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
     from tileir.judge.report.comparison import compared
     from tileir.judge.report.contents import contents_of
     from tileir.judge.results import Results
@@ -159,7 +159,7 @@ def _comparison(given: Arguments, contents: Contents) -> Comparison:
         return compared(contents_of(older), contents)
 
 
-def _compared(given: Arguments, found: Comparison, limit: int) -> int:
+def _compared(given: Arguments, found: SweepComparison, limit: int) -> int:
     from tileir.judge.report.changes import changes_object, changes_text, markdown_changes
 
     format = given.value("format", "text")

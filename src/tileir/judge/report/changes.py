@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.columns import Column, table
-from tileir.judge.report.comparison import Change, Comparison
+from tileir.judge.report.comparison import SweepChange, SweepComparison
 from tileir.judge.report.contents import counted, words_of
 from tileir.judge.report.documents import cluster_object, markdown_row
-from tileir.judge.report.entries import Entry
+from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.text import Paint, plain, steps_of
 
 _CHANGES = (("Broken", "broken"), ("Fixed", "fixed"), ("Failing otherwise", "changed"))
@@ -21,7 +21,7 @@ _COLUMNS = (
 )
 
 
-def changes_text(found: Comparison, most: int, width: int = 0, paint: Paint = plain) -> str:
+def changes_text(found: SweepComparison, most: int, width: int = 0, paint: Paint = plain) -> str:
     parts = [paint(found.summary, "failed" if found.is_worse else "passed")]
     if found.has_other_plan:
         parts.append("The two sweeps did not do the same: their plans are different.")
@@ -33,14 +33,14 @@ def changes_text(found: Comparison, most: int, width: int = 0, paint: Paint = pl
             rows = [_kind_cells(cluster) for cluster in clusters[:most]]
             parts.append(f"{paint(title, 'title')}\n{table(columns, rows, width)}{_rest(clusters, most)}")
     for title, name in _CHANGES:
-        changes: list[Change] = getattr(found, name)
+        changes: list[SweepChange] = getattr(found, name)
         if changes:
             rows = [[change.name, words_for(change.before), words_for(change.after)] for change in changes[:most]]
             parts.append(f"{paint(title, 'title')}\n{table(_COLUMNS, rows, width)}{_rest(changes, most)}")
     return "\n\n".join(parts)
 
 
-def changes_object(found: Comparison) -> str:
+def changes_object(found: SweepComparison) -> str:
     return json.dumps(
         {
             "summary": found.summary,
@@ -63,21 +63,21 @@ def changes_object(found: Comparison) -> str:
     )
 
 
-def markdown_changes(found: Comparison, most: int) -> str:
+def markdown_changes(found: SweepComparison, most: int) -> str:
     lines = [f"**{'Worse' if found.is_worse else 'Not worse'}**: {found.summary}"]
     for title, clusters in (("New kinds of failures", found.new_kinds), ("Gone", found.gone_kinds)):
         if clusters:
             lines += ["", f"| {title}: programs | step | outcome | cause | smallest |", "|--:|---|---|---|---|"]
             lines += [markdown_row(_kind_cells(cluster)) for cluster in clusters[:most]]
     for title, name in _CHANGES:
-        changes: list[Change] = getattr(found, name)
+        changes: list[SweepChange] = getattr(found, name)
         if changes:
             lines += ["", f"| {title} | before | now |", "|---|---|---|"]
             lines += [markdown_row([c.name, words_for(c.before), words_for(c.after)]) for c in changes[:most]]
     return "\n".join(lines)
 
 
-def words_for(entry: Entry) -> str:
+def words_for(entry: SweepEntry) -> str:
     """`compare cpu: failed: results of cpu differ from interpreter`."""
     if not entry.failures:
         return words_of(entry.outcome)
@@ -86,12 +86,12 @@ def words_for(entry: Entry) -> str:
     return ": ".join([part for part in parts if part])
 
 
-def _kind_cells(cluster: Cluster) -> list[str]:
+def _kind_cells(cluster: FailureKind) -> list[str]:
     name, outcome = cluster.smallest.name, words_of(cluster.outcome)
     return [f"{cluster.count:,}", steps_of(cluster), outcome, cluster.title, name]
 
 
-def _object(entry: Entry) -> dict[str, str]:
+def _object(entry: SweepEntry) -> dict[str, str]:
     return {"digest": entry.digest, "outcome": entry.outcome, "step": entry.step, "cause": entry.cause}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tileir.judge.causes import DIFFERENT, reason_of
 from tileir.judge.items import Item
-from tileir.judge.report.entries import Entry, Failure, size_of
+from tileir.judge.report.entries import StepFailure, SweepEntry, size_of
 from tileir.judge.report.features import features_of_item
 from tileir.judge.report.suspects import blamed
 from tileir.judge.verdicts import Outcome
@@ -26,7 +26,7 @@ _MOST_PASSING = 400
 
 
 @dataclass(slots=True)
-class Cluster:
+class FailureKind:
     """One kind of failure."""
 
     verb: str
@@ -36,7 +36,7 @@ class Cluster:
     """The feature that is to blame, as `mulf f16`; empty where the cause says it all, or nobody knows."""
     steps: list[str] = field(default_factory=list)
     """The steps in which it shows, in the order of their names."""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[SweepEntry] = field(default_factory=list)
     """The items that show it, the smallest first."""
     message: str = ""
     """What is said of the smallest."""
@@ -58,7 +58,7 @@ class Cluster:
         return len(self.entries)
 
     @property
-    def smallest(self) -> Entry:
+    def smallest(self) -> SweepEntry:
         return self.entries[0]
 
     @property
@@ -79,17 +79,17 @@ def verb_of(step: str) -> str:
 
 
 def clusters_of(
-    entries: Iterable[Entry], item: Callable[[str], Item], reproducers: dict[str, tuple[int, str]]
-) -> list[Cluster]:
+    entries: Iterable[SweepEntry], item: Callable[[str], Item], reproducers: dict[str, tuple[int, str]]
+) -> list[FailureKind]:
     """All kinds of failures, the most frequent first; entries are told the numbers of theirs.
 
     `item` gives an item by its digest, `reproducers` are the sizes and notes of those that are there.
     """
     entries = list(entries)
-    found: dict[tuple[str, str, str, str], Cluster] = {}
+    found: dict[tuple[str, str, str, str], FailureKind] = {}
     suspects = _suspects(entries, item)
     for entry in entries:
-        shown: dict[tuple[str, str], Cluster] = {}
+        shown: dict[tuple[str, str], FailureKind] = {}
         for failure in entry.failures:
             reason = reason_of(failure.cause)
             suspect = suspects.get((entry.digest, failure.step), "")
@@ -97,7 +97,7 @@ def clusters_of(
             # What fails for the same reason in a later step of the same program is the same failure.
             cluster = found.get(key) or shown.get((failure.outcome, reason)) if reason != DIFFERENT else found.get(key)
             if cluster is None:
-                cluster = found[key] = Cluster(key[0], failure.outcome, reason, suspect)
+                cluster = found[key] = FailureKind(key[0], failure.outcome, reason, suspect)
             shown.setdefault((failure.outcome, reason), cluster)
             if not cluster.entries or cluster.entries[-1] is not entry:
                 cluster.entries.append(entry)
@@ -112,7 +112,7 @@ def clusters_of(
     return ordered
 
 
-def failure_in(cluster: Cluster, entry: Entry) -> Failure:
+def failure_in(cluster: FailureKind, entry: SweepEntry) -> StepFailure:
     """How an entry shows a kind of failure."""
     for failure in entry.failures:
         way = (verb_of(failure.step), failure.outcome, reason_of(failure.cause))
@@ -121,7 +121,7 @@ def failure_in(cluster: Cluster, entry: Entry) -> Failure:
     raise KeyError(entry.digest)
 
 
-def _finish(cluster: Cluster, reproducers: dict[str, tuple[int, str]]) -> None:
+def _finish(cluster: FailureKind, reproducers: dict[str, tuple[int, str]]) -> None:
     cluster.entries.sort(key=lambda entry: (entry.operations or entry.size, entry.size, entry.name, entry.digest))
     cluster.steps.sort()
     cluster.message = failure_in(cluster, cluster.smallest).message
@@ -138,9 +138,9 @@ def _finish(cluster: Cluster, reproducers: dict[str, tuple[int, str]]) -> None:
         cluster.note = reproducers[cluster.reproducer or known[0][1]][1]
 
 
-def _suspects(entries: list[Entry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:
+def _suspects(entries: list[SweepEntry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:
     """What is to blame for results that differ, by item and step."""
-    failing: dict[str, list[Entry]] = {}
+    failing: dict[str, list[SweepEntry]] = {}
     for entry in entries:
         for failure in entry.failures:
             if reason_of(failure.cause) == DIFFERENT:
@@ -148,7 +148,7 @@ def _suspects(entries: list[Entry], item: Callable[[str], Item]) -> dict[tuple[s
     found: dict[tuple[str, str], str] = {}
     known: dict[str, frozenset[str]] = {}
 
-    def features(entry: Entry) -> frozenset[str]:
+    def features(entry: SweepEntry) -> frozenset[str]:
         if entry.digest not in known:
             known[entry.digest] = features_of_item(item(entry.digest))
         return known[entry.digest]

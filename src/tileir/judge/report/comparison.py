@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, counted
-from tileir.judge.report.entries import FINE, Entry
+from tileir.judge.report.entries import FINE, SweepEntry
 
 
 @dataclass(slots=True)
-class Change:
+class SweepChange:
     """A program whose verdict is another one."""
 
     name: str
-    before: Entry
-    after: Entry
+    before: SweepEntry
+    after: SweepEntry
 
 
 @dataclass(slots=True)
-class Comparison:
-    broken: list[Change] = field(default_factory=list)
+class SweepComparison:
+    broken: list[SweepChange] = field(default_factory=list)
     """Passed before, fail now."""
-    fixed: list[Change] = field(default_factory=list)
-    changed: list[Change] = field(default_factory=list)
+    fixed: list[SweepChange] = field(default_factory=list)
+    changed: list[SweepChange] = field(default_factory=list)
     """Failed before and fail now, otherwise."""
-    new_kinds: list[Cluster] = field(default_factory=list)
-    gone_kinds: list[Cluster] = field(default_factory=list)
+    new_kinds: list[FailureKind] = field(default_factory=list)
+    gone_kinds: list[FailureKind] = field(default_factory=list)
     added: int = 0
     """Programs that the older file does not have."""
     removed: int = 0
@@ -56,9 +56,9 @@ class Comparison:
         return ", ".join(parts)
 
 
-def compared(old: Contents, new: Contents) -> Comparison:
+def compared(old: Contents, new: Contents) -> SweepComparison:
     """What became of the programs of an older file, and of its kinds of failures."""
-    found = Comparison(has_other_plan=old.plan != new.plan)
+    found = SweepComparison(has_other_plan=old.plan != new.plan)
     before = {name: entry for entry in old.entries for name in entry.names}
     after = {name: entry for entry in new.entries for name in entry.names}
     for name, entry in after.items():
@@ -66,11 +66,11 @@ def compared(old: Contents, new: Contents) -> Comparison:
         if was is None:
             found.added += 1
         elif was.outcome in FINE and entry.outcome not in FINE:
-            found.broken.append(Change(name, was, entry))
+            found.broken.append(SweepChange(name, was, entry))
         elif was.outcome not in FINE and entry.outcome in FINE:
-            found.fixed.append(Change(name, was, entry))
+            found.fixed.append(SweepChange(name, was, entry))
         elif _ways(was) != _ways(entry):
-            found.changed.append(Change(name, was, entry))
+            found.changed.append(SweepChange(name, was, entry))
         else:
             found.same += 1
     found.removed = len(before.keys() - after.keys())
@@ -80,13 +80,13 @@ def compared(old: Contents, new: Contents) -> Comparison:
     return found
 
 
-def _ways(entry: Entry) -> set[tuple[str, str, str]]:
+def _ways(entry: SweepEntry) -> set[tuple[str, str, str]]:
     return {(failure.step, failure.outcome, failure.cause) for failure in entry.failures}
 
 
-def _kinds(contents: Contents) -> dict[tuple[str, str, str], Cluster]:
+def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
     """One of each kind; which operation is suspect is found by chance, too."""
-    found: dict[tuple[str, str, str], Cluster] = {}
+    found: dict[tuple[str, str, str], FailureKind] = {}
     for cluster in contents.clusters:
         found.setdefault((cluster.verb, cluster.outcome, cluster.cause), cluster)
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tileir.judge.report.clusters import Cluster, clusters_of
-from tileir.judge.report.entries import FINE, OUTCOMES, Entry, entries_of
+from tileir.judge.report.clusters import FailureKind, clusters_of
+from tileir.judge.report.entries import FINE, OUTCOMES, SweepEntry, entries_of
 from tileir.judge.report.programs import operations_in
 from tileir.judge.results import Results
 
@@ -33,8 +33,8 @@ class Contents:
     path: str
     plan: str
     settings: dict[str, object]
-    entries: list[Entry]
-    clusters: list[Cluster]
+    entries: list[SweepEntry]
+    clusters: list[FailureKind]
     steps: list[StepCount]
     counts: Counter[str]
 
@@ -44,11 +44,11 @@ class Contents:
         return sum([len(entry.names) for entry in self.entries])
 
     @property
-    def failures(self) -> list[Entry]:
+    def failures(self) -> list[SweepEntry]:
         return [entry for entry in self.entries if entry.outcome not in FINE]
 
     @property
-    def kernels(self) -> list[Entry]:
+    def kernels(self) -> list[SweepEntry]:
         """The modules of kernels, those that are right and fast first."""
         found = [entry for entry in self.entries if entry.kind == "kernels"]
         return sorted(
@@ -64,10 +64,10 @@ class Contents:
         """Of all items together."""
         return sum([entry.seconds for entry in self.entries])
 
-    def slowest(self, count: int = _MOST) -> list[Entry]:
+    def slowest(self, count: int = _MOST) -> list[SweepEntry]:
         return sorted(self.entries, key=lambda entry: (-entry.seconds, entry.name))[:count]
 
-    def largest(self, count: int = _MOST) -> list[Entry]:
+    def largest(self, count: int = _MOST) -> list[SweepEntry]:
         """Those that took most memory."""
         known = [entry for entry in self.entries if entry.peak]
         return sorted(known, key=lambda entry: (-entry.peak, entry.name))[:count]
@@ -94,7 +94,7 @@ def contents_of(results: Results) -> Contents:
     )
 
 
-def _step_counts(entries: list[Entry]) -> list[StepCount]:
+def _step_counts(entries: list[SweepEntry]) -> list[StepCount]:
     """The steps in the order in which they are done: an item of which all were done tells that."""
     lists = Counter([entry.steps for entry in entries])
     found: dict[str, StepCount] = {}

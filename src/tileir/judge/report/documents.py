@@ -9,9 +9,9 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, summary_of, words_of
-from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.entries import OUTCOMES, SweepEntry
 from tileir.judge.report.text import speed_of, speeds_in, steps_of
 
 
@@ -29,7 +29,7 @@ def json_report(contents: Contents) -> str:
     return json.dumps(found, indent=1)
 
 
-def cluster_object(cluster: Cluster) -> dict[str, Any]:
+def cluster_object(cluster: FailureKind) -> dict[str, Any]:
     return {
         "kind": cluster.key,
         "programs": cluster.count,
@@ -47,12 +47,12 @@ def cluster_object(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def _reproducer(cluster: Cluster) -> dict[str, Any]:
+def _reproducer(cluster: FailureKind) -> dict[str, Any]:
     size, operations = cluster.reproducer_size, cluster.reproducer_operations
     return {"digest": cluster.reproducer, "bytes": size, "operations": operations}
 
 
-def entry_object(contents: Contents, entry: Entry) -> dict[str, Any]:
+def entry_object(contents: Contents, entry: SweepEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "names": list(entry.names),

@@ -24,7 +24,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 
 
 @dataclass(slots=True)
-class Failure:
+class StepFailure:
     """A step of an item that did not pass."""
 
     step: str
@@ -34,7 +34,7 @@ class Failure:
 
 
 @dataclass(slots=True, frozen=True)
-class Speed:
+class KernelSpeed:
     """How fast kernels are against what they are measured by: `time cpu` measured, `cost h200` estimated."""
 
     step: str
@@ -44,7 +44,7 @@ class Speed:
 
 
 @dataclass(slots=True)
-class Entry:
+class SweepEntry:
     """One item."""
 
     digest: str
@@ -52,7 +52,7 @@ class Entry:
     size: int
     names: tuple[str, ...]
     outcome: Outcome
-    failures: list[Failure]
+    failures: list[StepFailure]
     steps: tuple[tuple[str, Outcome], ...]
     """All steps, with their outcomes; one object for all items with the same."""
     seconds: float
@@ -60,7 +60,7 @@ class Entry:
     """Bytes of memory at most; 0 where nobody knows."""
     operations: int = 0
     """Of the program; 0 where nobody has counted."""
-    speeds: tuple[Speed, ...] = ()
+    speeds: tuple[KernelSpeed, ...] = ()
     """Of kernels: estimated and measured."""
     clusters: list[int] = field(default_factory=list)
     """The numbers of the kinds of failures it shows."""
@@ -101,7 +101,7 @@ def size_of(operations: int, size: int) -> str:
     return f"{operations:,} ops" if operations else f"{size:,} B"
 
 
-def entries_of(results: Results) -> list[Entry]:
+def entries_of(results: Results) -> list[SweepEntry]:
     """All items, in the order of their names."""
     shared: dict[tuple[tuple[str, Outcome], ...], tuple[tuple[str, Outcome], ...]] = {}
     found = []
@@ -112,13 +112,13 @@ def entries_of(results: Results) -> list[Entry]:
     return sorted(found, key=lambda entry: (_natural(entry.name), entry.digest))
 
 
-def entry_of(row: Row) -> Entry:
+def entry_of(row: Row) -> SweepEntry:
     verdict = row.verdict
-    failures = [Failure(s.name, s.outcome, s.cause, s.message) for s in verdict.steps if s.outcome not in FINE]
+    failures = [StepFailure(s.name, s.outcome, s.cause, s.message) for s in verdict.steps if s.outcome not in FINE]
     if not failures and verdict.outcome not in FINE:
         # A child that died before its first step.
-        failures.append(Failure("", verdict.outcome, verdict.cause, verdict.cause))
-    return Entry(
+        failures.append(StepFailure("", verdict.outcome, verdict.cause, verdict.cause))
+    return SweepEntry(
         row.digest,
         row.kind,
         row.size,
@@ -140,16 +140,16 @@ def _operations(row: Row) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _speeds(row: Row) -> tuple[Speed, ...]:
+def _speeds(row: Row) -> tuple[KernelSpeed, ...]:
     return tuple([found for step in row.verdict.steps if (found := _speed(step)) is not None])
 
 
-def _speed(step: Step) -> Speed | None:
+def _speed(step: Step) -> KernelSpeed | None:
     told = {**step.details, **step.measured}
     ratio, seconds, baseline = (told.get(name) for name in ("speedup", "seconds", "baseline_seconds"))
     if not isinstance(ratio, (int, float)):
         return None
-    return Speed(
+    return KernelSpeed(
         step.name,
         float(ratio),
         float(seconds) if isinstance(seconds, (int, float)) else None,

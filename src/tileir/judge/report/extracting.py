@@ -10,7 +10,7 @@ import re
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.errors import ResultsError
-from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, counted
 from tileir.judge.report.programs import content_of, ending_of
 from tileir.judge.report.text import steps_of
@@ -32,7 +32,7 @@ def extract(results: Results, contents: Contents, directory: str) -> int:
     return count
 
 
-def folder_of(cluster: Cluster) -> str:
+def folder_of(cluster: FailureKind) -> str:
     """`3f2a91c0-compare-failed`."""
     return "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
 
@@ -43,7 +43,7 @@ def safe(name: str) -> str:
     return found or "program"
 
 
-def _extract(results: Results, cluster: Cluster, folder: str) -> int:
+def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
     os.makedirs(folder, exist_ok=True)
     lines = [f"{steps_of(cluster)}: {cluster.outcome}", cluster.title, "", cluster.message]
     lines += ["", f"{counted(cluster.count, 'program')}, the smallest first:"]

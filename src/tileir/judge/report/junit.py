@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from tileir.judge.report.contents import Contents
-from tileir.judge.report.entries import Entry
+from tileir.judge.report.entries import SweepEntry
 from tileir.judge.verdicts import Outcome
 
 _CRASHES = ("crashed", "timeout", "memory", "forbidden")
@@ -20,7 +20,7 @@ def junit_report(contents: Contents) -> str:
 def _lines(contents: Contents) -> Iterator[str]:
     yield "<?xml version='1.0' encoding='UTF-8'?>\n"
     yield f'<testsuites name="tileir" time="{contents.seconds:.3f}">\n'
-    suites: dict[str, list[tuple[Entry, Outcome]]] = {}
+    suites: dict[str, list[tuple[SweepEntry, Outcome]]] = {}
     for entry in contents.entries:
         for name, outcome in entry.steps or ((entry.step, entry.outcome),):
             suites.setdefault(name, []).append((entry, outcome))
@@ -38,7 +38,7 @@ def _lines(contents: Contents) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _case(entry: Entry, step: str, outcome: Outcome) -> Iterator[str]:
+def _case(entry: SweepEntry, step: str, outcome: Outcome) -> Iterator[str]:
     head = f"<testcase classname={_attribute(step or 'start')} name={_attribute(entry.name)}"
     element = _element(outcome)
     if not element:

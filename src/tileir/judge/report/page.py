@@ -12,10 +12,10 @@ from typing import Any
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.report.changes import words_for
-from tileir.judge.report.clusters import Cluster
-from tileir.judge.report.comparison import Change, Comparison
+from tileir.judge.report.clusters import FailureKind
+from tileir.judge.report.comparison import SweepChange, SweepComparison
 from tileir.judge.report.contents import Contents, summary_of, words_of
-from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.entries import OUTCOMES, SweepEntry
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import steps_of
 from tileir.judge.results import Results
@@ -28,14 +28,14 @@ _MOST_MESSAGES = 8 << 20
 """Characters of all messages together."""
 
 
-def page(results: Results, contents: Contents, comparison: Comparison | None = None) -> str:
+def page(results: Results, contents: Contents, comparison: SweepComparison | None = None) -> str:
     """The page, as the text of its file."""
     title = f"{os.path.basename(contents.path)}: tileir report"
     carried = {"report": one_file.packed(_report(results, contents, comparison))}
     return one_file.page("tileir.judge.report", title, carried)
 
 
-def _report(results: Results, contents: Contents, comparison: Comparison | None) -> dict[str, Any]:
+def _report(results: Results, contents: Contents, comparison: SweepComparison | None) -> dict[str, Any]:
     """What `assets/types.d.ts` calls `Report`."""
     numbers = {entry.digest: number for number, entry in enumerate(contents.entries)}
     failures, untold = _failures(contents)
@@ -75,7 +75,8 @@ def _columns(contents: Contents) -> dict[str, list[Any]]:
         "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
         "step": [steps.get(entry.step, -1) for entry in entries],
         "kinds": [entry.clusters for entry in entries],
-        "bytes": [entry.size for entry in entries],
+        # The bytes of a seed are those of its number.
+        "bytes": [entry.size if entry.kind != "seed" else 0 for entry in entries],
         "operations": [entry.operations for entry in entries],
         "seconds": [round(entry.seconds, 6) for entry in entries],
         "peak": [round(entry.peak) for entry in entries],
@@ -99,7 +100,7 @@ def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]
     return found, untold
 
 
-def _kind(results: Results, cluster: Cluster, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
+def _kind(results: Results, cluster: FailureKind, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
     reproducer = results.reproducer(cluster.reproducer) if cluster.reproducer and has_source else None
     return {
         "key": cluster.key,
@@ -121,7 +122,7 @@ def _kind(results: Results, cluster: Cluster, numbers: dict[str, int], has_sourc
     }
 
 
-def _source(results: Results, entry: Entry) -> dict[str, Any] | None:
+def _source(results: Results, entry: SweepEntry) -> dict[str, Any] | None:
     try:
         return _text(entry.name, content_of(results.item(entry.digest))[0])
     except (TileIRError, ValueError, TypeError):
@@ -134,7 +135,7 @@ def _text(name: str, content: bytes) -> dict[str, Any]:
     return {"name": name, "bytes": len(content), "text": text[:_MOST_SOURCE], "cut": len(text) > _MOST_SOURCE}
 
 
-def _changes(comparison: Comparison) -> dict[str, Any]:
+def _changes(comparison: SweepComparison) -> dict[str, Any]:
     return {
         "summary": comparison.summary,
         "worse": comparison.is_worse,
@@ -146,7 +147,7 @@ def _changes(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _kind_words(cluster: Cluster) -> dict[str, Any]:
+def _kind_words(cluster: FailureKind) -> dict[str, Any]:
     return {
         "title": cluster.title,
         "steps": steps_of(cluster),
@@ -156,5 +157,5 @@ def _kind_words(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, str]:
+def _change(change: SweepChange) -> dict[str, str]:
     return {"name": change.name, "before": words_for(change.before), "now": words_for(change.after)}

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tileir import __version__
-from tileir.judge.report.clusters import Cluster, failure_in
+from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import Contents
-from tileir.judge.report.entries import Entry
+from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.text import steps_of
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -30,7 +30,7 @@ def sarif_report(contents: Contents) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
-def _rule(cluster: Cluster) -> dict[str, Any]:
+def _rule(cluster: FailureKind) -> dict[str, Any]:
     return {
         "id": cluster.key,
         "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
@@ -39,7 +39,7 @@ def _rule(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def _result(number: int, cluster: Cluster, entry: Entry) -> dict[str, Any]:
+def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, Any]:
     failure = failure_in(cluster, entry)
     message = failure.message or failure.cause or failure.outcome
     return {
@@ -55,5 +55,5 @@ def _result(number: int, cluster: Cluster, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _level(cluster: Cluster) -> str:
+def _level(cluster: FailureKind) -> str:
     return "warning" if cluster.outcome == "refused" else "error"

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 
 from tileir.ir.escapes import harmless
-from tileir.judge.report.clusters import Cluster
+from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.columns import Column, shortened, table
 from tileir.judge.report.contents import Contents, counted, summary_of, words_of
-from tileir.judge.report.entries import OUTCOMES, Entry
+from tileir.judge.report.entries import OUTCOMES, SweepEntry
 
 Paint = Callable[[str, str], str]
 """A text in the colour of an outcome, or in bold for `title`."""
@@ -25,14 +25,18 @@ def plain(text: str, _: str) -> str:
 class TextReport:
     """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are told."""
 
-    def __init__(self, contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20) -> None:
+    def __init__(
+        self, contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20, *, measured: bool = True
+    ) -> None:
+        self._measured: bool = measured
         self._contents: Contents = contents
         self._width: int = width
         self._paint: Paint = paint
         self._most: int = most
 
     def render(self) -> str:
-        parts = [self._summary(), *self._clusters(), *self._kernels(), *self._steps(), *self._extremes()]
+        parts = [self._summary(), *self._clusters(), *self._kernels(), *self._steps()]
+        parts += self._extremes() if self._measured else []
         return "\n\n".join([part for part in parts if part])
 
     def _summary(self) -> str:
@@ -84,7 +88,7 @@ class TextReport:
             parts.append(f"and {counted(left, 'more kind')} (--limit {len(self._contents.clusters)} shows all)")
         return parts
 
-    def _message(self, cluster: Cluster) -> str:
+    def _message(self, cluster: FailureKind) -> str:
         """What is said of the smallest program."""
         head = f"{cluster.key}  {harmless(cluster.smallest.name)}, {steps_of(cluster)}"
         lines = [self._paint(harmless(shortened(head, self._width or len(head))), cluster.outcome)]
@@ -140,7 +144,7 @@ class TextReport:
             )
         return parts
 
-    def _listed(self, title: str, unit: str, rows: Sequence[tuple[Entry, str]]) -> str:
+    def _listed(self, title: str, unit: str, rows: Sequence[tuple[SweepEntry, str]]) -> str:
         columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
         cells = [[value, words_of(entry.outcome), entry.name] for entry, value in rows]
         return self._headed(title, table(columns, cells, self._width))
@@ -152,7 +156,7 @@ class TextReport:
 _OUTCOME_OF_WORDS = {words_of(outcome): str(outcome) for outcome in OUTCOMES}
 
 
-def steps_of(cluster: Cluster) -> str:
+def steps_of(cluster: FailureKind) -> str:
     """`compile sm_90, sm_100`."""
     found: dict[str, list[str]] = {}
     for step in cluster.steps:
@@ -167,7 +171,7 @@ def speeds_in(contents: Contents) -> list[str]:
     return list(dict.fromkeys([speed.step for entry in contents.kernels for speed in entry.speeds]))
 
 
-def speed_of(entry: Entry, steps: list[str]) -> list[str]:
+def speed_of(entry: SweepEntry, steps: list[str]) -> list[str]:
     """How many times as fast as its baseline a module of kernels is, by these steps."""
     known = {speed.step: f"{speed.ratio:.2f}x" for speed in entry.speeds}
     return [known.get(step, "-") for step in steps]

@@ -23,7 +23,7 @@ export function createPrograms(context) {
       { id: "step", title: "Step", cell: stepOf },
       { id: "cause", title: "Cause", cell: causeOf },
       { id: "operations", title: "Operations", isNumber: true, cell: (row) => (programs.operations[row] > 0 ? grouped(programs.operations[row]) : "") },
-      { id: "bytes", title: "Bytes", isNumber: true, cell: (row) => grouped(programs.bytes[row]) },
+      { id: "bytes", title: "Bytes", isNumber: true, cell: (row) => (programs.bytes[row] > 0 ? grouped(programs.bytes[row]) : "") },
       { id: "seconds", title: "Time", isNumber: true, cell: (row) => seconds(programs.seconds[row]) },
       { id: "peak", title: "Memory", isNumber: true, cell: (row) => (programs.peak[row] > 0 ? bytes(programs.peak[row]) : "") },
     ],
@@ -167,7 +167,10 @@ export function createPrograms(context) {
   function details(row) {
     const name = programs.name[row];
     const failures = context.report.failures[String(row)] ?? [];
-    const facts = [outcomes[programs.outcome[row]].title, bytes(programs.bytes[row]), seconds(programs.seconds[row])];
+    const facts = [outcomes[programs.outcome[row]].title];
+    if (programs.operations[row] > 0) facts.push(counted(programs.operations[row], "operation"));
+    if (programs.bytes[row] > 0) facts.push(bytes(programs.bytes[row]));
+    facts.push(seconds(programs.seconds[row]));
     if (programs.peak[row] > 0) facts.push(bytes(programs.peak[row]));
     /** @type {HTMLElement[]} */
     const parts = [

@@ -1,0 +1,92 @@
+"""`tileir.report`: what a file of results says, from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tileir.judge.report.clusters import FailureKind
+from tileir.judge.report.comparison import SweepComparison, compared
+from tileir.judge.report.contents import Contents, contents_of, summary_of
+from tileir.judge.report.documents import csv_report, json_report, markdown_report
+from tileir.judge.report.entries import SweepEntry
+from tileir.judge.report.junit import junit_report
+from tileir.judge.report.page import page
+from tileir.judge.report.scanning import sarif_report
+from tileir.judge.report.text import TextReport
+from tileir.judge.results import Results
+
+
+class SweepReport:
+    """What a sweep found; made by `tileir.report`.
+
+    `programs` are all that were judged, `kinds` the kinds of failures, the most frequent first; `counts` says how many
+    programs came to which outcome.
+    """
+
+    def __init__(self, path: str, plan: str | None = None) -> None:
+        self.path: str = path
+        with Results(path, plan) as results:
+            self._contents: Contents = contents_of(results)
+
+    @property
+    def summary(self) -> str:
+        """`10,000 programs: 9,871 passed, 129 failed; 3 kinds of failures`."""
+        return summary_of(self._contents)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return dict(self._contents.counts)
+
+    @property
+    def kinds(self) -> list[FailureKind]:
+        return list(self._contents.clusters)
+
+    @property
+    def programs(self) -> list[SweepEntry]:
+        return list(self._contents.entries)
+
+    def text(self, *, width: int = 0, limit: int = 20, measured: bool = True) -> str:
+        """For a terminal of some width, 0 for any; at most `limit` kinds.  Without what was measured, the same results
+        give the same text."""
+        return TextReport(self._contents, width, most=limit, measured=measured).render()
+
+    def json(self) -> str:
+        return json_report(self._contents)
+
+    def csv(self) -> str:
+        return csv_report(self._contents)
+
+    def markdown(self, *, limit: int = 20) -> str:
+        return markdown_report(self._contents, limit)
+
+    def sarif(self) -> str:
+        return sarif_report(self._contents)
+
+    def junit(self) -> str:
+        return junit_report(self._contents)
+
+    def compare(self, older: SweepReport) -> SweepComparison:
+        """What is better and what is worse than in an older one."""
+        return compared(older._contents, self._contents)
+
+    def write_page(self, path: str | os.PathLike[str], older: SweepReport | None = None) -> None:
+        """Write the page that `tileir report --html` writes, with the changes since an older report."""
+        with Results(self.path, self._contents.plan or None) as results:
+            text = page(results, self._contents, self.compare(older) if older is not None else None)
+        Path(path).write_bytes(text.encode())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<SweepReport {self.summary}>"
+
+
+def report(results: str | os.PathLike[str], *, plan: str | None = None) -> SweepReport:
+    """What a file of results says: kinds of failures, counts, and reports in several formats.
+
+    `plan` is the digest of one of the file's plans, by default that of the latest sweep.
+    """
+    return SweepReport(os.fspath(results), plan)
