@@ -164,6 +164,7 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/optimizer_speed.py
 	@echo
+	$(BIN)/python benchmarks/diff_speed.py
 	$(BIN)/python benchmarks/startup.py
 	@echo
 	$(BIN)/python benchmarks/interpreter_speed.py

@@ -63,6 +63,16 @@ def two_modules(text: str) -> tuple[Any, Any]:
     return tileir.parse(text), tileir.parse(text)
 
 
+def thinned(text: str) -> tuple[Any, Any]:
+    """A program, and itself without every second operation that nobody uses, up to the second level of uses."""
+    whole, other = two_modules(text)
+    for _ in range(2):
+        unused = [each for each in other.walk() if each.results and each.is_unused and not each.regions]
+        for operation in unused[::2]:
+            operation.erase()
+    return whole, other
+
+
 def entry_of(module: Any) -> Any:
     return next(operation for operation in module.walk() if operation.name == "cuda_tile.entry")
 
@@ -151,6 +161,8 @@ TEXT: dict[str, Action] = {
     "clone": Action(tileir.parse, clone),
     "copy": Action(tileir.parse, copy.deepcopy),
     "compare": Action(two_modules, lambda pair: structurally_equal(*pair, locations=True)),
+    "diff": Action(two_modules, lambda pair: tileir.diff(*pair).unified()),
+    "diff of another": Action(thinned, lambda pair: tileir.diff(*pair).unified()),
 }
 
 BYTECODE: dict[str, Action] = {

@@ -50,6 +50,8 @@ INHERENT: dict[tuple[str, str], str] = {
     ("assumptions", "print generic"): _ASSUMED,
     ("assumptions", "print debug info"): _ASSUMED,
     ("assumptions", "forms"): _ASSUMED,
+    ("assumptions", "diff"): _ASSUMED,
+    ("assumptions", "diff of another"): _ASSUMED,
 }
 """Pairs of a dimension and an action that grow faster, with the reason."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Final
 
 from tileir.analyze.difference.listing import Listing, Mark, Piece, Row, marked_words
@@ -39,9 +40,10 @@ class Style:
             return "".join([text for text, _ in pieces])
         colour = _COLOURS[mark]
         # Each line ends its colours, so that a pager may begin with any.
-        parts = [
-            f"{colour}{_STRONG}{text}{_PLAIN}" if differs else f"{colour}{text}{_PLAIN}" for text, differs in pieces
-        ]
+        parts: list[str] = []
+        for differs, together in groupby(pieces, lambda piece: piece[1]):
+            text = "".join([text for text, _ in together])
+            parts.append(f"{colour}{_STRONG if differs else ''}{text}{_PLAIN}")
         return "".join(parts)
 
     def head(self, text: str) -> str:
