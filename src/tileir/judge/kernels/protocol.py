@@ -104,10 +104,11 @@ def case_of(module: Any, seed: int, shape: Any) -> Case:
         positional = shape if isinstance(shape, tuple) else (shape,)
     seed_everything(seed)
     parameters = inspect.signature(make).parameters
-    if "seed" in parameters:
-        keywords["seed"] = seed
-    elif name == "inputs" and parameters and not keywords:
+    first = next(iter(parameters.values()), None)
+    if name == "inputs" and first is not None and first.kind is not inspect.Parameter.KEYWORD_ONLY:
         positional = (seed, *positional)
+    elif "seed" in parameters:
+        keywords["seed"] = seed
     try:
         inspect.signature(make).bind(*positional, **keywords)
     except TypeError as error:
