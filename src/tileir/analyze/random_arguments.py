@@ -19,7 +19,7 @@ from tileir.analyze.trial_launches import Reach, TooLong
 from tileir.dialect.ops import GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.errors import ExecutionError, LaunchError
+from tileir.execute.errors import LaunchError, converted
 from tileir.execute.launch import Kernel
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -226,15 +226,16 @@ class _Search:
             self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
         except TooLong:
             raise _Rejected("it takes too long") from None
-        except ExecutionError as error:
-            raise _Rejected(error.message) from None
+        except Exception as error:
+            # What is wrong with this choice need not be wrong with another: no memory for it, an error of the program.
+            raise _Rejected(converted(error).message) from None
 
     def _apart(self, arguments: list[Any]) -> list[Any]:
         """The arrays in memory of which most is never touched, so that an address tells which of them it misses."""
         arrays = [value for value in arguments if isinstance(value, numpy.ndarray)]
         if not arrays:
             return arguments
-        distance = max(min(4 * _MOST_BYTES, (1 << 30) // len(arrays)), *[array.nbytes for array in arrays], 0)
+        distance = max(min(_MOST_BYTES, (1 << 30) // len(arrays)), *[array.nbytes for array in arrays], 0)
         space = numpy.empty(distance * (len(arrays) + 1) + 4096, numpy.uint8)
         start = -int(space.ctypes.data) % 4096
         found: list[Any] = []
@@ -280,7 +281,9 @@ def _fitting(parameter: Value, role: Role, number: int) -> int:
     assert isinstance(element, IntegerType)
     if element is I1:
         return number & 1
-    return role.allowed(min(number, (1 << (element.width - 1)) - 1))
+    most = (1 << (element.width - 1)) - 1
+    found = role.allowed(min(number, most))
+    return found if found <= most else most - most % role.divisor
 
 
 def _stride(maker: Operation, axis: int, numbers: dict[Value, int]) -> int:

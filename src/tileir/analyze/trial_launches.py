@@ -47,7 +47,6 @@ class Reach(Observer):
         """Whether an index lies outside of the index space of its view."""
         self.extents: dict[Value, int] = {}
         """How large extents must be for that not to happen, by the parameter that gives them."""
-        self.error: ExecutionError | None = None
         self._steps: int = 0
         self._weights: dict[Operation, int] = {}
         self._starts: dict[int, tuple[int, Region]] = {}
@@ -81,7 +80,7 @@ class Reach(Observer):
             raise TooLong
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        self.error = self.error or error
+        # The sanitizer tells of it, when all else is well.
         return True
 
     def access(self, access: Access) -> Array | None:

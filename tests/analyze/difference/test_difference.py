@@ -214,12 +214,22 @@ def test_renamed_functions_are_found_by_what_is_in_them() -> None:
 
 def test_names_and_locations_count_where_asked() -> None:
     renamed = edited(LOOP, ("%after", "%more"), ("@sum", "@total"))
-    assert not difference(LOOP, renamed, names=False)
+    ignored = difference(LOOP, renamed, names=False)
+    assert not ignored and ignored.unified() == ""
     located = edited(LOOP, ("addf %before, %x : tile<f32>", 'addf %before, %x : tile<f32> loc("k.py":3:4)'))
     assert not difference(LOOP, located)
     found = difference(LOOP, located, locations=True)
     assert found.summary() == '1 operation changed: location (none) -> "k.py":3:4'
     assert '+      %after = addf %before, %x  : tile<f32> loc("k.py":3:4)' in found.unified()
+
+
+def test_a_module_in_bytecode_has_no_name() -> None:
+    module = tileir.parse(LOOP.replace("@kernels", "@mine"))
+    found = tileir.diff(module, tileir.to_bytecode(module))
+    assert not found and found.unified() == "" == found.side_by_side(100)
+    assert (
+        tileir.diff(module, tileir.parse(LOOP.replace("@kernels", "@yours"))).summary() == "module @mine renamed @yours"
+    )
 
 
 def test_numbers_that_printers_give_are_no_names() -> None:

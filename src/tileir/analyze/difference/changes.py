@@ -21,6 +21,7 @@ Kind = Literal["removed", "added", "moved", "changed", "renamed"]
 _LONGEST: Final = 80
 """Of an attribute that is told."""
 _ABSENT: Final = "(none)"
+_NO_NAME: Final = "kernels"
 
 
 class ChangeDetail(NamedTuple):
@@ -284,7 +285,9 @@ class Changes:
     def _renamed(self, left: Operation, right: Operation) -> list[ChangeDetail]:
         found: list[ChangeDetail] = []
         before, after = left.symbol_name, right.symbol_name
-        if before != after:
+        # A module in bytecode has no name, and is given one when it is read.
+        nameless = left is self._programs[0] and _NO_NAME in (before, after)
+        if before != after and not nameless:
             found.append(ChangeDetail("name", "", f"@{before}" if before else "", f"@{after}" if after else ""))
         pairs: list[tuple[Value, Value]] = list(zip(left.results, right.results, strict=False))
         for region in left.regions:

@@ -38,6 +38,7 @@ class ProgramDifference:
         """The first program, without a module around it that has nothing else in it."""
         self.right: Operation = unwrapped(right)
         self.titles: tuple[str, str] = titles
+        self._count_names: bool = names
         self._locations: bool = locations
         with CollectorPaused():
             written = ProgramNames(self.left), ProgramNames(self.right)
@@ -92,7 +93,9 @@ class ProgramDifference:
 
     @cached_property
     def _listing(self) -> Listing:
-        return Listing((self.left, self.right), self._matching, self._shown, self.changes, self._locations)
+        return Listing(
+            (self.left, self.right), self._matching, self._shown, self.changes, self._count_names, self._locations
+        )
 
     def lines(self, left: Operation, right: Operation) -> tuple[str, str]:
         """The lines at which two operations begin, as they are shown."""

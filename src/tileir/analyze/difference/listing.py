@@ -42,8 +42,10 @@ class Listing:
         matching: Matching,
         shown: tuple[Naming, Naming],
         changes: list[ProgramChange],
+        count_names: bool,
         locations: bool,
     ) -> None:
+        self._count_names: bool = count_names
         self._matching: Matching = matching
         self._left: PlacedText = placed_text(programs[0], shown[0])
         self._right: PlacedText = placed_text(programs[1], shown[1])
@@ -100,7 +102,9 @@ class Listing:
             if line < len(left) and other < len(right):
                 starts = self._left.operations[line][:1]
                 is_start = bool(starts) and self._left.starts.get(starts[0]) == line
-                changed = left[line] != right[other] or (is_start and starts[0] in self._changed)
+                changed = is_start and starts[0] in self._changed
+                # Users of what was renamed have not changed, but read differently; a module may have no name at all.
+                changed |= self._count_names and starts != [root] and left[line] != right[other]
                 mark, sign = ("changed", "|") if changed else ("same", " ")
                 rows.append(Row(mark, sign, left[line], right[other], line, other))
                 here, there = line + 1, other + 1
