@@ -93,12 +93,14 @@ def custom_kernel(data):
     assert steps["results"].message == "inputs 0: the result is float32[4, 20], the reference's is float16[4, 20]"
 
 
+@pytest.mark.long
 def test_a_tensor_that_computes_when_it_is_looked_at_is_none() -> None:
     lazy = "class Lazy(torch.Tensor): pass\n"
     steps = judged(KERNEL + MODEL.replace("return out", "return out.as_subclass(Lazy)") + lazy, KERNELBENCH)
     assert "is a Lazy: pass arrays of NumPy, torch or CuPy" in steps["run"].message
 
 
+@pytest.mark.long
 def test_transposed_bfloat16_tensors_arrive_as_they_are() -> None:
     reference = """
 import torch

@@ -21,6 +21,7 @@ def run(x):
 GOOD = DOUBLING + RUN
 
 
+@pytest.mark.long
 def test_a_module_that_is_too_slow_fails_by_its_estimated_time() -> None:
     steps = example("softmax_slow", trials=1, cost=("h200",))
     assert outcomes(steps) == {"cost h200": "failed"}

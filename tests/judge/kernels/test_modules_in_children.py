@@ -37,8 +37,8 @@ def test_a_right_and_a_wrong_module() -> None:
         "no cuTile kernel was launched",
         "TypeCheckingError: Module 'NAME' has no attribute 'NAME'",
     ]
-    again = judge_chunk(items, Plan(trials=1, engines=("interpreter",), limits=LIMITS))
-    for one, other in zip(verdicts, again, strict=True):
+    again = judge_chunk(items[1:2], Plan(trials=1, engines=("interpreter",), limits=LIMITS))
+    for one, other in zip(verdicts[1:2], again, strict=True):
         assert [(s.name, s.outcome, s.message, s.details) for s in one.steps] == [
             (s.name, s.outcome, s.message, s.details) for s in other.steps
         ]
