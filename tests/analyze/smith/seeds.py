@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ import tileir
 from tileir import smith
 
 COMPILE_SECONDS = 120
+MEMORY = 8 << 30
 
 
 def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
@@ -91,6 +93,8 @@ def assembler_path() -> str | None:
 
 def _check_some(seeds: list[int], every: int, wanted: dict[str, Any]) -> list[tuple[int, bool, str]]:
     tool = assembler_path() if every else None
+    # A program that goes astray ends here, and not with the machine.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     found = []
     for seed in seeds:
         with_assembler = bool(every and seed % every == 0)

@@ -177,7 +177,7 @@ def _for(writer: Writer) -> None:
 
 
 def _loop(writer: Writer) -> None:
-    """A loop that counts its turns, and ends after some."""
+    """A loop that counts its turns.  Whether it ends is asked first: its body may go on with the next one early."""
     if len(writer.scopes) > DEEPEST:
         return
     types, results = _types(writer), _types(writer)
@@ -187,7 +187,6 @@ def _loop(writer: Writer) -> None:
     counter = writer.know(Tile(block.arguments[0], 0, limit.high))
     loop = Loop(types, results, counter, list(writer.memories))
     writer.loops.append(loop)
-    _body(writer)
     attributes: dict[str, Attribute] = {
         "comparison_predicate": COMPARISON_PREDICATE["greater_than_or_equal"],
         **SIGNED,
@@ -201,6 +200,7 @@ def _loop(writer: Writer) -> None:
     for memory, state in zip(writer.memories, before, strict=True):
         memory.state = state
     writer.add(ops.IF, [enough.value], [], regions=[Region([last]), Region()])
+    _body(writer)
     _end(writer, loop, types)
     writer.loops.pop()
     writer.scopes.pop()
