@@ -129,6 +129,37 @@ def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Pa
         assert [row.names for row in results.rows() if row.digest == twins[0].digest] == [["a", "b", "c"]]
 
 
+def test_items_of_the_same_name_are_told_apart(path: Path) -> None:
+    same = [Item("k", "program", content) for content in (b"one", b"two", b"one", b"three")]
+    for _ in range(2):
+        assert swept(path, same, ThreadCrew(2, judged)).done == 4
+    with Results(str(path)) as results:
+        found = {results.item(row.digest).content: row.names for row in results.rows()}
+    assert found == {b"one": ["k"], b"two": ["k (2)"], b"three": ["k (3)"]}
+
+
+def test_what_is_under_way_is_cancelled_when_a_sweep_ends_early(path: Path) -> None:
+    class Slow(ThreadPoolExecutor):
+        given: list[Future[Any]] = []
+
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            self.given.append(super().submit(function, *arguments, **options))
+            return self.given[-1]
+
+    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+        time.sleep(0.2)
+        return judged(all, plan)
+
+    def tell(progress: SweepProgress) -> None:
+        if progress.judged:
+            raise KeyboardInterrupt
+
+    with Slow(1) as executor:
+        with pytest.raises(KeyboardInterrupt):
+            swept(path, items(50), ExecutorCrew(executor, 4, slow), tell=tell)
+        assert any(future.cancelled() for future in executor.given)
+
+
 def test_what_cannot_be_read_is_a_row(path: Path, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.mlir")
     for _ in range(2):

@@ -94,6 +94,7 @@ NEEDS_NUMPY = [
     [*COST, "--target", "cpu"],
     [*COST, "--measure"],
     ["explore", *RUN[1:], "--export", "{folder}/page.html"],
+    ["sweep", "examples/vector_add.mlir", "-o", "{folder}/new.sqlite"],
 ]
 
 

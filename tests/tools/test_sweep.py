@@ -16,6 +16,7 @@ from tileir.judge.progress import SweepProgress
 from tileir.judge.results import Results
 from tileir.judge.verdicts import Step, Verdict
 from tileir.tools.main import run
+from tileir.tools.sweep import USAGE
 from tileir.tools.sweep_progress import Teller, line, summary
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
@@ -195,3 +196,23 @@ def test_the_first_of_each_cause_is_told_and_nothing_in_it_reaches_the_terminal(
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 21 and told[-1] == "more kinds of failures are told in the report only"
     assert told[3] == "failed: a\\x1b]0;3: run cpu: \\x1b[31mwrong 3"
+
+
+ODD = ["", " ", "-1", "0", "²", "nan", "9" * 400, "\x1b[31m", "\udcff", ",", ":", "a,,b", "1:", "é" * 300]
+
+
+def test_odd_values_of_options_are_told_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in USAGE.options:
+        # A scheduler that is not there is waited for.
+        for word in ODD if option.value and option.name != "dask" else ["x"]:
+            if option.name in ("output", "reference") and len(word) > 255:
+                continue
+            words = f"--{option.name}={word}"
+            status = run(["sweep", "missing.mlir", "--quiet", words])
+            error = capsys.readouterr().err
+            # The file that is missing is a row, which did not pass.
+            assert status in (1, 2) and (status == 1 or error.startswith("tileir sweep: ")), words
+            assert error.count("\n") <= 2 and "\x1b" not in error and "Traceback" not in error, words
+            for left in ("results.sqlite", word.partition("\0")[0] if option.name == "output" else ""):
+                if left.strip() and os.path.lexists(left):
+                    os.remove(left)

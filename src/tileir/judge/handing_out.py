@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -84,7 +85,10 @@ class HandingOut:
         self._losses: dict[str, int] = {}
         self._other_names: dict[str, list[str] | None] = {}
         """By digest: further names of an item that is not yet finished; None once it is."""
+        self._named: dict[str, str] = {}
+        """The digest that each name stands for in this sweep."""
         self._under_way: dict[Future[Worked], _Chunk] = {}
+        self._under_way_size: int = 0
         self._done: SimpleQueue[Future[Worked]] = SimpleQueue()
         self._heard: float = time.monotonic()
         self._flushed: float = time.monotonic()
@@ -92,6 +96,14 @@ class HandingOut:
 
     def run(self) -> bool:
         """Judge everything; whether that came to its end, and was not stopped at a failure."""
+        try:
+            return self._run()
+        finally:
+            # Of an executor that goes on without this sweep.
+            for future in self._under_way:
+                future.cancel()
+
+    def _run(self) -> bool:
         while True:
             self._hand_out()
             if not self._under_way:
@@ -142,7 +154,7 @@ class HandingOut:
                 return
 
     def _take(self, found: Found) -> None:
-        item = found.item
+        item = self._uniquely_named(found.item)
         digest = item.digest
         if digest in self._other_names:
             names = self._other_names[digest]
@@ -166,6 +178,14 @@ class HandingOut:
             self._waiting.append(item)
             self._waiting_size += len(item.content)
 
+    def _uniquely_named(self, item: Item) -> Item:
+        """An item whose name stands for nothing else: an archive may have two files of one name."""
+        name, count = item.name, 1
+        while self._named.setdefault(name, item.digest) != item.digest:
+            count += 1
+            name = f"{item.name} ({count})"
+        return item if name == item.name else replace(item, name=name)
+
     def _finish(self, item: Item, verdict: Verdict, machine: str) -> None:
         self._store.add(Finished(item, verdict, machine))
         for name in self._other_names.get(item.digest) or ():
@@ -176,7 +196,7 @@ class HandingOut:
 
     def _hand_out(self) -> None:
         while len(self._under_way) < self._pace.limit and not self._is_alone:
-            if sum([chunk.size for chunk in self._under_way.values()]) > _MOST_WAITING:
+            if self._under_way_size > _MOST_WAITING:
                 return
             items = self._next()
             if not items:
@@ -214,7 +234,8 @@ class HandingOut:
                     raise SweepError(
                         f"no more work can be handed out: {_words(error)}. What is finished is in the results. {advice}"
                     ) from None
-        self._under_way[future] = _Chunk(items)
+        chunk = self._under_way[future] = _Chunk(items)
+        self._under_way_size += chunk.size
         future.add_done_callback(self._done.put)
 
     def _collect(self, seconds: float) -> None:
@@ -233,6 +254,7 @@ class HandingOut:
         if chunk is None:
             # It was given up, and handed out again.
             return
+        self._under_way_size -= chunk.size
         self._heard = time.monotonic()
         self._is_alone = False
         try:
@@ -273,6 +295,7 @@ class HandingOut:
             silent = now - max(chunk.since, self._heard)
             if silent > 4 * len(chunk.items) * self._plan.limits.seconds + _PATIENCE:
                 del self._under_way[future]
+                self._under_way_size -= chunk.size
                 future.cancel()
                 self._is_alone = False
                 self._lose(chunk, "nothing was heard of it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 
 from tileir.ir.diagnostics import OptionError
 from tileir.judge.crews import Crew, ExecutorCrew, GivenExecutor, ThreadCrew
@@ -47,6 +48,8 @@ def sweep(
     With `reduce_seconds`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
     that time and on this machine.  `progress` is called several times in a second with what is in the file.
     """
+    # What judges needs NumPy: this says so, with the line that installs it.
+    import_module("tileir.execute.launch")
     for outcome in retry:
         if outcome not in OUTCOMES:
             raise OptionError(f"'{outcome}' is no outcome: use {', '.join(OUTCOMES)}")

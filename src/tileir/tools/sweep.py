@@ -168,7 +168,8 @@ def _end_as_interrupted() -> None:
         raise KeyboardInterrupt
 
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
+        # nohup has it ignored.
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), end)
 
 
