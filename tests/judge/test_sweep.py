@@ -387,6 +387,7 @@ def test_programs_are_judged_in_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"inputs": None}, "there is nothing to judge"),
         ({"jobs": 0}, "give a number from 1 on"),
         ({"retry": ("slow",)}, "'slow' is no outcome: use passed, failed"),
         ({"executor": Executor(), "dask": "tcp://x"}, "not both"),
@@ -396,7 +397,7 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_written(
     tmp_path: Path, options: Any, words: str
 ) -> None:
     with pytest.raises(tileir.OptionError, match=words):
-        tileir.sweep([], tmp_path / "results.sqlite", **options)
+        tileir.sweep(**{"inputs": [], "results": tmp_path / "results.sqlite", **options})
     assert list(tmp_path.iterdir()) == []
 
 

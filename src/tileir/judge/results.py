@@ -118,15 +118,17 @@ class Results:
     def _page(self, which: str, after: Any, column: int) -> tuple[list[Row], Any]:
         """Some rows, and what the last one has in the column that they are ordered by, or nothing at the end.
 
-        A page at a time, so that a reader who takes his time keeps nobody from writing.  The `+` keeps SQLite from the
-        index of plans, whose order is another one: it would sort the whole table for each page."""
+        A page at a time, so that a reader who takes his time keeps nobody from writing.  The `+`, or the order
+        that a cross join prescribes, keeps SQLite from the index of plans, whose order is another one: it would sort
+        the whole table for each page."""
+        join = "CROSS JOIN verdicts ON verdicts.plan" if column else "JOIN verdicts ON +verdicts.plan"
         self._connection.execute("BEGIN")
         try:
             verdicts = list(
                 self._query(
                     "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
                     " machines.description, verdicts.finished FROM items"
-                    f" JOIN verdicts ON {'+' if column == 0 else ''}verdicts.plan = ? AND verdicts.item = items.id"
+                    f" {join} = ? AND verdicts.item = items.id"
                     f" LEFT JOIN machines ON machines.id = verdicts.machine WHERE {which} LIMIT ?",
                     self._plan,
                     after,

@@ -19,10 +19,10 @@ from tileir.processors import processors
 
 
 def sweep(
-    inputs: Given | Iterable[Given] = (),
+    inputs: Given | Iterable[Given] | None = None,
     results: str | os.PathLike[str] = "results.sqlite",
     *,
-    seeds: Iterable[int] | Seeds = (),
+    seeds: Iterable[int] | Seeds | None = None,
     plan: Plan | None = None,
     reference: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -50,6 +50,8 @@ def sweep(
     """
     # What judges needs NumPy: this says so, with the line that installs it.
     import_module("tileir.execute.launch")
+    if inputs is None and seeds is None:
+        raise OptionError("there is nothing to judge: give inputs, or seeds")
     for outcome in retry:
         if outcome not in OUTCOMES:
             raise OptionError(f"'{outcome}' is no outcome: use {', '.join(OUTCOMES)}")
@@ -58,8 +60,8 @@ def sweep(
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
     chosen = plan if plan is not None else default_plan()
-    wanted = seeds if isinstance(seeds, Seeds) else Seeds(seeds if isinstance(seeds, range) else list(seeds))
-    found = Inputs(inputs, wanted, References(reference))
+    wanted = seeds if seeds is None or isinstance(seeds, Seeds) else Seeds(seeds)
+    found = Inputs(inputs if inputs is not None else [], wanted, References(reference))
     path = os.fspath(results)
     crew = _crew(jobs, executor, dask)
     is_done = False

@@ -247,14 +247,14 @@ def _check_names(plan: Plan) -> None:
         raise _mistake(error.message) from None
 
 
-def _seeds(given: Arguments) -> Seeds:
+def _seeds(given: Arguments) -> Seeds | None:
     from tileir.judge.inputs import Seeds
 
     for option in ("family", "ops", "version", "size"):
         if given.has(option) and not given.has("seeds"):
             raise _mistake(f"--{option} is about programs of seeds: give --seeds as well")
     if not given.has("seeds"):
-        return Seeds(())
+        return None
     text = given.value("seeds", "")
     first, colon, end = text.partition(":")
     numbers = [first or "0", end] if colon else [first]
