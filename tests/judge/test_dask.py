@@ -42,7 +42,9 @@ class Cluster:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+        # A scheduler need not have tileir.
+        own = [str(self._without_tileir())] if kind == "scheduler" else []
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*own, *sys.path, str(ROOT)])}
         command = [
             sys.executable,
             "-m",
@@ -57,6 +59,12 @@ class Cluster:
             )
         self.processes.append(process)
         return process
+
+    def _without_tileir(self) -> Path:
+        folder = self.folder / "without"
+        folder.mkdir()
+        (folder / "tileir.py").write_text("raise ImportError('there is no tileir here')")
+        return folder
 
     def worker(self) -> subprocess.Popen[bytes]:
         return self.start("worker", "--nthreads", "1", "--no-nanny", "--memory-limit", "0")

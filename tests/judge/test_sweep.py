@@ -319,6 +319,28 @@ def test_chunks_that_nobody_hears_of_again_are_handed_out_again(
     assert table(path) == expected
 
 
+class Silent(ThreadPoolExecutor):
+    """No worker answers, at first or from some moment on."""
+
+    answers = 0
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        self.answers -= 1
+        return Future() if self.answers < 0 else super().submit(function, *arguments, **options)
+
+
+@pytest.mark.parametrize("answers", [0, 5])
+def test_workers_that_are_all_gone_are_no_fault_of_the_items(
+    path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tileir.judge.handing_out._PATIENCE", 0.3)
+    with Silent(2) as executor, pytest.raises(tileir.SweepError, match="nothing was heard of any worker for"):
+        executor.answers = answers
+        swept(path, items(50), ExecutorCrew(executor, None, judged), plan=QUICK)
+    with Results(str(path)) as results:
+        assert set(results.counts()) <= {"passed"}
+
+
 class Elsewhere(ThreadPoolExecutor):
     """Workers with another tileir, or none."""
 

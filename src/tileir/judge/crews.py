@@ -15,7 +15,7 @@ from tileir.judge.identity import sources
 from tileir.judge.items import Item
 from tileir.judge.nursery import ServerGroup
 from tileir.judge.plans import Plan
-from tileir.judge.working import Judge, Worked, work
+from tileir.judge.working import Judge, Worked, packed, work, work_elsewhere
 
 GivenExecutor: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or a function that makes one: then one that breaks is replaced."""
@@ -85,7 +85,7 @@ class ExecutorCrew:
         return made
 
     def submit(self, items: list[Item], plan: Plan) -> Future[Worked]:
-        return self._executor.submit(work, self._judge, items, plan, sources())
+        return self._executor.submit(work_elsewhere, self._judge, packed(items, plan), sources())
 
     def renew(self) -> str:
         if self._made is None:

@@ -6,15 +6,21 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from tileir.execute.errors import MissingDependencyError
-from tileir.judge.chunks import judge_chunk
 from tileir.judge.errors import SweepError
 from tileir.judge.identity import sources
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
-from tileir.judge.working import Judge, Worked, work
+from tileir.judge.working import Worked, packed
 
 _PATIENCE: Final = 10.0
 """Seconds until a scheduler that does not answer is not there."""
+
+_WORK: Final = (
+    "__import__('tileir.judge.working', fromlist=['']).work_elsewhere("
+    "__import__('tileir.judge.chunks', fromlist=['']).judge_chunk, chunk, sources)"
+)
+"""What a worker is told to do.  In words, since the scheduler loads whatever it is given, and a function of tileir, or
+an item, would take the cluster down where the scheduler has no tileir, or another one."""
 
 
 class DaskCrew:
@@ -22,7 +28,7 @@ class DaskCrew:
 
     Dask itself hands the chunks of a worker that dies to another one, and gives up those that several have died of."""
 
-    def __init__(self, address: str, workers: int | None = None, judge: Judge = judge_chunk) -> None:
+    def __init__(self, address: str, workers: int | None = None) -> None:
         try:
             from distributed import Client
         except ImportError:
@@ -34,13 +40,13 @@ class DaskCrew:
         except (OSError, ValueError, TypeError) as error:
             raise SweepError(f"there is no Dask scheduler at '{address}': {error or type(error).__name__}") from None
         self._executor: Any = self._client.get_executor(pure=False, retries=0)
-        self._judge: Judge = judge
         self.workers: int | None = workers or sum(self._client.nthreads().values()) or None
 
     def submit(self, items: list[Item], plan: Plan) -> Future[Worked]:
         if self._client.status != "running":
             raise RuntimeError("the connection to the Dask scheduler is lost")
-        future: Future[Worked] = self._executor.submit(work, self._judge, items, plan, sources())
+        given = {"chunk": packed(items, plan), "sources": sources()}
+        future: Future[Worked] = self._executor.submit(eval, _WORK, given)
         return future
 
     def renew(self) -> str:

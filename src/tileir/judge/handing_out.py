@@ -289,11 +289,17 @@ class HandingOut:
                 self._alone.append(item)
 
     def _look_for_lost(self) -> None:
-        """Give up chunks that should have come back long ago, had somebody been at work on them."""
+        """Give up chunks that should have come back long ago, had somebody been at work on them.
+
+        If others have come back since, that one was lost; if none has, there is nobody."""
         now = time.monotonic()
         for future, chunk in list(self._under_way.items()):
             silent = now - max(chunk.since, self._heard)
             if silent > 4 * len(chunk.items) * self._plan.limits.seconds + _PATIENCE:
+                if self._heard <= chunk.since and not self._is_alone:
+                    raise SweepError(
+                        f"nothing was heard of any worker for {silent:.0f} seconds. What is finished is in the results"
+                    )
                 del self._under_way[future]
                 self._under_way_size -= chunk.size
                 future.cancel()

@@ -33,7 +33,7 @@ def sweep(
     reduce_seconds: float | None = None,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Judge many programs, each in a confined child process, and write what comes of them to a file of results.
+    """Judge many programs, in confined child processes, and write what comes of them to a file of results.
 
     `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
     `tileir.smith`.  `plan` says what is done to each; by default it is checked, run on the engines that are there, and

@@ -23,7 +23,7 @@ COMMANDS = {
     "reduce": "make a program smaller while a command keeps succeeding on it",
     "report": "show what a sweep found: a table, failures grouped by cause, a page",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
-    "sweep": "judge many programs, each in a process within limits, into a table",
+    "sweep": "judge many programs, in processes within limits, into a table",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
     "docs": "print a page of the documentation",
