@@ -41,6 +41,7 @@ def test_a_server_that_was_killed_is_started_again() -> None:
     assert not os.path.exists(before.root)
 
 
+@pytest.mark.long
 def test_each_thread_has_a_server_that_ends_with_it() -> None:
     def judged(_: int) -> tuple[str, int]:
         time.sleep(0.2)
@@ -121,9 +122,43 @@ def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch,
     """As on Windows, where each has a new Python."""
     monkeypatch.setattr("tileir.judge.children.CAN_FORK", False)
     plan = Plan(engines=("interpreter",), limits=Limits(seconds=20))
-    items = [program(ADDITION), program(ADDITION.replace("addf", "addg"))]
-    children = Children(str(tmp_path))
-    assert [comparable(children.judge(item, plan)) for item in items] == [
-        comparable(each) for each in judge_chunk(items, plan)
-    ]
+    verdict = Children(str(tmp_path)).judge(program(ADDITION), plan)
+    assert [comparable(verdict)] == [comparable(each) for each in judge_chunk([program(ADDITION)], plan)]
+    assert list(tmp_path.iterdir()) == []
+
+
+CONTAMINATED = """
+import json, os, sys
+from tileir.judge import children
+from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.items import Item
+from tileir.judge.judging.parts import Part
+from tileir.judge.plans import Plan
+
+count = 0
+
+def check(step):
+    if count == 3 or name == "bad":
+        os.abort()
+
+def judge(work):
+    global count, name
+    count, name = count + 1, work.item.name
+    work.attempt("check", check)
+
+children.parts_of = lambda item, plan: [Part(judge)]
+adopt_descendants()
+judging = children.Children(sys.argv[1])
+print(json.dumps([judging.judge(Item(name, "program", b""), Plan()).outcome for name in "a b c d bad e".split()]))
+judging.end()
+"""
+
+
+def test_a_crash_where_others_were_judged_before_is_looked_at_again_alone(tmp_path: Path) -> None:
+    """The third program of a process crashes it, whichever it is, and one crashes always."""
+    path = os.pathsep.join([each for each in sys.path if each])
+    command = [sys.executable, "-c", CONTAMINATED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ["passed", "passed", "passed", "passed", "crashed", "passed"]
     assert list(tmp_path.iterdir()) == []
