@@ -10,6 +10,7 @@ from tileir.judge.plans import Limits
 
 _MOST_ENTRIES: Final = 2_000
 """Files and directories of one child."""
+_DEEPEST: Final = 64
 _MOST_FILES: Final = 8
 """So many files as large as one may be are all that a child may keep."""
 
@@ -46,10 +47,14 @@ class Scratch:
         """Why a child has to be ended for what it has written; None if that is within limits."""
         most = _MOST_FILES * limits.file_bytes
         entries = total = 0
-        pending = [self.path]
+        pending = [(self.path, 0)]
         while pending:
+            directory, depth = pending.pop()
+            if depth > _DEEPEST:
+                # Each look would walk all the way down.
+                return "its directories are too deep"
             try:
-                with os.scandir(pending.pop()) as found:
+                with os.scandir(directory) as found:
                     for entry in found:
                         entries += 1
                         if entries > _MOST_ENTRIES:
@@ -58,7 +63,7 @@ class Scratch:
                         # What is allocated: a file with holes takes no place.
                         total += getattr(about, "st_blocks", 0) * 512
                         if entry.is_dir(follow_symlinks=False):
-                            pending.append(entry.path)
+                            pending.append((entry.path, depth + 1))
             except OSError:
                 # It goes on removing and making while this looks.
                 continue
