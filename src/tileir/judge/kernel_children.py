@@ -10,6 +10,7 @@ import json
 import os
 import time
 from functools import partial
+from typing import Final
 
 from tileir.judge.child_processes import Told, tell_parent
 from tileir.judge.children import run_part
@@ -22,7 +23,10 @@ from tileir.judge.kernels.judging import judge_module
 from tileir.judge.plans import Plan
 from tileir.judge.requests import Request
 from tileir.judge.scratch import Scratch
-from tileir.judge.verdicts import Verdict, verdict_of
+from tileir.judge.verdicts import Step, Verdict, verdict_of
+
+_MOST_TOLD: Final = 1 << 20
+"""Bytes of JSON that a task gives: a hundred times as much of memory is needed to read some."""
 
 
 def judge_kernels_in_children(request: Request, root: str, owner: int | None = None) -> Verdict:
@@ -63,15 +67,31 @@ class _Children:
         self.peak = max(self.peak, ending.peak)
         self.work_seconds += sum(told.seconds)
         last = told.begun[-1] if told.begun else ""
-        if ending.is_orderly and told.handed:
-            try:
-                return Ended(json.loads(told.handed[-1]), "passed", step=last)
-            except (ValueError, RecursionError):
-                words = "what it wrote is no JSON"
-                return Ended(None, "forbidden", words, words, last)
-        # What the task itself could not help: a limit, or a defect.
-        step = told.steps[-1] if told.steps else ended_step(last, ending, bytes(self.output), self._plan.limits)
+        if not ending.is_orderly:
+            step = ended_step(last, ending, bytes(self.output), self._plan.limits)
+        elif told.handed:
+            return _told(told.handed[-1], last)
+        else:
+            # What the task itself could not help: a limit, or a defect.
+            step = told.steps[-1] if told.steps else Step(last, "skipped")
+        if step.outcome in ("passed", "skipped"):
+            return _forged("it says that it is over, and not what it did", last)
         return Ended(None, step.outcome, step.message, step.cause, last)
+
+
+def _told(content: bytes, last: str) -> Ended:
+    """What a task gave, as its child tells it."""
+    if len(content) > _MOST_TOLD:
+        return _forged(f"it tells more than {_MOST_TOLD >> 20} MiB", last)
+    try:
+        return Ended(json.loads(content), "passed", step=last)
+    except (ValueError, RecursionError):
+        return _forged("what it wrote is no JSON", last)
+
+
+def _forged(words: str, last: str) -> Ended:
+    """Of a child in which foreign code told something in the place of the task."""
+    return Ended(None, "forbidden", words, words, last)
 
 
 def _do(task: Task, work: Work) -> None:

@@ -35,6 +35,9 @@ VERDICT: Final = b"V"
 
 MOST_BYTES: Final = 64 << 20
 """Of all frames of one child: more is not taken."""
+_MOST_FRAMES: Final = 10_000
+_MOST_OF_ONE: Final = {BEGIN: 1 << 10, STEP: 4 << 20, HAND_OVER: MOST_BYTES, END: 1 << 10}
+"""A child could make who reads its frames take far more memory than they have bytes."""
 
 
 class Garbage(Exception):
@@ -78,6 +81,7 @@ class Frames:
     def __init__(self) -> None:
         self._pending: bytearray = bytearray()
         self._count: int = 0
+        self._frames: int = 0
 
     def add(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """The frames that are complete with these bytes."""
@@ -87,13 +91,14 @@ class Frames:
         self._pending += data
         while len(self._pending) >= _HEAD:
             kind = bytes(self._pending[:1])
-            if kind not in (BEGIN, STEP, HAND_OVER, END):
+            if kind not in _MOST_OF_ONE:
                 raise Garbage("it wrote into the pipe for verdicts")
             end = _HEAD + int.from_bytes(self._pending[1:_HEAD], "little")
-            if end > MOST_BYTES:
+            if end - _HEAD > _MOST_OF_ONE[kind] or self._frames == _MOST_FRAMES:
                 raise Garbage("it wrote into the pipe for verdicts")
             if len(self._pending) < end:
                 return
+            self._frames += 1
             content = bytes(self._pending[_HEAD:end])
             del self._pending[:end]
             yield kind, content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -60,6 +61,53 @@ def test_hostile_modules_end_in_their_row(source: str, step: str, outcome: str) 
     found = {each.name: each for each in verdict.steps}
     assert (verdict.outcome, found[step].outcome) == (outcome, outcome), verdict
     assert found["correct"].outcome == "skipped"
+
+
+FORGING = """
+import json, os, time
+def told(kind, content):
+    content = content.encode()
+    return kind + len(content).to_bytes(4, "little") + content
+def write(data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(3, view):]
+    time.sleep(60)
+over = told(b"E", "0.1")
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "outcome"),
+    [
+        ("""write(told(b"S", '{"name": "run", "outcome": "skipped"}') + over)""", "forbidden"),
+        ("""write(told(b"S", '{"name": "run", "outcome": "passed"}') + over)""", "forbidden"),
+        ("write(over)", "forbidden"),
+        ("""os.write(3, told(b"S", '{"outcome": "skipped"}')); os._exit(0)""", "crashed"),
+        ("""os.write(3, told(b"B", "deterministic")); os._exit(0)""", "crashed"),
+        ("""write(told(b"H", '{"failed": {"step": "deterministic", "outcome": "refused"}}') + over)""", "refused"),
+        ("""write(told(b"H", '{"failed": {"step": "correct", "outcome": "passed"}}') + over)""", "failed"),
+        ("""write(told(b"S", '{"outcome": "passed"}') * 20_000)""", "forbidden"),
+        ("""write(told(b"H", "[" + "[]," * (1 << 20) + "0]") + over)""", "forbidden"),
+        ("""write(told(b"S", json.dumps({"outcome": "failed", "message": "x" * (5 << 20)})) + over)""", "forbidden"),
+    ],
+)
+def test_a_forged_report_makes_no_step_pass_that_others_do(act: str, outcome: str) -> None:
+    verdict = judged(FORGING + act, Limits(seconds=20))
+    assert verdict.outcome == outcome, verdict
+    assert [each.name for each in verdict.steps if each.outcome == "passed"] == ["inputs"]
+    assert len(str(verdict.steps)) < 10_000
+
+
+def test_forged_numbers_end_nobody() -> None:
+    forged = {"launches": {"double": 10**400, "half": -1, "twice": 1}, "seconds": [10**400, "x", 0.5], "kept": {}}
+    source = FORGING + f"""write(told(b"H", {json.dumps(json.dumps(forged))}) + over)"""
+    item = Item("candidate.py", "kernels", source.encode(), DOUBLING.encode())
+    verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS, time=True))[0]
+    found = {each.name: each for each in verdict.steps}
+    assert found["launches"].details == {"kernels": {"double": 0, "half": 0, "twice": 1}}
+    assert found["run"].measured["seconds"] == 0.5
+    assert (verdict.outcome, found["results"].message) == ("failed", "results_0.bin is missing")
 
 
 def test_what_a_module_is_denied_is_told_at_its_line() -> None:

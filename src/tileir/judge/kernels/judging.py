@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -29,6 +30,7 @@ STEPS = ("inputs", "import", "compile", "run", "launches", "results", "correct",
 """What is done to every module; those that the plan asks for come after."""
 _OUTCOMES: tuple[Outcome, ...] = ("failed", "refused", "memory", "forbidden")
 _LONGEST = 4000
+_MOST_COUNTED = 1 << 53
 
 
 def judge_module(item: Item, plan: Plan, scratch: str, in_child: InChild, reference: str = "") -> list[Step]:
@@ -62,7 +64,7 @@ class _Judging:
         os.mkdir(self.expected)
         self._place_reference()
         task = partial(make_inputs, self.reference_file, self.expected, plan)
-        made = self._foreign("inputs", task, self.expected)
+        made = self._foreign(("inputs",), task, self.expected)
         if made is None:
             return
         digests = [str(each) for each in _list(made.get("inputs"))]
@@ -75,7 +77,7 @@ class _Judging:
             return
         self._passed("inputs", {"sets": len(digests)})
         task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
-        ran = self._foreign("import", task, self.run)
+        ran = self._foreign(("import", "compile", "run"), task, self.run)
         if ran is None:
             return
         counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
@@ -85,7 +87,7 @@ class _Judging:
         self._launches(counts, _dict(ran.get("not_kept")), _dict(ran.get("origins")))
         self._place_reference()
         task = partial(compute_expected, self.reference_file, self.expected, digests, plan)
-        known = self._foreign("reference", task, self.expected)
+        known = self._foreign(("reference",), task, self.expected)
         if known is None:
             return
         if plan.time:
@@ -148,17 +150,18 @@ class _Judging:
 
     # --- children ---
 
-    def _foreign(self, first: str, task: Task, scratch: str) -> dict[str, Any] | None:
-        """What a child with foreign code tells; None if it failed, which is a step then."""
+    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> dict[str, Any] | None:
+        """What a child with foreign code tells; None if it failed, which is a step then, one of those that it does: it
+        has no say in the others."""
         ended = self.in_child(task, scratch=scratch, is_foreign=True)
         step: Step | None = None
         value = ended.value
         if value is None:
-            step = _step_of_death(ended.step or first, ended)
+            step = _step_of_death(ended.step if ended.step in names else names[0], ended)
         elif not isinstance(value, dict):
-            step = Step(first, "failed", "it tells something else than what it did", "a forged report")
+            step = Step(names[0], "failed", "it tells something else than what it did", "a forged report")
         elif "failed" in value:
-            step = _step_of_failure(value["failed"], first)
+            step = _step_of_failure(value["failed"], names)
         if step is None:
             assert isinstance(value, dict)
             return value
@@ -176,17 +179,18 @@ class _Judging:
         self.steps.append(Step(name, "passed", details=details or {}))
 
 
-def _step_of_failure(told: object, first: str) -> Step:
+def _step_of_failure(told: object, names: tuple[str, ...]) -> Step:
     held = _dict(told)
     outcome: Outcome = next((each for each in _OUTCOMES if each == held.get("outcome")), "failed")
     name = str(held.get("step"))
     message = str(held.get("message", ""))[:_LONGEST]
     cause = str(held.get("cause", ""))[:_LONGEST]
-    return Step(name if name in (*STEPS, "reference") else first, outcome, message, cause or cause_of(message))
+    return Step(name if name in names else names[0], outcome, message, cause or cause_of(message))
 
 
 def _step_of_death(name: str, ended: Ended) -> Step:
-    return Step(name, ended.outcome if ended.outcome != "passed" else "crashed", ended.message, ended.cause)
+    outcome: Outcome = "crashed" if ended.outcome in ("passed", "skipped") else ended.outcome
+    return Step(name, outcome, ended.message, ended.cause)
 
 
 def _forget(directory: str, file: str) -> None:
@@ -208,11 +212,12 @@ def _list(value: object) -> list[Any]:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
 
 
 def _fastest(value: object) -> float:
-    return min([float(each) for each in _list(value) if isinstance(each, (int, float))], default=0.0)
+    known = [_number(each) for each in _list(value)]
+    return min([each for each in known if each is not None], default=0.0)
 
 
 def _notes(origins: dict[str, Any]) -> dict[str, object]:
@@ -228,7 +233,8 @@ def _notes(origins: dict[str, Any]) -> dict[str, object]:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
+    """A number that a float can be, and that is one."""
+    return float(value) if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max else None
 
 
 _KEPT = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
@@ -240,5 +246,5 @@ def _files(value: object) -> dict[str, int]:
 
 
 def _tolerance(value: object) -> list[float] | None:
-    held = _list(value)
-    return [float(each) for each in held] if len(held) == 2 else None
+    held = [each for each in map(_number, _list(value)) if each is not None]
+    return held if len(held) == 2 else None
