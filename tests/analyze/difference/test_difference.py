@@ -108,8 +108,8 @@ def test_an_edit_is_one_change_of_its_kind() -> None:
 def check_listing(seed: int) -> None:
     """Every line of both programs is shown once, and every operation without a partner is counted once."""
     rng = random.Random(seed)
-    left = random_module(rng, size=rng.choice((10, 40)))
-    other, edited_copy = random_module(rng, size=rng.choice((10, 40))), clone(left)
+    left, other = [random_module(rng, size=rng.choice((10, 40)), discardable=False) for _ in range(2)]
+    edited_copy = clone(left)
     for _ in range(rng.choice((2, 4, 10))):
         rng.choice(list(EDITS.values()))(edited_copy, rng)
     for right in (other, edited_copy):
@@ -122,6 +122,13 @@ def check_listing(seed: int) -> None:
         assert len([line for line in lines if line[0] in " +"]) == len(str(found.right).split("\n"))
         left_only, right_only = [sum([each.count for each in kind]) for kind in (found.removed, found.added)]
         assert len(list(found.left.walk())) - left_only == len(list(found.right.walk())) - right_only
+        try:
+            tileir.verify(right)
+        except tileir.VerifyError:
+            # Some edits go too far.
+            continue
+        shown = tileir.parse("\n".join([line[1:] for line in lines if line[0] in " +"]))
+        assert not tileir.diff(shown, found.right)
 
 
 def test_every_line_and_operation_is_there_once() -> None:

@@ -6,10 +6,11 @@ called as that, so that what is the same reads the same; unless the author has r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tileir.analyze.difference.matching import Matching, Naming
-from tileir.ir.core import Operation
+from tileir.ir.core import Operation, Region
 from tileir.ir.location import SourceText, TextLocation
 from tileir.ir.values import Value
 from tileir.text.names import Naming as PrinterNaming
@@ -90,6 +91,7 @@ class ProgramNames:
     """The names of one program."""
 
     def __init__(self, module: Operation) -> None:
+        self.module: Operation = module
         self.printed: Naming = printed_names(module)
         self.written: Naming = written_names(module)
 
@@ -119,6 +121,7 @@ def shown_names(
         else:
             theirs[value] = mine[partner]
     _name_others(right, free, theirs)
+    _part(right.module, theirs)
     return mine, theirs
 
 
@@ -150,6 +153,49 @@ def _name_others(names: ProgramNames, values: list[Value], found: Naming) -> Non
         if chosen != base or pack:
             used.add(chosen)
         found[value] = f"{chosen}{pack}{index}"
+
+
+def _part(module: Operation, names: Naming) -> None:
+    """Give values other names that are in sight of one with the same: their partners were in regions apart."""
+    # Regions to come, and names that are out of sight again.
+    pending: list[Region | list[str]] = list(reversed(module.regions))
+    seen: dict[str, Operation | Value] = {}
+    while pending:
+        region = pending.pop()
+        if isinstance(region, list):
+            for base in region:
+                seen.pop(base, None)
+            continue
+        added: list[str] = []
+        inside: list[Region] = []
+        for block in region.blocks:
+            for argument in block.arguments:
+                _claim(argument, [argument], names, seen, added)
+            for operation in block:
+                if operation.results:
+                    _claim(operation, operation.results, names, seen, added)
+                inside.extend(operation.regions)
+        pending.append(added)
+        pending.extend(reversed(inside))
+
+
+def _claim(
+    owner: Operation | Value,
+    values: Sequence[Value],
+    names: Naming,
+    seen: dict[str, Operation | Value],
+    added: list[str],
+) -> None:
+    for value in values:
+        base, pack, index = names[value].partition("#")
+        chosen, number = base, 1
+        while seen.get(chosen, owner) is not owner or (not pack and chosen in seen):
+            chosen = f"{base}_new{number if number > 1 else ''}"
+            number += 1
+        if chosen not in seen:
+            seen[chosen] = owner
+            added.append(chosen)
+        names[value] = f"{chosen}{pack}{index}"
 
 
 def is_renamed(left: ProgramNames, right: ProgramNames, value: Value, other: Value) -> bool:
