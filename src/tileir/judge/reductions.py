@@ -194,7 +194,7 @@ class _Reduction:
 
         found = search_program(program, ProgramKind(True, form), _Test(test), self._settings.jobs, Verdicts(), tell)
         self._end_if_interrupted(found.complete)
-        note = f"{len(found.best.operations):,} of {original:,} operations, {found.tests:,} tests"
+        note = f"reduced to {len(found.best.operations):,} of {original:,} operations in {found.tests:,} tests"
         return form.data(found.best) or data, note if found.complete else f"{note}, {_UNFINISHED}"
 
     def contents(self, data: bytes) -> tuple[bytes, str]:
@@ -205,7 +205,7 @@ class _Reduction:
 
         found = search_contents(data, _Test(self._fails_so), self._settings.jobs, Verdicts(), tell)
         self._end_if_interrupted(found.complete)
-        note = f"{len(found.best):,} of {len(data):,} bytes, {found.tests:,} tests"
+        note = f"reduced to {len(found.best):,} of {len(data):,} bytes in {found.tests:,} tests"
         return found.best, note if found.complete else f"{note}, {_UNFINISHED}"
 
     def _tell(self, search: Search[Program] | Search[bytes], size: int, original: int) -> None:

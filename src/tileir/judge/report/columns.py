@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tileir.ir.escapes import harmless
 
 _GAP = "  "
-_ELLIPSIS = "..."
+_ELLIPSIS = ".."
 
 
 @dataclass(slots=True, frozen=True)

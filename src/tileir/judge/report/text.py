@@ -95,9 +95,8 @@ class TextReport:
         message = (cluster.message or cluster.cause).splitlines()
         for line in message[:_MESSAGE_LINES]:
             shown = harmless(line.expandtabs())
-            lines.append(
-                _INDENT + shortened(shown, max(20, self._width - 4) if self._width else len(shown), at_end=True)
-            )
+            room = max(20, self._width - len(_INDENT)) if self._width else len(shown)
+            lines.append((_INDENT + shortened(shown, room, at_end=True)).rstrip())
         if len(message) > _MESSAGE_LINES:
             lines.append(f"{_INDENT}and {counted(len(message) - _MESSAGE_LINES, 'more line')}")
         if cluster.note:

@@ -93,12 +93,12 @@ export function createKinds(context) {
       const words = `Programs with wrong results have "${kind.suspect}", and few of the others do.`;
       found.push(element("p", { class: "note" }, words));
     }
+    if (kind.note !== "") found.push(element("p", { class: "note" }, kind.note));
+    if (kind.reproducer !== null) found.push(sourceText(context, "Reproducer", kind.reproducer));
     found.push(
       element("h3", {}, `What is said of ${name}`),
       element("pre", { class: "message", tabindex: "0", "aria-label": "The message" }, kind.message || kind.cause),
     );
-    if (kind.note !== "") found.push(element("p", { class: "note" }, kind.note));
-    if (kind.reproducer !== null) found.push(sourceText(context, "Reproducer", kind.reproducer));
     if (kind.source !== null) found.push(sourceText(context, "Smallest program", kind.source));
     found.push(element("p", { class: "quiet" }, "All of it: ", command(context, `--show ${kind.key}`)));
     return found;
