@@ -172,7 +172,8 @@ class _Judging:
                 self._passed(name)
         self.steps.append(step)
         known = [each.name for each in self.steps]
-        self.steps += [Step(name, "skipped") for name in STEPS if name not in known]
+        planned = [*STEPS, *[step_name(*each) for each in aspects_of(self.plan)]]
+        self.steps += [Step(name, "skipped") for name in planned if name not in known]
         return None
 
     def _passed(self, name: str, details: dict[str, object] | None = None) -> None:
