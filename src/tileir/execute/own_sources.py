@@ -35,7 +35,7 @@ def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) ->
 
 
 def hash_of_installed() -> bytes | None:
-    """A hash of all sources as they were installed, by the list that the installer has left, which has a hash of each;
+    """A hash of how the list looks that an installer has left of this package's files, which it writes anew with them;
     None in a checkout, or where the package is installed as a link to one.
 
     To look at each file takes a process longer than anything else it does before its first launch on a GPU.  What is
@@ -45,8 +45,7 @@ def hash_of_installed() -> bytes | None:
 
     path = f"{_package()}-{__version__}.dist-info{os.sep}RECORD"
     try:
-        with open(path, "rb") as file:
-            return blake2b(file.read(), digest_size=20).digest()
+        return bytes.fromhex(name_of([look_of(path, os.stat(path))]))
     except OSError:
         return None
 

@@ -12,7 +12,7 @@ from tests.hardware.measured import Measured, found
 from tests.hardware.test_nvidia_page import CASES, ENDLESS
 
 import tileir
-from tileir.dialect.ops import ADDF, FOR, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO, XORI
+from tileir.dialect.ops import ADDF, EXTI, FOR, FTOF, LOAD_PTR_TKO, MAXF, SELECT, STORE_PTR_TKO, TRUNCI
 from tileir.execute.gpu.driver.devices import why_no_gpu
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.ir.core import Operation
@@ -108,31 +108,48 @@ def loops(module: Operation) -> list[Operation]:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "is_moved"),
+    ("bounds", "is_widened"),
     [
         ("%first to %rounds", True),
         ("%first to %three", False),
         ("%minus to %rounds", True),
+        ("%two to %minus", True),
     ],
 )
-def test_unsigned_loop_around_a_product_becomes_signed(bounds: str, is_moved: bool) -> None:
-    more = "%three = constant <i32: 3> : tile<i32>\n    %minus = constant <i32: -2> : tile<i32>\n    %sum = for"
+def test_unsigned_loop_around_a_product_becomes_signed(bounds: str, is_widened: bool) -> None:
+    more = """%two = constant <i32: 2> : tile<i32>
+    %three = constant <i32: 3> : tile<i32>
+    %minus = constant <i32: -2> : tile<i32>
+    %sum = for"""
+    # The counter is seen, and the step is large, so that loops are short.
     text = ENDLESS.text.replace("%first to %rounds", bounds).replace("%sum = for", more)
-    case = ENDLESS._replace(text=text)
+    if "%minus" in bounds:
+        text = text.replace("%step = constant <i32: 1>", "%step = constant <i32: 1073741824>")
+    seen = (
+        "%number = itof %i unsigned : tile<i32> -> tile<f32>\n%number_1 = reshape %number : tile<f32> -> tile<1x1xf32>"
+    )
+    seen += "\n%numbers = broadcast %number_1 : tile<1x1xf32> -> tile<4x16xf32>"
+    seen += "\n%more = addf %after, %numbers : tile<4x16xf32>\ncontinue %more"
+    case = ENDLESS._replace(text=text.replace("continue %after", seen))
     wanted = found(case, "interpreter")
-    module = tileir.parse(text)
+    module = tileir.parse(case.text)
     assert avoid_mistakes(module) == 1
     tileir.verify(module)
     [loop] = loops(module)
     assert "unsignedCmp" not in loop.attributes
-    assert bool(count(module, XORI)) == is_moved
+    assert bool(count(module, EXTI)) == bool(count(module, TRUNCI)) == is_widened
     assert found(case._replace(text=str(module)), "interpreter") == wanted
+    assert avoid_mistakes(module) == 0
 
 
-def test_unsigned_loop_stays_without_a_product_or_a_positive_step() -> None:
+def test_unsigned_loop_stays_without_a_product_or_a_wider_type() -> None:
     plain = re.sub(r"%after = mmaf.*", "%after = addf %before, %before : tile<4x16xf32>", ENDLESS.text)
-    huge = ENDLESS.text.replace("%step = constant <i32: 1>", "%step = constant <i32: -2147483648>")
-    for text in (plain, huge):
+    wide = re.sub(r"%rounds: tile<i32>", "%rounds: tile<i64>", ENDLESS.text)
+    wide = wide.replace("<i32: 0> : tile<i32>", "<i64: 0> : tile<i64>").replace(
+        "<i32: 1> : tile<i32>", "<i64: 1> : tile<i64>"
+    )
+    wide = wide.replace("step %step) : tile<i32>", "step %step) : tile<i64>")
+    for text in (plain, wide):
         module = tileir.parse(text)
         assert avoid_mistakes(module) == 0
         assert "unsignedCmp" in loops(module)[0].attributes

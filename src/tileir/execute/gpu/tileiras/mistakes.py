@@ -5,7 +5,8 @@
 * `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
 * Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
 * A constant signalling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
-* An unsigned `for` that loads the factors of a small product never ends.  A signed one over the same numbers does.
+* A `for` that loads the factors of a small product never ends if it begins at the least number of its type, which
+  zero is to unsigned ones.  Such a loop goes over the same numbers in a wider type.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tileir.dialect.ops import (
     ADDF,
     BROADCAST,
     CONSTANT,
+    EXTI,
     FOR,
     FTOF,
     LOAD_PTR_TKO,
@@ -27,14 +29,15 @@ from tileir.dialect.ops import (
     MMAI,
     RESHAPE,
     STORE_PTR_TKO,
+    TRUNCI,
 )
+from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
-from tileir.ir.types import F32, TF32, FloatType
+from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
-from tileir.passes.downlevel_expand import has_signed_step, make_loop_signed
-from tileir.passes.emit import Emit, replace, tile_of, width_of
+from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.float_addition import add_constants
 
@@ -138,15 +141,36 @@ def _signed_loop(operation: Operation) -> int:
         return 0
     facts = Facts()
     lower, upper, step = [facts.range(value, signed=True) for value in operation.operands[:3]]
-    largest = (1 << (width_of(tile_of(operation.operands[0])) - 1)) - 1
+    width = width_of(tile_of(operation.operands[0]))
+    largest = (1 << (width - 1)) - 1
     if lower[0] >= 0 and upper[0] >= 0 and step[0] > 0 and upper[1] + step[1] <= largest:
         # The same numbers either way, the one after the last included.
         operation.set_attribute("unsignedCmp", None)
         return 1
-    if not has_signed_step(operation):
+    if width == 64:
         return 0
-    make_loop_signed(operation)
+    _widen_loop(operation)
     return 1
+
+
+def _widen_loop(operation: Operation) -> None:
+    """Have an unsigned loop count in i64, where its numbers are positive; what is inside gets the number it had."""
+    emit = Emit(operation)
+    for index in range(3):
+        operation.set_operand(index, emit.convert(EXTI, operation.operands[index], I64, UNSIGNED))
+    operation.set_attribute("unsignedCmp", None)
+    body = operation.regions[0].blocks[0]
+    counter = body.arguments[0]
+    narrow = tile_of(counter)
+    counter.type = with_element(narrow, I64)
+    users = counter.users
+    if not users or body.first is None:
+        return
+    number = Emit(body.first).convert(TRUNCI, counter, narrow.element)
+    for user in users:
+        for index, value in enumerate(list(user.operands)):
+            if value is counter:
+                user.set_operand(index, number)
 
 
 def _is_signalling(form: FloatFormat, bits: int) -> bool:
