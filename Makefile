@@ -163,6 +163,7 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/bytecode_speed.py
 	@echo
 	$(BIN)/python benchmarks/optimizer_speed.py
+	$(BIN)/python benchmarks/reduce_speed.py
 	@echo
 	$(BIN)/python benchmarks/diff_speed.py
 	$(BIN)/python benchmarks/startup.py

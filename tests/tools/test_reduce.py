@@ -7,11 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tileir
+from tileir.dialect import ops
+from tileir.execute.interpreter.engine import Interpreter
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
 from tileir.tools.main import run
 
 ROOT = Path(__file__).parents[2]
@@ -142,3 +148,127 @@ def test_ctrl_c_leaves_the_best_so_far(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "interrupted; the best program so far is in" in err
     assert sum(1 for _ in tileir.load(out).walk()) < 62
+
+
+# --- what is ready-made ---
+
+
+class Wrong(tileir.Engine):
+    """The interpreter, but for an addition that is a subtraction, and a crash at every `xori`."""
+
+    name = "wrong"
+
+    def prepare(self, entry: Operation, globals: dict[str, Any], settings: Any) -> tileir.PreparedKernel:
+        module = entry.parent_operation
+        assert module is not None
+        copy = clone(module)
+        for operation in copy.walk():
+            if operation.declaration is ops.XORI:
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if operation.declaration is ops.ADDI:
+                operation.declaration = ops.SUBI
+        chosen = next(o for o in copy.walk() if o.declaration is ops.ENTRY and o.symbol_name == entry.symbol_name)
+        return Interpreter().prepare(chosen, globals, settings)
+
+
+@pytest.fixture
+def wrong() -> Iterator[None]:
+    tileir.register_engine(Wrong())
+    yield
+    tileir.unregister_engine("wrong")
+
+
+SUM = """// tileir: --grid 2 --arg iota:i32:32 --arg zeros:i32:32 --arg 7
+cuda_tile.module @sums {
+  entry @unused() {
+    return
+  }
+  entry @add(%a: tile<ptr<i32>>, %out: tile<ptr<i32>>, %n: tile<i32>) {
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %size = constant <i32: 16> : tile<i32>
+    %first = muli %x, %size : tile<i32>
+    %p = offset %a, %first : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %q = offset %out, %first : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+    %w = addi %v, %n : tile<i32>
+    %s = OPERATION %w, %size : tile<i32>
+    %u = store_ptr_tko weak %q, %s : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+}
+"""
+
+
+def test_engines_that_differ(wrong: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "sum.mlir"
+    source.write_text(SUM.replace("OPERATION", "muli").replace("--grid", "--entry add --grid"))
+    words = ["reduce", str(source), "--differs", "interpreter", "wrong", "--entry", "add", "-q"]
+    assert run(words) == 0
+    text = capsys.readouterr().out
+    module = tileir.parse(text, verify=True)
+    assert sum(1 for _ in module.walk()) <= 6
+    # The launch is that of the parameters that are left, and shows the difference again.
+    again = tmp_path / "again.mlir"
+    again.write_text(text)
+    assert run(["reduce", str(again), "--differs", "interpreter,wrong", "-q"]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_an_engine_that_crashes(wrong: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "sum.mlir"
+    source.write_text(SUM.replace("OPERATION", "xori"))
+    assert run(["reduce", str(source), "--crashes", "wrong", "--entry", "add", "-q", "-j", "2"]) == 0
+    module = tileir.parse(capsys.readouterr().out)
+    assert [o.declaration.mnemonic for o in module.walk()][2:-1][-1] == "xori"
+    assert sum(1 for _ in module.walk()) <= 5
+
+
+def test_engines_that_agree_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "sum.mlir"
+    source.write_text(SUM.replace("OPERATION", "muli"))
+    assert run(["reduce", str(source), "--differs", "interpreter", "interpreter", "--entry", "add"]) == 1
+    assert "not interesting to begin with" in capsys.readouterr().err
+
+
+def test_a_message_of_an_invalid_program(capsys: pytest.CaptureFixture[str]) -> None:
+    broken = str(ROOT / "examples" / "broken.mlir")
+    words = ["reduce", broken, "--message", "to have the same number of elements", "-q"]
+    assert run(words) == 1
+    assert "--allow-invalid" in capsys.readouterr().err
+    assert run([*words, "--allow-invalid"]) == 0
+    text = capsys.readouterr().out
+    assert "reshape" in text and "mmaf" not in text
+    with pytest.raises(tileir.TileIRError, match="same number of elements"):
+        tileir.parse(text, verify=True)
+
+
+def test_a_text_that_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "odd.mlir"
+    source.write_text((ROOT / "examples" / "vector_add.mlir").read_text().replace("addf %", "addq %"))
+    assert run(["reduce", str(source), "--message", "addq", "--allow-invalid", "-q"]) == 0
+    assert capsys.readouterr().out.strip() == "addq"
+
+
+def test_bytes_that_cannot_be_read(tmp_path: Path) -> None:
+    source, out, script = tmp_path / "odd.tileirbc", tmp_path / "out", tmp_path / "test.sh"
+    source.write_bytes(tileir.to_bytecode(tileir.load(ROOT / "examples" / "vector_add.mlir"))[:200])
+    script.write_text('#!/bin/sh\ngrep -q kernels "$1"\n'.replace("kernels", "TileIR"))
+    script.chmod(0o755)
+    command = [str(source), "--interesting", str(script), "--allow-invalid", "-q", "-o", str(out)]
+    assert run(["reduce", *command]) == 0
+    assert len(out.read_bytes()) < 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--differs", "interpreter", "nobody"], "there is no backend 'nobody'"),
+        (["--differs", "interpreter"], "names no two engines"),
+        (["--interesting", "true", "--differs", "a,b"], "say what is interesting with one of"),
+    ],
+)
+def test_mistakes_about_what_is_ready_made(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["reduce", ATTENTION, *arguments, "--arg", "1"]) != 0
+    assert words in capsys.readouterr().err

@@ -98,7 +98,7 @@ def _joined(arguments: list[str]) -> list[str]:
     """`--differs A B` names two engines; all other options have one value."""
     found = list(arguments)
     for place, word in enumerate(found[:-2]):
-        if word == "--differs" and "," not in found[place + 1]:
+        if word == "--differs" and "," not in found[place + 1] and not found[place + 2].startswith("-"):
             found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
             break
     return found
@@ -127,8 +127,8 @@ class _Reducing:
             return EXIT_WRONG_INPUT
         form = self._form(original)
         launch = self._launch(original)
-        if launch is not None and not form.launches:
-            form.launches.append(launch)
+        if launch is not None:
+            form.launches[:] = [launch]
         if original is not None and len(form.launches) == 1:
             original.grid = form.launches[0].grid
         interest = interest_of(self._given, form, original, launch, self._timeout)
@@ -199,7 +199,7 @@ class _Reducing:
         text = self._data.decode("utf-8", "surrogateescape")
         stated = stated_launch(text, entry.symbol_name)
         if stated is not None:
-            return stated
+            return LaunchWords(stated.grid, stated.arguments, name if name is not None else stated.entry)
         words = random_launch(entry, 0).words
         return LaunchWords(words.grid, words.arguments, name)
 

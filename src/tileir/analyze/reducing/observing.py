@@ -6,6 +6,7 @@ nowhere but to a pipe, and is killed with all its processes when its time is ove
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import select
 import signal
@@ -112,6 +113,7 @@ def _be_child(question: Callable[[Any], str], candidate: object, writing: int) -
     try:
         os.setsid()
         _limit()
+        faulthandler.disable()
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
