@@ -157,3 +157,22 @@ def test_invalid_without_a_cause_is_no_trouble(tmp_path: Path) -> None:
     path = written(tmp_path / "r.sqlite", [invalid("a", "", "")], Plan())
     (found,) = reduce_failures(path, Plan(), judge=judge_here)
     assert found.content is None
+
+
+def test_a_sweep_reduces_and_writes_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tileir.tools.main import run
+
+    good = tmp_path / "good.mlir"
+    good.write_text("cuda_tile.module @m { entry @k() { return } }")
+    bad = tmp_path / "bad.mlir"
+    bad.write_text("cuda_tile.module @m {\n  entry @k() {\n    %x = frobnicate\n    return\n  }\n}\n")
+    path, page = str(tmp_path / "r.sqlite"), tmp_path / "page.html"
+    options = ["--engines", "none", "-o", path, "--reduce", "--report", str(page), "-j", "1"]
+    assert run(["sweep", str(good), str(bad), *options]) == 1
+    assert "reduced to" in capsys.readouterr().out
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    (kind,) = tileir.report(path).kinds
+    assert kind.reproducer_size < len(bad.read_bytes())
+    # The same command again: nothing is left to do.
+    assert run(["sweep", str(good), str(bad), *options]) == 1
+    assert "reduced to" not in capsys.readouterr().out

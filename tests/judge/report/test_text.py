@@ -73,7 +73,7 @@ def test_lines_fit_the_terminal(report: Any, tmp_path: Path, monkeypatch: pytest
 
 
 def test_long_names_are_cut_in_the_middle() -> None:
-    assert shortened("directory/of/many/programs/seed_17.mlir", 20) == "direct..seed_17.mlir"
+    assert shortened("directory/of/many/programs/seed_17.mlir", 20) == "direc...seed_17.mlir"
     assert shortened("short", 20) == "short"
     assert shortened("a sentence that is long", 10, at_end=True) == "a senten.."
     assert shortened("abcdef", 1) == "."

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tileir.ir.escapes import harmless
 
 _GAP = "  "
-_ELLIPSIS = ".."
 
 
 @dataclass(slots=True, frozen=True)
@@ -49,13 +48,14 @@ def shortened(text: str, width: int, *, at_end: bool = False) -> str:
     """A text of at most so many columns of a terminal; what is left out of it is its middle, or its end."""
     if columns_of(text) <= width:
         return text
-    room = width - len(_ELLIPSIS)
+    mark = ".." if at_end else "..."
+    room = width - len(mark)
     if room <= 0:
-        return _ELLIPSIS[:width]
+        return mark[:width]
     if at_end:
-        return _taken(text, room) + _ELLIPSIS
+        return _taken(text, room) + mark
     head = room // 3
-    return _taken(text, head) + _ELLIPSIS + _taken(text[::-1], room - head)[::-1]
+    return _taken(text, head) + mark + _taken(text[::-1], room - head)[::-1]
 
 
 def columns_of(text: str) -> int:
