@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 
+import numpy
 import pytest
 from tests.judge.kernels.judged import DOUBLING, example, judged, outcomes
+
+from tileir.judge.kernels.comparing import Errors
+from tileir.judge.kernels.tolerances import tolerance_for
 
 if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
@@ -176,3 +180,9 @@ def test_the_plans_tolerance_counts_before_the_references() -> None:
     stated = DOUBLING + "tolerance = {'atol': 0.02, 'rtol': 0}\n"
     assert outcomes(judged(off, stated)) == {}
     assert outcomes(judged(off, stated, tolerance=1e-5)) == {"correct": "failed"}
+
+
+def test_large_integers_that_round_to_the_same_number_differ() -> None:
+    expected = numpy.array([2**60, 2**60 + 1, -1])
+    errors = Errors(expected - [0, 1, 0], expected, tolerance_for(expected, None))
+    assert (errors.wrong, errors.first) == (1, (1,))

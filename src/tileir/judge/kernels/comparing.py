@@ -168,9 +168,12 @@ class Errors:
                 wide, wanted = widened(mine), widened(theirs)
                 off = numpy.abs(wide - wanted)
                 both_nan = numpy.isnan(wide) & numpy.isnan(wanted)
-                near = off <= tolerance.relative * numpy.abs(wanted) + tolerance.absolute
-                # An infinite tolerance, as that of an infinity is, allows nothing.
-                right = exact | both_nan | (near & numpy.isfinite(wanted))
+                right = exact | both_nan
+                if any(tolerance):
+                    near = off <= tolerance.relative * numpy.abs(wanted) + tolerance.absolute
+                    # An infinite tolerance, as that of an infinity is, allows nothing; and without any, integers that
+                    # differ may be the same number when they are widened.
+                    right |= near & numpy.isfinite(wanted)
                 measurable = off[numpy.isfinite(off)]
                 finite += measurable.size
                 total += float(measurable.sum())
