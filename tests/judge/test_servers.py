@@ -21,6 +21,7 @@ from tileir.judge.children import Children
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
+from tileir.judge.starting import import_path
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
 if not hasattr(os, "fork"):
@@ -116,6 +117,20 @@ def test_the_environment_of_programs_has_no_secrets(monkeypatch: pytest.MonkeyPa
     found = starting.environment()
     assert "AWS_SECRET_ACCESS_KEY" not in found and "TILEIR_UNCHECKED" not in found
     assert found["LC_ALL"] == "C" and found["TILEIR_CACHE"] == "0"
+
+
+def test_what_lies_beside_a_script_is_not_for_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("here", "script", "meant", "site-packages", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(tmp_path / "script" / "judge.py"), raising=False)
+    monkeypatch.setattr(sys, "path", ["", *[str(tmp_path / each) for each in ("script", "meant", "other")]])
+    assert import_path() == [str(tmp_path / "meant"), str(tmp_path / "other")]
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "script"))
+    assert import_path() == [str(tmp_path / each) for each in ("script", "meant", "other")]
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(tmp_path / "site-packages" / "started.py"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site-packages")])
+    assert import_path() == [str(tmp_path / "site-packages")]
 
 
 def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,8 +22,30 @@ _START: Final = "import sys; sys.path[:] = {path!r}; from {module} import main; 
 
 def command(module: str, argument: str) -> list[str]:
     """What starts a Python that calls `main` of a module."""
-    path = [os.path.abspath(each) for each in sys.path]
-    return [sys.executable, "-c", _START.format(path=path, module=module, argument=argument)]
+    return [sys.executable, "-c", _START.format(path=import_path(), module=module, argument=argument)]
+
+
+def import_path() -> list[str]:
+    """Where modules are found, without the directory that Python adds for a script or a prompt.
+
+    Programs that are judged may read whatever is on it, and in that directory is what they are not to see: references,
+    results, the work of others.  One that is in `PYTHONPATH`, too, was meant.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    added = {_real(os.curdir), _real(os.path.dirname(main)) if main else ""}
+    meant = {_real(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each}
+    found = {os.path.abspath(each): _real(each or os.curdir) for each in sys.path}
+    return [path for path, real in found.items() if real not in added or real in meant or _has_packages(real)]
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path or os.curdir)
+
+
+def _has_packages(path: str) -> bool:
+    """Whether a directory is one of packages: modules that are started as scripts lie there, too."""
+    installed = os.path.basename(path) in ("site-packages", "dist-packages")
+    return installed or os.path.exists(os.path.join(path, "tileir", "__init__.py"))
 
 
 def environment() -> dict[str, str]:
