@@ -40,6 +40,14 @@ PIECES = {
     "network": "socket.create_connection(('127.0.0.1', 9))",
     "datagram": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))",
     "local socket": "socket.socket(socket.AF_UNIX)",
+    "pair of sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+    "signal by a file": "import fcntl; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
+    "attributes of files": "import fcntl; fcntl.ioctl(open(sys.executable), 0x40086602, bytes(8))",
+    "processor of the parent": "os.sched_setaffinity(os.getppid(), {0})",
+    "removed files": (
+        "kept = []\nfor n in range(40):\n f = open('f', 'w+b'); kept.append(f); f.write(bytes(3 << 20)); f.flush()\n"
+        " os.unlink('f')\ntime.sleep(1)"
+    ),
     "read elsewhere": "open(secret).read()",
     "list elsewhere": "os.listdir(os.path.dirname(secret))",
     "write elsewhere": "open(secret, 'w')",

@@ -29,6 +29,9 @@ def answer(code: bytes, architecture: int, number: int, *arguments: int) -> int:
         if operation == 0x20:
             (value,) = struct.unpack_from("<I", data, operand)
             continue
+        if operation == 0x54:
+            value &= operand
+            continue
         holds = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[operation]
         place += if_so if holds else if_not
 
@@ -49,7 +52,16 @@ def test_foreign_code_reaches_no_network_and_no_process(machine: str) -> None:
         assert said(name, OWN, 9) == ALLOW
         assert said(name, 1, 9) == DENY
         assert said(name, 0xFFFFFFFF, 9) == DENY
+    for name in ("socketpair", "sched_setaffinity", "fallocate"):
+        assert said(name) == DENY, name
     assert said("prctl", 1, 0) == DENY
+    assert said("prctl", 4, 0) == DENY
+    # Whom a file signals, and with what; its flags are read and set as ever.
+    assert {said("fcntl", 5, asked) for asked in (8, 10, 15)} == {DENY}
+    assert {said("fcntl", 5, asked) for asked in (0, 1, 2, 3, 4, 1030)} == {ALLOW}
+    # Attributes of files, that they can never be written to again, whom they signal; then whether they are a terminal.
+    assert {said("ioctl", 5, asked) for asked in (0x40086602, 0x401C5820, 0x40806685, 0x8901, 0x8902)} == {DENY}
+    assert {said("ioctl", 5, asked) for asked in (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0xC020462A, 27)} == {ALLOW}
     assert said("prctl", 15, 0) == ALLOW
     assert said("prlimit64", 0, 9, 0, 0x7000) == ALLOW
     assert said("prlimit64", 0, 9, 0x7000, 0) == DENY

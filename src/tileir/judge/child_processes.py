@@ -181,7 +181,7 @@ class Child:
         """Why to end it; None to wait on."""
         if _threads(self._process) > _MORE_THREADS + self._limits.threads:
             return "it started too many threads"
-        return self._scratch.why_too_much(self._limits)
+        return self._scratch.why_too_much(self._limits, _written(self._process))
 
     def _is_dead(self, seconds: float = _LAST_MOMENTS) -> bool:
         """Whether it is dead or dies in this moment; who waits for it later still can."""
@@ -222,6 +222,15 @@ def _threads(process: int) -> int:
         with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
             # The name of the program, in parentheses, may have blanks.
             return int(file.read(4096).rpartition(b")")[2].split()[17])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _written(process: int) -> int:
+    """How many bytes a process has had the system write to disks; 0 if the system does not say."""
+    try:
+        with open(f"/proc/{process}/io", "rb", buffering=0) as file:
+            return int(file.read(4096).partition(b"\nwrite_bytes:")[2].split()[0])
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -15,6 +15,10 @@ _MOST_FILES: Final = 8
 """So many files as large as one may be are all that a child may keep."""
 
 
+_LONGEST_PATH: Final = 3_000
+"""Characters: what lies deeper than the system takes paths could not be counted."""
+
+
 class Scratch:
     """A new directory below `root`, for as long as a child uses it."""
 
@@ -43,9 +47,15 @@ class Scratch:
         except OSError:
             remove_tree(self.path, self._root)
 
-    def why_too_much(self, limits: Limits) -> str | None:
-        """Why a child has to be ended for what it has written; None if that is within limits."""
+    def why_too_much(self, limits: Limits, written: int = 0) -> str | None:
+        """Why a child has to be ended for what it has written; None if that is within limits.
+
+        `written` are all bytes that it has had the system write so far: files that are removed take place on the disk
+        for as long as somebody has them open, or in memory.
+        """
         most = _MOST_FILES * limits.file_bytes
+        if written > 2 * most:
+            return "it wrote more files than its limit allows"
         entries = total = 0
         pending = [(self.path, 0)]
         while pending:
@@ -59,6 +69,8 @@ class Scratch:
                         entries += 1
                         if entries > _MOST_ENTRIES:
                             return "it made too many files"
+                        if len(entry.path) > _LONGEST_PATH:
+                            return "its directories are too deep"
                         about = entry.stat(follow_symlinks=False)
                         # What is allocated: a file with holes takes no place.
                         total += getattr(about, "st_blocks", 0) * 512

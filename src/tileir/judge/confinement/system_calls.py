@@ -28,6 +28,14 @@ listen 50 201
 accept 43 202
 accept4 288 242
 io_uring_setup 425 425
+socketpair 53 199
+fcntl 72 25
+ioctl 16 29
+fallocate 285 47
+sched_setparam 142 118
+sched_setscheduler 144 119
+sched_setaffinity 203 122
+sched_setattr 314 274
 ptrace 101 117
 process_vm_readv 310 270
 process_vm_writev 311 271
