@@ -46,13 +46,15 @@ class ObservationTest(Generic[Asked]):
         """The answer for a candidate."""
         if not hasattr(os, "fork"):
             return _asked(self._question, candidate)
-        reading, writing = os.pipe()
+        # All of it at once: a child that another thread forks off must not have the end that this one writes to, or
+        # the answer is over only when that one is.
         with self._lock:
+            reading, writing = os.pipe()
             child = os.fork()
             if child == 0:
                 _be_child(self._question, candidate, writing)
+            os.close(writing)
             self._running.add(child)
-        os.close(writing)
         try:
             text, over = _read(reading, self._timeout)
         finally:
