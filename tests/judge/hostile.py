@@ -78,6 +78,7 @@ PIECES = {
     "deep garbage in the pipe": "os.write(3, b'S' + (60000).to_bytes(4, 'little') + b'[' * 60000); time.sleep(60)",
     "long garbage in the pipe": "os.write(3, b'S' + b'\\xff' * 4 + b'x'); time.sleep(60)",
     "much output": "for _ in range(10): sys.stdout.write('x' * (1 << 20))",
+    "endless output": "while True: os.write(1, bytes(1 << 16))",
     "namespace": "ctypes.CDLL(None, use_errno=True).unshare(0x10000000) and exec('raise OSError(ctypes.get_errno(), 0)')",
     "trace the parent": (
         "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) and exec('raise OSError(ctypes.get_errno(), 0)')"

@@ -42,6 +42,7 @@ _SLICE: Final = 0.1
 _LAST_MOMENTS: Final = 0.1
 """Seconds in which a process that has closed its files is to be dead."""
 _READ: Final = 1 << 20
+_MOST_READS: Final = 16
 _MORE_THREADS: Final = 32
 """Threads of a child beside those that its limits grant: libraries have some for themselves."""
 
@@ -169,13 +170,17 @@ class Child:
     def _keep(self, told: Told) -> bool:
         """What it has written to its standard output, as much of it as is kept; False at the end."""
         try:
-            while data := os.read(self._output, _READ):
+            # Not until there is no more: one that writes as fast as this reads would never be looked at again.
+            for _ in range(_MOST_READS):
+                data = os.read(self._output, _READ)
+                if not data:
+                    return False
                 told.output.extend(data[: max(self._limits.output_bytes - len(told.output), 0)])
                 if len(data) < select.PIPE_BUF:
-                    return True
+                    break
         except BlockingIOError:
-            return True
-        return False
+            pass
+        return True
 
     def _look(self) -> str | None:
         """Why to end it; None to wait on."""
