@@ -212,3 +212,25 @@ def test_a_slow_reader_keeps_nobody_from_writing(path: str) -> None:
         rows = results.rows()
         next(rows)
         written(path, finished(program("late.mlir", b"late")))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE steps SET details = '{'",
+        "UPDATE steps SET details = '[]'",
+        "UPDATE steps SET message = x'ff'",
+        "UPDATE names SET name = CAST(name AS BLOB)",
+        "UPDATE plans SET settings = '[]'",
+        "INSERT OR REPLACE INTO measured SELECT id, -1, 'seconds', 'long' FROM verdicts",
+        "INSERT OR REPLACE INTO measured SELECT id, 99, 'seconds', 1.0 FROM verdicts",
+        "DROP TABLE measured",
+    ],
+)
+def test_a_damaged_file_is_told_as_such(path: str, damage: str) -> None:
+    written(path, finished(program("one.mlir")))
+    connection = sqlite3.connect(path)
+    connection.executescript(damage)
+    connection.close()
+    with pytest.raises(ResultsError, match=r"damaged|no such table"), Results(path) as results:
+        list(results.rows())

@@ -71,8 +71,11 @@ class Results:
             found = self._query(f"{query} ORDER BY sweeps.id DESC LIMIT 1")
         else:
             found = self._query("SELECT id, digest, settings FROM plans WHERE digest = ?", plan)
-        for number, digest, settings in found:
-            self._plan, self.plan, self.settings = number, digest, json.loads(settings)
+        for number, digest, settings in list(found):
+            try:
+                self._plan, self.plan, self.settings = number, _text(digest), _object(settings)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise ResultsError(f"'{self.path}' is damaged: {error}") from None
             return
         if plan is not None:
             known = ", ".join(self.plans()) or "none"
@@ -122,7 +125,7 @@ class Results:
         that a cross join prescribes, keeps SQLite from the index of plans, whose order is another one: it would sort
         the whole table for each page."""
         join = "CROSS JOIN verdicts ON verdicts.plan" if column else "JOIN verdicts ON +verdicts.plan"
-        self._connection.execute("BEGIN")
+        list(self._query("BEGIN"))
         try:
             verdicts = list(
                 self._query(
@@ -149,21 +152,22 @@ class Results:
                 "SELECT verdict, position, name, value FROM measured WHERE verdict", "position", keys
             )
         finally:
-            self._connection.execute("COMMIT")
+            if self._connection.in_transaction:
+                list(self._query("COMMIT"))
         rows: list[Row] = []
         for key, digest, kind, size, outcome, cause, machine, finished in verdicts:
             if key not in names:
                 continue
-            own = [
-                Step(name, its_outcome, message, its_cause, json.loads(details) if details != "{}" else {})
-                for name, its_outcome, message, its_cause, details in steps.get(key, [])
-            ]
-            verdict = Verdict(digest, outcome, cause, own)
-            for position, name, value in measured.get(key, []):
-                (verdict if position == WHOLE else own[position]).measured[name] = value
-            own_names = [name for (name,) in names[key]]
-            description = json.loads(machine) if machine else {}
-            rows.append(Row(digest, kind, size, own_names, verdict, description, float(finished)))
+            try:
+                own = [_step(*columns) for columns in steps.get(key, [])]
+                verdict = Verdict(_text(digest), outcome, _text(cause), own)
+                for position, name, value in measured.get(key, []):
+                    (verdict if position == WHOLE else own[position]).measured[_text(name)] = float(value)
+                own_names = [_text(name) for (name,) in names[key]]
+                description = _object(machine) if machine else {}
+                rows.append(Row(digest, _text(kind), int(size), own_names, verdict, description, float(finished)))
+            except (ValueError, TypeError, IndexError, RecursionError) as error:
+                raise ResultsError(f"'{self.path}' is damaged: {error}") from None
         return rows, verdicts[-1][column] if len(verdicts) == _PAGE else None
 
     def _grouped(self, query: str, order: str, keys: list[int]) -> dict[int, list[tuple[Any, ...]]]:
@@ -242,5 +246,25 @@ class Results:
     def _query(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(query, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            # Words of SQLite may hold names out of a damaged file.
             raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
+
+
+def _step(name: Any, outcome: Any, message: Any, cause: Any, details: Any) -> Step:
+    """A step of a file that may be damaged."""
+    found: Any = _text(outcome)
+    return Step(_text(name), found, _text(message), _text(cause), _object(details) if details != "{}" else {})
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("there is something else where there should be text")
+    return value
+
+
+def _object(text: Any) -> dict[str, Any]:
+    found = json.loads(_text(text))
+    if not isinstance(found, dict):
+        raise TypeError("there is something else where there should be an object")
+    return found

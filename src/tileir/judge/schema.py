@@ -119,7 +119,7 @@ def connected(path: str, *, writes: bool) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
         raise ResultsError(f"cannot {'write' if writes else 'read'} '{path}': {words(error)}") from None
     return connection
 

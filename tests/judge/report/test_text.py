@@ -10,6 +10,7 @@ import pytest
 from tests.judge.report.made_results import crashed, fine, invalid, judged, passed, program, several, written, wrong
 
 from tileir.judge.report.columns import Column, columns_of, shortened, table
+from tileir.judge.report.entries import natural
 from tileir.judge.verdicts import Step
 
 
@@ -180,3 +181,8 @@ def test_the_optimizer_and_engines_are_different_kinds(report: Any, tmp_path: Pa
     steps = [Step(name, "failed", "m", "results differ: f32") for name in ("compare optimized", "compare cpu")]
     said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps)]))
     assert "2 kinds of failures" in said.out.splitlines()[0]
+
+
+def test_names_may_have_numbers_that_are_too_long_to_be_read() -> None:
+    names = ["2" * 6000, "10", "9"]
+    assert sorted(names, key=natural) == ["9", "10", "2" * 6000]

@@ -22,6 +22,9 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 """All of them, in the order in which a report names them."""
 
+_MOST_DIGITS = 1000
+"""Of a number in a name: Python reads no longer ones than some thousand."""
+
 
 @dataclass(slots=True)
 class StepFailure:
@@ -109,7 +112,7 @@ def entries_of(results: Results) -> list[SweepEntry]:
         entry = entry_of(row)
         entry.steps = shared.setdefault(entry.steps, entry.steps)
         found.append(entry)
-    return sorted(found, key=lambda entry: (_natural(entry.name), entry.digest))
+    return sorted(found, key=lambda entry: (natural(entry.name), entry.digest))
 
 
 def entry_of(row: Row) -> SweepEntry:
@@ -157,7 +160,7 @@ def _speed(step: Step) -> KernelSpeed | None:
     )
 
 
-def _natural(name: str) -> tuple[tuple[int, str], ...]:
+def natural(name: str) -> tuple[tuple[int, str], ...]:
     """Names in the order in which people count: `smith:9` is before `smith:10`."""
     parts: list[tuple[int, str]] = []
     digits = ""
@@ -167,8 +170,8 @@ def _natural(name: str) -> tuple[tuple[int, str], ...]:
             digits += character
             continue
         if digits:
-            parts.append((int(digits), words))
+            parts.append((int(digits[:_MOST_DIGITS]), words))
             digits = words = ""
         words += character
-    parts.append((int(digits) if digits else -1, words))
+    parts.append((int(digits[:_MOST_DIGITS]) if digits else -1, words))
     return tuple([part for number, text in parts for part in ((0, text), (number, ""))])
