@@ -13,6 +13,7 @@ import pickle
 import shutil
 import sys
 
+from tileir.judge.causes import cause_of
 from tileir.judge.child_processes import OwnerGone
 from tileir.judge.children import Children
 from tileir.judge.confinement.descendants import adopt_descendants
@@ -20,6 +21,7 @@ from tileir.judge.kernel_children import judge_kernels_in_children
 from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
 from tileir.judge.requests import Request
 from tileir.judge.spawning import CAN_FORK
+from tileir.judge.verdicts import Step, verdict_of
 from tileir.judge.warming import Warmth
 
 
@@ -47,11 +49,18 @@ def main(root: str) -> None:
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
-            if item.kind == "kernels":
-                children.end()
-                verdict = judge_kernels_in_children(request, root, requests)
-            else:
-                verdict = children.judge(item, plan)
+            try:
+                if item.kind == "kernels":
+                    children.end()
+                    verdict = judge_kernels_in_children(request, root, requests)
+                else:
+                    verdict = children.judge(item, plan)
+            except (OwnerGone, BrokenPipeError):
+                raise
+            except Exception as error:
+                # A full disk, or a defect: of this item, and not of those that come after it.
+                message = f"it cannot be judged: {type(error).__name__}: {error}"
+                verdict = verdict_of(item, [Step("start", "crashed", message, cause_of(message))])
             write_whole(verdicts, frame(VERDICT, encoded(verdict)))
     except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
         return

@@ -150,5 +150,12 @@ def test_the_reference_is_not_in_the_memory_of_the_candidates_process() -> None:
         assert ("found 0" in verdict.steps[1].message) != there, verdict.steps[1]
 
 
+@pytest.mark.parametrize("name", ["a/" + "n" * 300 + ".py", "a\0b.py", "a/..", "\ud800.py", "\u4e00" * 90 + ".py"])
+def test_a_module_may_be_called_anything(name: str) -> None:
+    item = Item(name, "kernels", b"1 / 0", DOUBLING.encode())
+    verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+    assert verdict.cause == "ZeroDivisionError: division by zero", verdict
+
+
 def test_what_a_module_prints_is_kept() -> None:
     assert judged("print('hello')\n1 / 0").output.startswith("hello\n")

@@ -30,6 +30,7 @@ STEPS = ("inputs", "import", "compile", "run", "launches", "results", "correct",
 """What is done to every module; those that the plan asks for come after."""
 _OUTCOMES: tuple[Outcome, ...] = ("failed", "refused", "memory", "forbidden")
 _LONGEST = 4000
+_LONGEST_NAME = 200
 _MOST_COUNTED = 1 << 53
 
 
@@ -49,7 +50,7 @@ class _Judging:
         self.steps: list[Step] = []
         self.in_child: InChild = in_child
         self.item: Item = item
-        file = PurePath(item.name).name or "module.py"
+        file = _file_name(item.name)
         self.file: str = file
         self.reference: str = reference
         self.reference_file: str = f"reference_of_{file}" if reference else file
@@ -178,6 +179,13 @@ class _Judging:
 
     def _passed(self, name: str, details: dict[str, object] | None = None) -> None:
         self.steps.append(Step(name, "passed", details=details or {}))
+
+
+def _file_name(name: str) -> str:
+    """What a module is called, as a name that every system takes: those in archives may be anything."""
+    content = PurePath(name).name.replace("\0", "_").encode("utf-8", "replace")
+    found = content[-_LONGEST_NAME:].decode("utf-8", "ignore")
+    return "module.py" if found in ("", "..") else found
 
 
 def _step_of_failure(told: object, names: tuple[str, ...]) -> Step:
