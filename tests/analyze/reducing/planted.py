@@ -410,13 +410,11 @@ cuda_tile.module @m {
         signedness("signed"),
         "arithmetic",
         _stored(
-            """
-            %c = constant <i8: -1> : tile<i8>
-            %d = constant <i8: 0> : tile<i8>
-            %x = maxi %c, %d unsigned : tile<i8>
-            """,
+            "%x = maxi %c, %d unsigned : tile<i8>",
             "i8",
             "%x",
+            "--arg -1 --arg 0",
+            "%c: tile<i8>, %d: tile<i8>",
         ),
     ),
 )

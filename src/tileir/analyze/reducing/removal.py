@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.replacing import EARLIER, ONES, OPERANDS, ZERO, Stand, drop_operand
+from tileir.analyze.reducing.replacing import EARLIER, MINUS_ONES, ONES, OPERANDS, ZERO, Stand, drop_operand
 from tileir.dialect.ops import CONSTANT, GET_GLOBAL
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
@@ -85,7 +85,7 @@ def single_removals(program: Program) -> list[Edit]:
             edits.append(removal([position], EARLIER))
             if operation.declaration is not CONSTANT:
                 edits.append(removal([position], ZERO))
-                edits.append(removal([position], ONES))
+                edits += [removal([position], ONES), removal([position], MINUS_ONES)]
         edits.append(removal([position], OPERANDS, cascade=False))
     return edits
 

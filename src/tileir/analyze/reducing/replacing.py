@@ -23,7 +23,9 @@ EARLIER: Final = "earlier"
 """The first value of the type in the function."""
 ZERO: Final = "zero"
 ONES: Final = "one"
+MINUS_ONES: Final = "minus one"
 """A constant."""
+_NUMBERS: Final = {ONES: 1, MINUS_ONES: -1}
 
 
 class Stand:
@@ -105,7 +107,7 @@ class Stand:
         key = (body, type)
         found = self._made.get(key)
         if found is None:
-            operation = constant(type, 1 if self._choice == ONES else 0)
+            operation = constant(type, _NUMBERS.get(self._choice, 0))
             if operation is None:
                 return None
             body.insert_before(operation, body.first)
