@@ -342,13 +342,14 @@ cuda_tile.module @m {
         _stored(
             """
             %c = constant <i32: 0> : tile<i32>
-            %d = constant <i32: 1> : tile<i32>
-            %x, %y = for %i in (%c to %d, step %d) : tile<i32> iter_values(%a = %c, %b = %d) -> (tile<i32>, tile<i32>) {
-            continue %a, %b : tile<i32>, tile<i32>
+            %x, %y = for %i in (%d to %d, step %d) : tile<i32> iter_values(%a = %c, %b = %d) -> (tile<i32>, tile<i32>) {
+            continue %d, %d : tile<i32>, tile<i32>
             }
             """,
             "i32",
             "%x",
+            "--arg 1",
+            "%d: tile<i32>",
         ),
     ),
     Bug(

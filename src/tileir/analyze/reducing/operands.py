@@ -12,10 +12,12 @@ from tileir.ir.values import Value
 
 _MOST = 4
 """Of the values there are, so many are tried for an operand."""
+_NUMBERS = (0, 1, -1)
+"""The last has a sign, and all bits set."""
 
 
 def operand_changes(program: Program) -> list[Edit]:
-    """For each operand, from the last operation to the first: away with it, then other values, then 0 and 1."""
+    """For each operand, from the last operation to the first: away with it, then other values, then small numbers."""
     edits: list[Edit] = []
     early = _early_values(program)
     for position in reversed(range(len(program.operations))):
@@ -24,7 +26,7 @@ def operand_changes(program: Program) -> list[Edit]:
             edits.append(_dropped(position, index))
             for turn in range(min(_MOST, len(_others(operation, index, early)))):
                 edits.append(_replaced(position, index, turn))
-            for number in (0, 1):
+            for number in _NUMBERS:
                 edits.append(_made_constant(position, index, number))
     return edits
 
