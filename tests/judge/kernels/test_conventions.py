@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 from tests.judge.kernels.judged import judged, outcomes
@@ -91,6 +93,20 @@ def custom_kernel(data):
     assert outcomes(judged(KERNEL + candidate, reference)) == {}
     steps = judged(KERNEL + candidate.replace("return out", "return out.float()"), reference)
     assert steps["results"].message == "inputs 0: the result is float32[4, 20], the reference's is float16[4, 20]"
+
+
+def test_counting_operators_does_not_import_the_compiler_of_torch() -> None:
+    """Which takes seconds, in the child of each candidate."""
+    code = """
+import sys, torch
+from tileir.judge.kernels.origins import Origins
+origins = Origins()
+origins.watch(lambda inputs: inputs + 1, torch.ones(3))
+print(origins.operators, "torch._dynamo" in sys.modules)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout == "{'add': 1} False\n", done.stderr
 
 
 @pytest.mark.long

@@ -104,6 +104,11 @@ def _counting(operators: dict[str, int]) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Counting(TorchDispatchMode):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Else torch imports its compiler at the first operator, in each child anew, which takes seconds."""
+            return False
+
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             name = str(func.overloadpacket.__name__)
             if name not in _NOTHING:
