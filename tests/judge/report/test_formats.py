@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from tests.judge.report.made_results import crashed, fine, invalid, several, written
 
 HOSTILE = "</testcase>&\"'|`<b>@you\x00\x1b\ud800\n=1+1.mlir"
@@ -41,6 +42,13 @@ def test_markdown_takes_names_for_text(report: Any, tmp_path: Path) -> None:
     assert row.count("|") - row.count("\\|") == 8
     assert "<b>" not in row.replace("\\<b\\>", "")
     assert "@you" not in row.replace("\\@you", "")
+
+
+@pytest.mark.parametrize("format", ["csv", "markdown", "text"])
+def test_no_terminal_obeys_a_report(report: Any, tmp_path: Path, format: str) -> None:
+    hostile = "a\x1b]0;title\x07\x9b2J\u202e"
+    path = written(tmp_path / "r.sqlite", [invalid(f"{hostile}.mlir", hostile, hostile)])
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(report(path, "--format", format).out)
 
 
 def test_sarif_has_a_rule_for_each_kind(report: Any, results: str) -> None:

@@ -9,6 +9,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+from tileir.ir.escapes import harmless
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, summary_of, words_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
@@ -82,12 +83,13 @@ def csv_report(contents: Contents) -> str:
         rest = (entry.outcome, entry.step, entry.cause, entry.message, f"{entry.seconds:.6f}", f"{entry.peak:.0f}")
         for name in entry.names:
             cells = (name, entry.digest, entry.kind, entry.size, *rest)
-            writer.writerow([_no_formula(cell) if isinstance(cell, str) else cell for cell in cells])
+            writer.writerow([_no_command(cell) if isinstance(cell, str) else cell for cell in cells])
     return file.getvalue()
 
 
-def _no_formula(text: str) -> str:
-    """A text that no spreadsheet computes: a name may begin like a formula."""
+def _no_command(text: str) -> str:
+    """A text that no spreadsheet computes, as a name may begin like a formula, and no terminal obeys."""
+    text = harmless(text, keep="\n\r\t")
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text) else text
 
 
@@ -136,4 +138,4 @@ _MARKS |= {ord(blank): " " for blank in "\n\r\t"}
 
 def _cell(text: str) -> str:
     """A text that is nothing else in Markdown: no markup, no end of a cell, nobody's name, no address."""
-    return text.translate(_MARKS)
+    return harmless(text, keep="\n\r\t").translate(_MARKS)
