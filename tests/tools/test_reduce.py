@@ -95,6 +95,8 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
         (["--interesting", "'"], "is no command line"),
         (["--interesting", "true", "-j", "0"], "is no number of jobs"),
         (["--interesting", "true", "--timeout", "x"], "is no number of seconds"),
+        (["--crashes", "abacus"], "there is no backend 'abacus'"),
+        (["--differs", "interpreter", "abacus"], "there is no backend 'abacus'"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,7 +229,18 @@ def test_engines_that_agree_are_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     source = tmp_path / "sum.mlir"
     source.write_text(SUM.replace("OPERATION", "muli"))
     assert run(["reduce", str(source), "--differs", "interpreter", "interpreter", "--entry", "add"]) == 1
-    assert "not interesting to begin with" in capsys.readouterr().err
+    told = "not interesting to begin with: interpreter and interpreter give the same results\n"
+    assert capsys.readouterr().err.endswith(told)
+    assert run(["reduce", str(source), "--message", "no such words"]) == 1
+    assert capsys.readouterr().err.endswith(": a check does not say 'no such words'\n")
+
+
+def test_a_state_of_another_reduction_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = ["--state", str(tmp_path / "state"), "-q"]
+    assert run(["reduce", ATTENTION, "--interesting", "grep -q exp", *state]) == 0
+    capsys.readouterr()
+    assert run(["reduce", ATTENTION, "--interesting", "grep -q mmaf", *state]) == 2
+    assert "holds the state of another reduction (another test)" in capsys.readouterr().err
 
 
 def test_a_message_of_an_invalid_program(capsys: pytest.CaptureFixture[str]) -> None:

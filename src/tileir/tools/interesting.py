@@ -11,6 +11,7 @@ from tileir.analyze.reducing.files import ProgramFile
 from tileir.analyze.reducing.observing import ObservationTest, Question
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.questions import (
+    FINE,
     ask_check,
     ask_contents,
     ask_difference,
@@ -22,6 +23,7 @@ from tileir.analyze.reducing.questions import (
 )
 from tileir.analyze.reducing.search import Test
 from tileir.execute.stated_launches import LaunchWords
+from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_USAGE, Arguments
 from tileir.tools.programs import ToolFailure, reason
@@ -79,36 +81,52 @@ def interest_of(
         first, second = engines_of(given.value("differs", ""))
         assert launch is not None
         question = ask_difference(first, second, launch)
-        return _observed(question, original, f"differs {first} {second}", timeout, same_difference, _differs)
+        about, missed = f"differs {first} {second}", f"{first} and {second} give the same results"
+        return _observed(question, original, about, missed, timeout, same_difference, _differs)
     engine = given.value("backend", given.value("crashes", ""))
     if engine:
         assert launch is not None
+        _present(engine)
         question, about = ask_engine(engine, launch), f"engine {engine}"
     elif given.has("passes"):
         question, about = ask_passes(given.value("passes", "")), f"passes {given.value('passes', '')}"
     elif message is not None:
         contents = ObservationTest(ask_contents, lambda answer: message in answer, timeout)
-        interest = _observed(ask_check, original, f"message {message}", timeout, lambda a, o: message in a, bool)
+        about, missed = f"message {message}", f"a check does not say '{harmless(message)}'"
+        interest = _observed(ask_check, original, about, missed, timeout, lambda a, o: message in a, bool)
         return Interest(interest.programs, contents, interest.about, interest.why_not)
     else:
         raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine", EXIT_USAGE)
     if message is not None:
-        return _observed(question, original, f"{about} says {message}", timeout, lambda a, o: message in a, bool)
-    return _observed(
-        question, original, f"{about} crashes", timeout, lambda a, o: kind_of_crash(a) == kind_of_crash(o), is_crash
-    )
+        missed = f"what is said does not have '{harmless(message)}'"
+        return _observed(
+            question, original, f"{about} says {message}", missed, timeout, lambda a, o: message in a, bool
+        )
+
+    def same_crash(answer: str, first: str) -> bool:
+        return kind_of_crash(answer) == kind_of_crash(first)
+
+    return _observed(question, original, f"{about} crashes", "nothing crashes", timeout, same_crash, is_crash)
 
 
 def engines_of(text: str) -> tuple[str, str]:
     """The two engines of `--differs`, which are there."""
-    from tileir.execute.engines import find_engine, require
-
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
         raise ToolFailure(f"'{text}' names no two engines: '--differs interpreter cpu'", EXIT_USAGE)
     for name in names:
-        require(find_engine(name))
+        _present(name)
     return names[0], names[1]
+
+
+def _present(engine: str) -> None:
+    """An engine that is not there is a mistake of the command line."""
+    from tileir.execute.engines import find_engine, require
+
+    try:
+        require(find_engine(engine))
+    except TileIRError as error:
+        raise ToolFailure(error.message, EXIT_USAGE) from None
 
 
 def _differs(answer: str) -> bool:
@@ -119,11 +137,12 @@ def _observed(
     question: Question[Program],
     original: Program | None,
     about: str,
+    missed: str,
     timeout: float,
     same: Callable[[str, str], bool],
     is_one: Callable[[str], Any],
 ) -> Interest:
-    """A test that wants of a candidate what it sees of the original."""
+    """A test that wants of a candidate what it sees of the original; `missed` says what is wrong if it sees nothing."""
     first = ""
 
     def judge(answer: str) -> bool:
@@ -132,7 +151,11 @@ def _observed(
     test: ObservationTest[Program] = ObservationTest(question, judge, timeout)
     if original is not None:
         first = test.observe(original)
-    return Interest(test, None, about, lambda: f"'{about}' does not hold: it is '{harmless(first)}'")
+
+    def why_not() -> str:
+        return missed if first == FINE else f"{missed}: {harmless(first)}"
+
+    return Interest(test, None, about, why_not)
 
 
 def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tileir.ir.diagnostics import OptionError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import (
     COLOR,
@@ -212,7 +213,10 @@ class _Reducing:
             return Verdicts()
         about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
         about["candidates"] = "any" if self._invalid else "valid"
-        return StoredVerdicts(self._given.value("state", ""), about)
+        try:
+            return StoredVerdicts(self._given.value("state", ""), about)
+        except OptionError as error:
+            raise ToolFailure(error.message, EXIT_USAGE) from None
 
     def _reduced(
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts

@@ -98,6 +98,8 @@ def _run(arguments: list[str]) -> int:
 
 def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
     """Refuse before there is work that would be lost."""
+    if given.has("json") and output != "-":
+        raise ToolFailure("'--json' prints to standard output: leave out '-o'", EXIT_USAGE)
     if count > 1 and output == "-" and not given.has("json"):
         raise ToolFailure("several programs go to a directory: add '-o DIR', or '--json'", EXIT_USAGE)
     if given.has("expected"):

@@ -243,6 +243,11 @@ def _check_names(plan: Plan) -> None:
 
             for name in plan.cost:
                 target_named(name)
+        if plan.targets:
+            from tileir.execute.gpu.targets import target_named as gpu_named
+
+            for name in plan.targets:
+                gpu_named(name)
     except TileIRError as error:
         raise _mistake(error.message) from None
 
@@ -263,13 +268,23 @@ def _seeds(given: Arguments) -> Seeds | None:
     seeds = range(int(numbers[0]), int(numbers[-1]) + (0 if colon else 1))
     if not seeds:
         raise _mistake(f"'--seeds {text}' is no seed at all: the last one is left out")
-    return Seeds(
-        seeds,
-        _names(given, "family"),
-        _names(given, "ops"),
-        given.value("version", ""),
-        _number(given, "size", 0) or None,
-    )
+    families, operations = _names(given, "family"), _names(given, "ops")
+    version = given.value("version", "")
+    _check_seeds(seeds[0], families, operations, version)
+    return Seeds(seeds, families, operations, version, _number(given, "size", 0) or None)
+
+
+def _check_seeds(seed: int, families: tuple[str, ...], operations: tuple[str, ...], version: str) -> None:
+    """What no seed can be made with is a mistake of the command line."""
+    if not (families or operations or version):
+        return
+    from tileir.smith import program
+
+    try:
+        for family in families or (None,):
+            program(seed, family=family, operations=operations or None, version=version or None)
+    except OptionError as error:
+        raise _mistake(error.message) from None
 
 
 def _names(given: Arguments, option: str) -> tuple[str, ...]:

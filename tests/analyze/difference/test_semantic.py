@@ -94,6 +94,8 @@ def test_a_kernel_is_chosen_by_name() -> None:
     assert [kernel.name for kernel in both(two, entry="@b").kernels] == ["b"]
     with pytest.raises(tileir.LaunchError, match="no kernel @c in common: they have @a, @b"):
         both(two, entry="c")
+    with pytest.raises(tileir.LaunchError, match="in common: the first has @a, @b, the second none"):
+        both(two, two, "cuda_tile.module @m {}")
     with pytest.raises(tileir.OptionError, match="runs is 0"):
         both(two, runs=0)
 

@@ -64,7 +64,8 @@ def test_what_is_not_asked_for_is_exact() -> None:
     ("options", "message"),
     [
         ({"family": "no"}, "there is no family 'no' of programs: arithmetic, "),
-        ({"operations": ["addx"]}, "no program of the family 'everything' has the operation 'addx'"),
+        ({"operations": ["addx"]}, "there is no operation 'addx' that programs could be made of"),
+        ({"operations": ["exp"], "family": "atomics"}, "no program of the family 'atomics' has the operation 'exp'"),
         ({"operations": []}, "the list of operations is empty"),
         ({"version": "12.0"}, "'12.0' is not a version of the dialect"),
     ],

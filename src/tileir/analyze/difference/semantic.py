@@ -284,6 +284,13 @@ def kernels_of(programs: MatchedPrograms, entry: str | None) -> list[tuple[Opera
     name = entry.removeprefix("@") if entry is not None else None
     chosen = [pair for pair in pairs if name is None or name in (pair[0].symbol_name, pair[1].symbol_name)]
     if not chosen:
-        known = ", ".join([f"@{kernel.symbol_name}" for kernel, _ in pairs]) or "none"
-        raise LaunchError(f"the programs have no kernel {f'@{name} ' if name else ''}in common: they have {known}")
+        known = f"they have {', '.join([f'@{kernel.symbol_name}' for kernel, _ in pairs])}"
+        if not pairs:
+            known = f"the first has {_kernels_in(programs.left)}, the second {_kernels_in(programs.right)}"
+        raise LaunchError(f"the programs have no kernel {f'@{name} ' if name else ''}in common: {known}")
     return chosen
+
+
+def _kernels_in(module: Operation) -> str:
+    names = [f"@{kernel.symbol_name}" for kernel in functions(module) if kernel.declaration is ENTRY]
+    return ", ".join(names) or "none"

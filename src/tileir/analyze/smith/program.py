@@ -219,6 +219,8 @@ def _chosen(
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))
+        if statement is None and family is None:
+            raise OptionError(f"there is no operation '{word}' that programs could be made of")
         if statement is None:
             raise OptionError(f"no program of the family '{name}' has the operation '{word}'")
         if not statement.is_in(version):
