@@ -17,8 +17,8 @@ from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step
 from tileir.passes.pipeline import optimize
 
-_WATCHING = "interpreter"
-"""The engine that sees most mistakes."""
+_DEFINITION = "interpreter"
+"""The engine that leaves nothing open, and sees most mistakes."""
 
 
 def judge_program(work: Work) -> None:
@@ -82,7 +82,9 @@ class _Judging:
     def _run(self, engine: str, step: Step) -> None:
         module, launches, threads = self._program.module, self._program.launches(self._plan.seed), self._threads
         self._results[engine] = run(module, launches, engine, threads)
-        step.details["results"] = {each.entry: each.digest for each in self._results[engine]}
+        if engine == _DEFINITION or not open_operations(module, engine):
+            # They are the same on every machine.
+            step.details["results"] = {each.entry: each.digest for each in self._results[engine]}
         if self._plan.time:
             step.measured["launch_seconds"] = time_launches(module, launches, engine, threads)
 
@@ -101,7 +103,7 @@ class _Judging:
         findings: list[dict[str, object]] = []
         for launch in self._program.launches(self._plan.seed):
             try:
-                kernel = ready(self._program.module, launch, _WATCHING)
+                kernel = ready(self._program.module, launch, _DEFINITION)
                 kernel.launch(launch.grid, *copies(launch.arguments), sanitize=True)
             except SanitizerError as error:
                 report = error.report
