@@ -25,6 +25,7 @@ from tileir.judge.progress import SweepProgress
 from tileir.judge.results import Results
 from tileir.judge.store import Store
 from tileir.judge.verdicts import Outcome, Step, Verdict
+from tileir.tools.sweep_progress import Teller
 
 PLAN = Plan()
 QUICK = Plan(limits=Limits(seconds=0.01))
@@ -119,6 +120,22 @@ def test_the_same_again_judges_nothing(path: Path) -> None:
     progress = swept(path, items(70), ThreadCrew(2, counting))
     assert (progress.known, progress.judged) == (60, 10)
     assert count == {f"program {number}".encode(): 1 for number in range(60, 70)}
+
+
+def test_what_another_tileir_has_judged_is_counted(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("tileir.judge.working.machine", lambda: '{"sources": "of another one"}')
+        assert swept(path, items(3), ThreadCrew(1, judged)).outdated == 0
+    swept(path, items(5), ThreadCrew(1, judged))
+    again = swept(path, items(5), ThreadCrew(1, judged))
+    assert (again.known, again.outdated) == (5, 3)
+    Teller(False, False).finished(again, str(path))
+    assert "\n3 were judged by another tileir than this one" in capsys.readouterr().out
+    renewed = swept(path, items(5), ThreadCrew(1, judged), retry=("passed",))
+    assert (renewed.known, renewed.outdated) == (0, 0)
+    assert swept(path, items(5), ThreadCrew(1, judged)).outdated == 0
 
 
 def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Path) -> None:

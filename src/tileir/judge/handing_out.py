@@ -168,6 +168,7 @@ class HandingOut:
         if outcome is not None and outcome not in self._retry:
             self._other_names[digest] = None
             self.progress.known += 1
+            self.progress.outdated += self._store.is_outdated(digest)
             self.progress.outcomes[outcome] += 1
             return
         self._other_names[digest] = []

@@ -43,6 +43,7 @@ def machine() -> str:
         "processors": processors(),
         "python": platform.python_version(),
         "tileir": tileir.__version__,
+        "sources": sources(),
     }
     for package in ("numpy", "llvmlite"):
         if find_spec(package) is not None:

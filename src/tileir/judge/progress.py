@@ -20,6 +20,8 @@ class SweepProgress:
     """Items judged by this sweep."""
     known: int = 0
     """Items that an earlier one has judged."""
+    outdated: int = 0
+    """Of these, those that another tileir has judged, whose results may differ."""
     duplicates: int = 0
     """Items with the same content as another one."""
     outcomes: Counter[str] = field(default_factory=Counter)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from tileir.judge.errors import ResultsError
+from tileir.judge.identity import sources
 from tileir.judge.items import Item
 from tileir.judge.locking import FileLock
 from tileir.judge.plans import Plan
@@ -50,6 +51,8 @@ class Store:
         self._plan: int = 0
         self._sweep: int = 0
         self._machines: dict[str, int] = {}
+        self._others: frozenset[int] = frozenset()
+        """Machines that had another tileir than this process."""
         self._modules: dict[str, int] = {}
         self._waiting: list[Finished] = []
         self._names: list[tuple[str, str]] = []
@@ -64,6 +67,8 @@ class Store:
             self._plan = int(run.execute("SELECT id FROM plans WHERE digest = ?", (plan.digest,)).fetchone()[0])
             began = run.execute("INSERT INTO sweeps (plan, began) VALUES (?, ?)", (self._plan, time.time()))
             self._sweep = int(began.lastrowid or 0)
+            machines = run.execute("SELECT id, description FROM machines").fetchall()
+            self._others = frozenset([number for number, words in machines if not _is_ours(words)])
 
     def outcome(self, digest: str, name: str) -> str | None:
         """What came of an item, or None if nothing is known; the name is noted as one of it."""
@@ -81,6 +86,17 @@ class Store:
         if not found[1]:
             self.add_name(name, digest)
         return str(found[0])
+
+    def is_outdated(self, digest: str) -> bool:
+        """Whether another tileir than that of this process has judged an item that is in the file."""
+        if not self._others:
+            return False
+        query = "SELECT machine FROM verdicts JOIN items ON items.id = item WHERE plan = ? AND digest = ?"
+        try:
+            found = self._connection.execute(query, (self._plan, digest)).fetchone()
+        except sqlite3.Error as error:
+            raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
+        return found is not None and found[0] in self._others
 
     def add_name(self, name: str, digest: str) -> None:
         """Another name of an item whose verdict is there, or will be in the same transaction or an earlier one."""
@@ -232,6 +248,15 @@ class _Transaction:
             pass
         if isinstance(error, sqlite3.Error):
             raise ResultsError(f"cannot write '{self._path}': {words(error)}") from None
+
+
+def _is_ours(description: str) -> bool:
+    """Whether a machine had the tileir of this process."""
+    try:
+        return bool(json.loads(description)["sources"] == sources())
+    except (ValueError, LookupError, TypeError):
+        # Nobody noted it.
+        return False
 
 
 def _columns(step: Step) -> Sequence[str]:

@@ -101,6 +101,9 @@ class Teller:
         if self._is_quiet:
             return
         print(summary(progress))
+        if progress.outdated:
+            count = f"{progress.outdated:,} {'was' if progress.outdated == 1 else 'were'}"
+            print(f"{count} judged by another tileir than this one: give another file to judge all of them anew")
         if progress.failed:
             print(f"tileir report {harmless(path)}  shows what is wrong with which")
 
