@@ -96,7 +96,7 @@ def test_modules_of_kernels_are_left_with_words(tmp_path: Path) -> None:
         tmp_path / "r.sqlite", [judged(program("k.py", kind="kernels"), Step("import", "failed", "no", "SyntaxError"))]
     )
     (found,) = reduce_failures(path, Plan(engines=("interpreter", "cpu")), judge=judge_here)
-    assert found.note == "a Python module, which is not reduced"
+    assert found.note == "a Python module, which is not reduced: it fails in 'import', not in a kernel that it launched"
 
 
 def test_an_interrupted_reduction_keeps_what_is_done(tmp_path: Path) -> None:

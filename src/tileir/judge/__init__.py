@@ -15,6 +15,7 @@
     judging/     what a child does: the steps of a plan
     confinement/ what a child may not do
     report/      what a file of results says
+    reductions.py  each kind of failure with a small program that shows it (launched_kernels.py: of Python modules)
     inputs.py    what a sweep is given, as items (archives.py: hostile ones too)
     sweeping.py  `sweep`: handing_out.py is its loop, pace.py how large chunks are, crews.py and dask.py who judges
                  them, working.py what is handed to those, identity.py who they are, progress.py how far it is

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-Kind = Literal["program", "seed", "kernels", "unreadable"]
+Kind = Literal["program", "seed", "kernels", "launches", "unreadable"]
 """A program is text or bytecode; a seed is one of `tileir.smith`, made where it is judged; kernels are a Python module
-with cuTile kernels, judged against a reference.  What cannot be read is a row of the table too, and judged by nobody:
-its content is its name and the reason."""
+with cuTile kernels, judged against a reference.  Launches are such a module too, of which a reduction wants to know
+what it launches, as programs; they are in no table.  What cannot be read is a row of the table too, and judged by
+nobody: its content is its name and the reason."""
+
+MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")
+"""The kinds whose content is a Python module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from tileir.judge.ended import Ended, Task
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import Part
 from tileir.judge.judging.work import Work
-from tileir.judge.kernels.judging import judge_module
+from tileir.judge.kernels.judging import judge_module, launched_programs
 from tileir.judge.plans import Plan
 from tileir.judge.requests import Request
 from tileir.judge.scratch import Scratch
@@ -35,7 +35,8 @@ def judge_kernels_in_children(request: Request, root: str, owner: int | None = N
     begun = time.perf_counter()
     with Scratch(root) as scratch:
         children = _Children(item, plan, root, begun + plan.limits.seconds, owner)
-        steps = judge_module(item, plan, scratch.path, children.in_child, request.reference)
+        judge = launched_programs if item.kind == "launches" else judge_module
+        steps = judge(item, plan, scratch.path, children.in_child, request.reference)
     seconds = time.perf_counter() - begun
     measured = {
         "seconds": seconds,

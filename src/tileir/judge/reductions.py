@@ -1,7 +1,8 @@
 """Each kind of failure of a sweep with a small program that shows it.
 
 The smallest program of a kind is reduced while it fails in the same step, in the same way, for the same reason; every
-candidate is judged as the programs of the sweep are, in a confined child process.  What is found is written to the file
+candidate is judged as the programs of the sweep are, in a confined child process.  Of a Python module that is a kernel
+that it launched, where it fails in one.  What is found is written to the file
 of results when the kind is done: a reduction that is interrupted goes on with the next one.
 """
 
@@ -28,6 +29,7 @@ from tileir.judge.causes import reason_of
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.crews import ThreadCrew
 from tileir.judge.items import Item
+from tileir.judge.launched_kernels import FailingLaunch, NotFound, failing_launch, in_programs
 from tileir.judge.plans import Plan
 from tileir.judge.report.clusters import FailureKind, failure_in
 from tileir.judge.report.contents import contents_of
@@ -129,8 +131,8 @@ def _is_waiting(cluster: FailureKind) -> bool:
 
 
 def _chosen(cluster: FailureKind) -> SweepEntry | None:
-    """The smallest program whose first failure is of this kind; the one that was begun, if there is one."""
-    showing = [entry for entry in cluster.entries if entry.failures[0] is failure_in(cluster, entry)]
+    """The smallest program whose reproducer would show this kind; the one that was begun, if there is one."""
+    showing = [entry for entry in cluster.entries if entry.reproduced is failure_in(cluster, entry)]
     begun = [entry for entry in showing if entry.digest == cluster.reproducer]
     return next(iter([*begun, *showing]), None)
 
@@ -139,20 +141,40 @@ def _reduced(
     results: Results, cluster: FailureKind, entry: SweepEntry, plan: Plan, settings: _Settings, told: ReductionProgress
 ) -> Reduced:
     item = results.item(entry.digest)
-    if item.kind not in ("program", "seed"):
-        words = "a Python module, which is not reduced" if item.kind == "kernels" else "not reduced: it cannot be read"
-        return Reduced(cluster, entry.name, None, words)
+    if item.kind == "unreadable":
+        return Reduced(cluster, entry.name, None, "not reduced: it cannot be read")
+    failure = failure_in(cluster, entry)
     try:
-        content, _ = content_of(item)
         before = results.reproducer(entry.digest)
-        start = before[0] if before is not None and before[0] is not None else content
-        task = _Reduction(failure_in(cluster, entry), plan, settings, told)
+        start = before[0] if before is not None else None
+        if item.kind == "kernels":
+            launch = _launch(item, failure, plan, settings, start)
+            if isinstance(launch, NotFound):
+                note = f"{launch.why}, {_UNFINISHED}" if launch.is_over else launch.why
+                return Reduced(cluster, entry.name, None, note)
+            start, failure, plan = launch.content, launch.failure, launch.plan
+        elif start is None:
+            start, _ = content_of(item)
+        task = _Reduction(failure, plan, settings, told)
         made, note = task.contents(start) if cluster.verb == "check" else task.program(start)
     except NotInterestingError:
         return Reduced(cluster, entry.name, None, "not reduced: it does not fail so when it is judged again")
     except (TileIRError, ValueError, TypeError) as error:
         return Reduced(cluster, entry.name, None, f"not reduced: {error}".partition("\n")[0])
     return Reduced(cluster, entry.name, made, note)
+
+
+def _launch(
+    item: Item, failure: StepFailure, plan: Plan, settings: _Settings, before: bytes | None
+) -> FailingLaunch | NotFound:
+    """What shows the failure of a Python module: a kernel that it launched, or what was made of one before."""
+
+    def judge(item: Item, plan: Plan) -> Verdict:
+        (verdict,) = settings.crew.submit([item], plan).result().verdicts
+        return verdict
+
+    known = in_programs(failure, plan, before, judge) if before is not None else None
+    return known or failing_launch(item, failure, plan, judge, time.monotonic() + settings.seconds)
 
 
 class _Enough(KeyboardInterrupt):

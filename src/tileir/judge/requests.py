@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 
-from tileir.judge.items import Item
+from tileir.judge.items import MODULES, Item
 from tileir.judge.kernels.pairing import imports_torch
 from tileir.judge.plans import Plan
 
@@ -26,7 +26,7 @@ class Request:
 
 def request_for(item: Item, plan: Plan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
-    if item.kind != "kernels":
+    if item.kind not in MODULES:
         return Request(item, plan)
     with_torch = imports_torch(item.content) or imports_torch(item.reference)
     if not item.reference:

@@ -17,6 +17,7 @@ from tileir.judge.causes import cause_of
 from tileir.judge.child_processes import OwnerGone
 from tileir.judge.children import Children
 from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.items import MODULES
 from tileir.judge.kernel_children import judge_kernels_in_children
 from tileir.judge.messages import VERDICT, encoded, frame, read_frame, write_whole
 from tileir.judge.requests import Request
@@ -50,7 +51,7 @@ def main(root: str) -> None:
                 gc.collect()
                 gc.freeze()
             try:
-                if item.kind == "kernels":
+                if item.kind in MODULES:
                     children.end()
                     verdict = judge_kernels_in_children(request, root, requests)
                 else:

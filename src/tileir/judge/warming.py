@@ -7,7 +7,7 @@ from typing import Final
 
 from tileir.analyze.cost.processor import processor
 from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
-from tileir.judge.items import Item
+from tileir.judge.items import MODULES, Item
 from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.work import Work
 from tileir.judge.kernels.warming import warm as warm_kernels
@@ -42,7 +42,7 @@ class Warmth:
     def warm(self, request: Request) -> bool:
         """Judge small programs with a plan if that has not been done; gives whether it was."""
         item, plan = request.item, request.plan
-        if item.kind == "kernels":
+        if item.kind in MODULES:
             warm_kernels(with_torch=request.with_torch)
         if (item.kind, plan) in self._known:
             return False

@@ -9,6 +9,8 @@ any expected results to be found:
     comparing.py  4. results against what is expected: no foreign code has run in this process
     programs.py   5. the launched kernels as programs: check, optimize, engines, sanitizer, targets, cost, speed
 
+    reproducing.py   what was launched, as programs that state their launches, for reductions
+
     judging.py    the five in order: steps of a verdict
     protocol.py   what a module has to have, by the conventions of several suites
     warming.py    what children need, imported once by the process that forks them

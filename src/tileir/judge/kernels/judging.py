@@ -22,6 +22,7 @@ from tileir.judge.kernels.expecting import compute_expected
 from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
 from tileir.judge.kernels.making import make_inputs
 from tileir.judge.kernels.programs import Kept, aspects_of, judge_programs, step_name
+from tileir.judge.kernels.reproducing import programs_of_launches
 from tileir.judge.kernels.running import run_candidate
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Outcome, Step
@@ -44,6 +45,14 @@ def judge_module(item: Item, plan: Plan, scratch: str, in_child: InChild, refere
     return judging.steps
 
 
+def launched_programs(item: Item, plan: Plan, scratch: str, in_child: InChild, reference: str = "") -> list[Step]:
+    """Run a module as `judge_module` does and give what it launched as programs, in the step `programs`: a child in
+    which no foreign code runs makes them of what was kept, whoever wrote that."""
+    judging = _Judging(item, plan, scratch, in_child, reference)
+    judging.judge_launches()
+    return judging.steps
+
+
 class _Judging:
     def __init__(self, item: Item, plan: Plan, scratch: str, in_child: InChild, reference: str) -> None:
         self.plan: Plan = plan
@@ -61,30 +70,12 @@ class _Judging:
 
     def judge(self) -> None:
         plan = self.plan
-        os.mkdir(self.run)
-        os.mkdir(self.expected)
-        self._place_reference()
-        task = partial(make_inputs, self.reference_file, self.expected, plan)
-        made = self._foreign(("inputs",), task, self.expected)
-        if made is None:
+        began = self._run_module()
+        if began is None:
             return
-        digests = [str(each) for each in _list(made.get("inputs"))]
-        # Where nothing else keeps the candidate from reading it.
-        _forget(self.expected, self.reference_file)
-        try:
-            self._hand_out(len(digests))
-        except NotReadable as error:
-            self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
-            return
-        self._passed("inputs", {"sets": len(digests)})
-        task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
-        ran = self._foreign(("import", "compile", "run"), task, self.run)
-        if ran is None:
-            return
-        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
-        for name in ("import", "compile", "run"):
-            self._passed(name)
+        made, ran, digests = began
         run = self.steps[-1]
+        counts = {str(name): _count(count) for name, count in _dict(ran.get("launches")).items()}
         self._launches(counts, _dict(ran.get("not_kept")), _dict(ran.get("origins")))
         self._place_reference()
         task = partial(compute_expected, self.reference_file, self.expected, digests, plan)
@@ -108,6 +99,45 @@ class _Judging:
         least = _number(made.get("speedup")) if plan.speedup is None else plan.speedup
         candidate = Kept(self.run, _files(ran.get("kept")), self.item.content, self.file)
         self._programs(candidate, Kept(self.expected, _files(known.get("kept"))), least)
+
+    def judge_launches(self) -> None:
+        """The launches of the first run as programs, and nothing else."""
+        began = self._run_module()
+        if began is None:
+            return
+        task = partial(programs_of_launches, Kept(self.run, _files(began[1].get("kept"))), self.plan)
+        ended = self.in_child(task, scratch=self.scratch, is_foreign=False)
+        if ended.value is None:
+            self.steps.append(_step_of_death("programs", ended))
+        else:
+            self._passed("programs", {"programs": ended.value})
+
+    def _run_module(self) -> tuple[dict[str, Any], dict[str, Any], list[str]] | None:
+        """Inputs, and the candidate run with them: what both tell, and digests of the inputs; None if one failed."""
+        plan = self.plan
+        os.mkdir(self.run)
+        os.mkdir(self.expected)
+        self._place_reference()
+        task = partial(make_inputs, self.reference_file, self.expected, plan)
+        made = self._foreign(("inputs",), task, self.expected)
+        if made is None:
+            return None
+        digests = [str(each) for each in _list(made.get("inputs"))]
+        # Where nothing else keeps the candidate from reading it.
+        _forget(self.expected, self.reference_file)
+        try:
+            self._hand_out(len(digests))
+        except NotReadable as error:
+            self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
+            return None
+        self._passed("inputs", {"sets": len(digests)})
+        task = partial(run_candidate, self.item.content, self.file, self.run, len(digests), plan)
+        ran = self._foreign(("import", "compile", "run"), task, self.run)
+        if ran is None:
+            return None
+        for name in ("import", "compile", "run"):
+            self._passed(name)
+        return made, ran, digests
 
     def _place_reference(self) -> None:
         """Put the reference where its children read it, without reading it."""

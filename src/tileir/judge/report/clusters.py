@@ -125,17 +125,27 @@ def _finish(cluster: FailureKind, reproducers: dict[str, tuple[int, str]]) -> No
     cluster.entries.sort(key=lambda entry: (entry.operations or entry.size, entry.size, entry.name, entry.digest))
     cluster.steps.sort()
     cluster.message = failure_in(cluster, cluster.smallest).message
-    # A reproducer shows the first failure of its program.
     known = [
         (reproducers[entry.digest][0], entry.digest)
         for entry in cluster.entries
-        if entry.digest in reproducers and entry.failures[0] is failure_in(cluster, entry)
+        if entry.digest in reproducers and entry.reproduced is failure_in(cluster, entry)
     ]
     programs = [(size, digest) for size, digest in known if size >= 0]
     if programs:
         cluster.reproducer_size, cluster.reproducer = min(programs)
     if known:
         cluster.note = reproducers[cluster.reproducer or known[0][1]][1]
+    elif all(_is_of_module(entry, cluster) and entry.digest in reproducers for entry in cluster.entries):
+        cluster.note = of_module(failure_in(cluster, cluster.smallest).step)
+
+
+def of_module(step: str) -> str:
+    """Why the failure of a Python module has no reproducer."""
+    return f"a Python module, which is not reduced: it fails in '{step}', not in a kernel that it launched"
+
+
+def _is_of_module(entry: SweepEntry, cluster: FailureKind) -> bool:
+    return entry.kind == "kernels" and not failure_in(cluster, entry).is_of_launch
 
 
 def _suspects(entries: list[SweepEntry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:

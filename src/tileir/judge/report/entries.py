@@ -35,6 +35,15 @@ class StepFailure:
     cause: str
     message: str
 
+    @property
+    def is_of_launch(self) -> bool:
+        """Of a Python module: whether it is a kernel that it launched which fails, and not the module itself."""
+        verb, _, about = self.step.partition(" ")
+        if verb == "cost":
+            # Being slow is no failure of a program.
+            return self.outcome not in ("failed", "refused")
+        return verb in ("optimize", "compare", "sanitize") or (verb == "compile" and about != "")
+
 
 @dataclass(slots=True, frozen=True)
 class KernelSpeed:
@@ -76,6 +85,13 @@ class SweepEntry:
     def step(self) -> str:
         """The first step that did not pass; empty if all did."""
         return self.failures[0].step if self.failures else ""
+
+    @property
+    def reproduced(self) -> StepFailure | None:
+        """The failure that a reproducer of it shows: the first; of a Python module, the first of a kernel that it
+        launched, which is a program."""
+        launched = [failure for failure in self.failures if failure.is_of_launch] if self.kind == "kernels" else []
+        return next(iter([*launched, *self.failures]), None)
 
     @property
     def extent(self) -> str:

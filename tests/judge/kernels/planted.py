@@ -1,0 +1,45 @@
+"""Modules and programs judged without confinement, with an engine that has planted bugs: the bugs are in this process,
+and in those that it forks."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tests.judge.kernels.forked import in_child
+from tests.judge.report.made_results import written
+from tests.judge.report.planted_engine import judge_here
+
+from tileir.judge.items import MODULES, Item
+from tileir.judge.kernels.judging import judge_module, launched_programs
+from tileir.judge.kernels.warming import warm
+from tileir.judge.plans import Plan
+from tileir.judge.requests import request_for
+from tileir.judge.store import Finished
+from tileir.judge.verdicts import Verdict, verdict_of
+
+
+class PlantedJudge:
+    """As `judge_chunk`; notes which kinds of items it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, items: list[Item], plan: Plan) -> list[Verdict]:
+        self.asked += [item.kind for item in items]
+        return [_module(item, plan) if item.kind in MODULES else judge_here([item], plan)[0] for item in items]
+
+    def swept(self, path: Path, plan: Plan, *sources: str) -> str:
+        """A file of results with modules."""
+        items = [Item(f"{number}.py", "kernels", source.encode()) for number, source in enumerate(sources)]
+        verdicts = self(items, plan)
+        self.asked.clear()
+        return written(path, [Finished(*each) for each in zip(items, verdicts, strict=True)], plan)
+
+
+def _module(item: Item, plan: Plan) -> Verdict:
+    judge = launched_programs if item.kind == "launches" else judge_module
+    with tempfile.TemporaryDirectory() as scratch:
+        request = request_for(item, plan, scratch)
+        warm(with_torch=False)
+        return verdict_of(item, judge(request.item, plan, scratch, in_child, request.reference))
