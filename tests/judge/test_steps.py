@@ -8,10 +8,12 @@ import numpy
 import pytest
 from tests.judge.programs import ADDITION, program
 
+from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
+from tileir.judge.judging import subjects
 from tileir.judge.judging.agreement import compare_results, open_operations
 from tileir.judge.judging.launches import Result, Results
 from tileir.judge.plans import Plan
@@ -57,6 +59,28 @@ def test_a_seed_that_is_none_fails_its_check() -> None:
     verdict = judged(Item("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
     assert verdict.steps[0].outcome == "failed"
     assert verdict.steps[0].message.startswith("error: this is no seed of a program")
+
+
+def test_what_cannot_be_launched_is_refused_in_every_step_that_launches() -> None:
+    verdict = judged(program("cuda_tile.module @m {}"), engines=("interpreter", "cpu"), sanitize=True)
+    launched = [step for step in verdict.steps if step.name in ("run interpreter", "run cpu", "sanitize")]
+    assert [step.outcome for step in launched] == ["refused"] * 3
+    assert len({step.message for step in launched}) == 1
+
+
+def test_arguments_that_are_not_found_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def search(entry: object, seed: int) -> None:
+        looked.append(seed)
+        raise LaunchError("no random arguments were found")
+
+    monkeypatch.setattr(subjects, "random_launch", search)
+    subject = subjects.subject_of(program(ADDITION))
+    for _ in range(3):
+        with pytest.raises(LaunchError, match="no random arguments"):
+            subject.launches(7)
+    assert looked == [7]
 
 
 def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:

@@ -38,14 +38,26 @@ class Subject:
         self._text: str = text
         self._smith: SmithProgram | None = smith
         self._launches: list[Launch] | None = None
+        self._refusal: LaunchError | None = None
 
     def launches(self, seed: int) -> list[Launch]:
         """A launch of each kernel: its own, the one that the text states, or a random one."""
+        if self._refusal is not None:
+            # Arguments that are not found take seconds to look for: once, not again in each step.
+            raise self._refusal
         if self._launches is None:
-            self._launches = [self._launch(name, entry, seed) for name, entry in entries_of(self.module).items()]
-            if not self._launches:
-                raise LaunchError("the module has no entry, so nothing to launch")
+            try:
+                self._launches = self._made(seed)
+            except LaunchError as error:
+                self._refusal = error
+                raise
         return self._launches
+
+    def _made(self, seed: int) -> list[Launch]:
+        entries = entries_of(self.module)
+        if not entries:
+            raise LaunchError("the module has no entry, so nothing to launch")
+        return [self._launch(name, entry, seed) for name, entry in entries.items()]
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
         if self._smith is not None:
