@@ -104,16 +104,16 @@ def test_a_program_is_chosen_and_says_what_is_known(page_of: Any) -> None:
 
 
 def test_many_rows_scroll_and_few_are_in_the_page(page_of: Any) -> None:
-    page = page_of([fine(f"p{number}") for number in range(20_000)], hash="#view=programs")
+    page = page_of([fine(f"p{number}") for number in range(5_000)], hash="#view=programs")
     grid = page.get_by_role("grid")
-    assert grid.get_attribute("aria-rowcount") == "20001"
+    assert grid.get_attribute("aria-rowcount") == "5001"
     assert page.locator(".row").count() < 100
     grid.focus()
     grid.press("End")
-    page.get_by_text("p19999", exact=True).first.wait_for()
+    page.get_by_text("p4999", exact=True).first.wait_for()
     assert page.locator(".row").count() < 100
     last = page.locator(f"#{grid.get_attribute('aria-activedescendant')}")
-    assert last.get_attribute("aria-rowindex") == "20001" and last.get_attribute("aria-selected") == "true"
+    assert last.get_attribute("aria-rowindex") == "5001" and last.get_attribute("aria-selected") == "true"
     grid.press("Home")
     page.get_by_text("p0", exact=True).first.wait_for()
 

@@ -148,9 +148,7 @@ def entry_of(row: Row) -> SweepEntry:
         verdict.measured.get("seconds", 0.0),
         verdict.measured.get("peak_bytes", 0.0),
         _operations(row),
-        tuple([found for step in verdict.steps if (found := _speed(step)) is not None])
-        if row.kind == "kernels"
-        else (),
+        _speeds(row) if row.kind == "kernels" else (),
     )
 
 
