@@ -23,6 +23,7 @@ LAYERS = {
     "browser": 0,
     "forking": 0,
     "processors": 0,
+    "signal_names": 0,
     "ir": 1,
     "dialect": 2,
     "text": 3,

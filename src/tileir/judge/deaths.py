@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Final, NamedTuple
 
 from tileir.judge.causes import cause_of, cause_of_death
 from tileir.judge.plans import Limits
 from tileir.judge.verdicts import Step
+from tileir.signal_names import signal_name
 
 _OUT_OF_MEMORY: Final = (b"bad_alloc", b"out of memory", b"MemoryError", b"Out of memory", b"std::length_error")
 _TAIL: Final = 1 << 16
@@ -54,10 +54,3 @@ def ended_step(name: str, ending: Ending, output: bytes, limits: Limits) -> Step
     return Step(
         name, "crashed", f"the process was ended by {called}", cause_of_death(called, tail.decode("utf-8", "replace"))
     )
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

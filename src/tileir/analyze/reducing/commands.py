@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from tileir.analyze.reducing.search import Asked, Cancelled
+from tileir.signal_names import signal_name
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -36,10 +37,7 @@ class Ended:
         if self.status is None:
             return "took too long"
         if self.status < 0:
-            try:
-                return f"was ended by {signal.Signals(-self.status).name}"
-            except ValueError:
-                return f"was ended by signal {-self.status}"
+            return f"was ended by {signal_name(-self.status)}"
         return f"ended with status {self.status}"
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic
 
 from tileir.analyze.reducing.search import Asked, Cancelled
+from tileir.signal_names import signal_name
 
 Question = Callable[[Asked], str]
 
@@ -72,20 +73,13 @@ class ObservationTest(Generic[Asked]):
         # An answer ends in a full stop of its own: what a child had no time to finish is none.
         if text.endswith("\0"):
             return text[:-1]
-        return DIED + (_signal_name(-status) if status < 0 else f"status {status}")
+        return DIED + (signal_name(-status) if status < 0 else f"status {status}")
 
     def cancel(self) -> None:
         with self._lock:
             for child in self._running:
                 self._cancelled.add(child)
                 _kill(child)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _kill(child: int) -> None:

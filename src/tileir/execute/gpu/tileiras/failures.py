@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from typing import Final
 
@@ -19,6 +18,7 @@ from tileir.execute.gpu.tileiras.tool import CUDA_VARIABLES, Assembler
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN
+from tileir.signal_names import signal_name
 
 INPUT: Final = "program.tileirbc"
 OUTPUT: Final = "program.cubin"
@@ -115,7 +115,7 @@ class Attempt:
         return [told]
 
     def _crash(self, outcome: Outcome) -> AssemblerCrash:
-        name = _signal_name(-outcome.status)
+        name = signal_name(-outcome.status)
         program = self.program
         memory = self._memory_words(outcome)
         saved = save_reproducer(
@@ -148,10 +148,3 @@ class Attempt:
         if outcome.peak < limit // 4:
             return ""
         return f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
