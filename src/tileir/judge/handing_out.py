@@ -38,6 +38,7 @@ _SLICE: Final = 0.1
 _PATIENCE: Final = 120.0
 """Seconds beyond all limits after which a chunk that nobody has heard of is lost."""
 _LOSSES: Final = 3
+_DIED: Final = "the worker died"
 
 
 class _Chunk:
@@ -282,8 +283,9 @@ class HandingOut:
         for item in chunk.items:
             losses = self._losses[item.digest] = self._losses.get(item.digest, 0) + 1
             if losses >= _LOSSES:
-                step = Step("start", "crashed", f"the worker died: {why}", cause_of("the worker died"))
-                self._finish(item, Verdict(item.digest, "crashed", step.cause, [step]), "")
+                step = Step("start", "crashed", _DIED, cause_of(_DIED))
+                # Why, as the executor tells it, names workers and times, which are others each time.
+                self._finish(item, Verdict(item.digest, "crashed", step.cause, [step], why), "")
             elif losses == 1:
                 self._single.append(item)
             else:
