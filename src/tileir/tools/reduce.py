@@ -185,6 +185,9 @@ class _Reducing:
         given = self._given
         if not needs_launch(given):
             return None
+        # It says what to install where NumPy is missing.
+        from tileir.execute import launch as _  # noqa: F401
+
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch

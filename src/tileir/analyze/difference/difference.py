@@ -115,12 +115,13 @@ class ProgramDifference:
         A `launch` may be given for all of them, or by their names; random arguments of it differ from run to run.  For
         others arguments are random and found by trying.  Runs go on until one comes out differently.
         """
-        # Imported here: who does not run programs does not need NumPy.
-        from tileir.analyze.difference.semantic import Runner, SemanticDifference, kernels_of
-        from tileir.execute import launch as _  # noqa: F401  (says what to install)
+        # Imported here: who does not run programs does not need NumPy.  The first says what to install.
+        from tileir.execute import launch as _  # noqa: F401
 
         if not isinstance(runs, int) or runs < 1:
             raise OptionError(f"runs is {runs!r}: pass how often to run, 1 or more")
+        from tileir.analyze.difference.semantic import Runner, SemanticDifference, kernels_of
+
         runner = Runner(self, backend, runs, seed)
         found = []
         for left, right in kernels_of(self, entry):
