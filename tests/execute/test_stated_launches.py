@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.argument_words import WordError, argument
+from tileir.execute.argument_words import WordError, argument, specification
 from tileir.execute.entries import select_entry
 from tileir.execute.stated_launches import LaunchWords, stated_launch
 from tileir.tools import cost as cost_tool
@@ -52,6 +52,9 @@ def test_each_kernel_of_a_file_has_its_launch() -> None:
         ("--grid", "'--grid' in '// tileir: --grid' needs a value"),
         ("--grid many", "'many' is no grid: give one to three numbers, as in 16 or 4,4,1"),
         ("--arg 'x", "'// tileir: --arg 'x' states no launch: No closing quotation"),
+        ("--arg values:i8:1,256", "'256' in 'values:i8:1,256' is no i8"),
+        ("--arg values:i8:0.5", "'0.5' in 'values:i8:0.5' is no i8"),
+        ("--arg values:i8", "'values:i8' is not an array: give a type and its elements, as in values:i32:3,1,4"),
         ("--arg secret.npy", "'secret.npy': a comment names no files; give it on the command line"),
     ],
 )
@@ -68,6 +71,17 @@ def test_signed_arrays_have_both_signs_and_repeat() -> None:
     integers = argument("signed:i8:1000:3", None)
     assert (integers.min(), integers.max()) == (-50, 49)
     assert set(argument("signed:i1:100", None).tolist()) == {False, True}
+
+
+def test_arrays_of_given_elements() -> None:
+    assert argument("values:i8:-128,255,0x7f", None).tolist() == [-128, -1, 127]
+    assert argument("values:i64:18446744073709551615,-1,9223372036854775807", None).tolist() == [-1, -1, (1 << 63) - 1]
+    assert argument("values:i1:true,0,1", None).tolist() == [True, False, True]
+    floats = argument("values:f16:0.1,-0.0,inf,1e-8", None)
+    assert floats.dtype == numpy.float16 and floats.tolist() == [0.0999755859375, 0.0, float("inf"), 0.0]
+    assert numpy.signbit(floats[1])
+    described = specification("values:f32:1.5,3")
+    assert described is not None and described.with_type("f16") == "values:f16:1.5,3"
 
 
 def test_a_launch_makes_arrays_of_its_own_that_are_aligned() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tileir.ir.diagnostics import OptionError
@@ -66,20 +67,33 @@ def number(text: str) -> int | float | bool:
 
 RANDOM: Final = ("rand", "signed", "mixed")
 """The arrays that have a seed."""
+VALUES: Final = "values"
+"""The array whose elements are given one by one."""
 
 
 class Specification:
     """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
 
-    __slots__ = ("element", "kind", "name", "seed", "shape")
+    __slots__ = ("element", "kind", "name", "seed", "shape", "values")
 
-    def __init__(self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int) -> None:
+    def __init__(
+        self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int, values: Sequence[float] = ()
+    ) -> None:
         self.kind: str = kind
         self.name: str = name
         """Of the element type."""
         self.element: Type = element
         self.shape: tuple[int, ...] = shape
         self.seed: int = seed
+        self.values: tuple[float, ...] = tuple(values)
+        """The elements, where they are given one by one."""
+
+    def with_type(self, name: str) -> str:
+        """The same for another element type, in words."""
+        if self.kind == VALUES:
+            return f"{self.kind}:{name}:{','.join([repr(value) for value in self.values])}"
+        seed = f":{self.seed}" if self.seed else ""
+        return f"{self.kind}:{name}:{'x'.join([str(extent) for extent in self.shape])}{seed}"
 
     @property
     def nbytes(self) -> int:
@@ -91,6 +105,8 @@ class Specification:
 def specification(text: str) -> Specification | None:
     """The array that an `--arg` describes; None if it is something else."""
     kind, _, rest = text.partition(":")
+    if kind == VALUES and rest:
+        return _values(text, rest)
     if kind not in ("zeros", "empty", "ones", "iota", *RANDOM) or not rest:
         return None
     parts = rest.split(":")
@@ -105,11 +121,32 @@ def specification(text: str) -> Specification | None:
     shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
     if not extents or len(shape) < len(extents):
         raise WordError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
-    integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
-    if name not in FLOAT_TYPES and not integer:
-        known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
-        raise WordError(f"'{name}' in '{text}' is no element type: use one of {known}")
-    return Specification(kind, name, integer_type(int(name[1:])) if integer else FLOAT_TYPES[name], shape, seed)
+    return Specification(kind, name, _element(name, text), shape, seed)
+
+
+def _element(name: str, text: str) -> Type:
+    if name in FLOAT_TYPES:
+        return FLOAT_TYPES[name]
+    if name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64"):
+        return integer_type(int(name[1:]))
+    known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+    raise WordError(f"'{name}' in '{text}' is no element type: use one of {known}")
+
+
+def _values(text: str, rest: str) -> Specification:
+    """An array in one row whose elements are given."""
+    name, colon, listed = rest.partition(":")
+    if not colon or not listed:
+        raise WordError(f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4")
+    element = _element(name, text)
+    given = [number(each) for each in listed.split(",")]
+    values = [int(value) if isinstance(value, bool) else value for value in given]
+    if name not in FLOAT_TYPES:
+        width = int(name[1:])
+        for value in values:
+            if not isinstance(value, int) or not -(1 << width >> 1) <= value < 1 << width:
+                raise WordError(f"'{value}' in '{text}' is no {name}")
+    return Specification(VALUES, name, element, (len(values),), 0, values)
 
 
 def _made_array(wanted: Specification) -> Any:
@@ -127,7 +164,12 @@ def _made_array(wanted: Specification) -> Any:
 
         return mixed_numbers(wanted.element, shape, seed)
     numbers: Any
-    if kind == "ones":
+    if kind == VALUES:
+        # Integers by their bits: 255 and -1 are the same i8.
+        width = 0 if not integer else int(name[1:])
+        values = [int(n) - (1 << width) if integer and width > 1 and n >= 1 << width >> 1 else n for n in wanted.values]
+        numbers = numpy.array(values, numpy.int64 if integer else numpy.float64)
+    elif kind == "ones":
         numbers = numpy.ones(shape)
     elif kind == "iota":
         numbers = numpy.arange(math.prod(shape)).reshape(shape)

@@ -79,6 +79,7 @@ USAGE = Usage(
   rand:bf16:64x64[:7]  random numbers with a seed: floats from 0 to 1, integers from 0 to 99, booleans
   signed:f32:64[:7]    the same around zero: floats from -2 to 2, integers from -50 to 49
   mixed:f32:1024[:7]   numbers of all sizes, the same on every machine; no NaN
+  values:i32:3,1,4     an array with these elements
   data.npy             an array from a file
   42, -1.5, 0x10       a scalar
 

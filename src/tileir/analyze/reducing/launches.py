@@ -67,6 +67,4 @@ def _fitting(word: str, type: Type) -> str:
     pointee = _pointee(type)
     if described is None or pointee is None or described.element is pointee:
         return word
-    shape = "x".join([str(extent) for extent in described.shape])
-    seed = f":{described.seed}" if described.seed else ""
-    return f"{described.kind}:{pointee.spelling}:{shape}{seed}"
+    return described.with_type(pointee.spelling)
