@@ -83,7 +83,7 @@ def failing_launch(
                 return NotFound("not reduced: none of its launches was found to fail so", is_over=True)
     if not launches:
         return NotFound(f"not reduced: no launch can be written as a program{whys}")
-    return NotFound(f"not reduced: none of its launches fails so with other arrays{whys}")
+    return NotFound(f"not reduced: none of its launches fails so as a program{whys}")
 
 
 def in_programs(failure: StepFailure, plan: Plan, content: bytes, judge: JudgeOne) -> FailingLaunch | None:

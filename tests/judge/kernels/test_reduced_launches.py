@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.judge.report.planted_engine import CRASHING_MINIMUM, WRONG_PRODUCT, p
 import tileir
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
+from tileir.judge.launched_kernels import FailingLaunch, failing_launch
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.reductions import reduce_failures
 from tileir.judge.report.entries import StepFailure
@@ -54,6 +56,26 @@ def test_a_planted_miscompile_is_reduced_to_its_operation(tmp_path: Path) -> Non
     assert "mulf" in features_of(module) and len(list(module.walk())) <= 10
     (kind,) = tileir.report(path).kinds
     assert kind.reproducer and 0 < kind.reproducer_operations <= 10
+
+
+def test_elements_without_which_nothing_fails_are_kept() -> None:
+    """The mistake shows where a key is found, and none of the arrays that are made has it."""
+    chosen = "tile = ct.load(x, (place,), (64,))\n    keyed = ct.load(keys, (place,), (64,)) == 123456\n    "
+    source = (
+        GOOD.replace("double(x, out)", "double(x, keys, out)")
+        .replace("ct.store(", f"{chosen}ct.store(")
+        .replace("ct.load(x, (place,), (64,)) * 2)", "ct.where(keyed, tile * 2, tile))")
+        .replace("double, (x, out)", "double, (x, numpy.full(100, 123456, 'i4'), out)")
+    )
+    item = Item("keyed.py", "kernels", source.encode())
+    with planted(WRONG_PRODUCT):
+        (verdict,) = PlantedJudge()([item], PLAN)
+        (step,) = [each for each in verdict.steps if each.outcome != "passed"]
+        failure = StepFailure(step.name, step.outcome, step.cause, step.message)
+        found = failing_launch(item, failure, PLAN, lambda item, plan: PlantedJudge()([item], plan)[0], math.inf)
+    assert isinstance(found, FailingLaunch) and found.failure.step == "compare planted"
+    assert b"--arg signed:f32:100 " in found.content
+    assert b"--arg values:i32:123456,123456," in found.content
 
 
 def test_a_crash_of_an_engine_is_reduced_and_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.argument_words import VALUES
 from tileir.execute.arguments import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.entries import entries_of, select_entry
@@ -30,8 +31,12 @@ from tileir.judge.plans import Plan
 _MOST_LAUNCHES: Final = 32
 _MOST_CHARACTERS: Final = 700_000
 """Of all that is told, as JSON."""
-_WAYS: Final = (("signed", "rand"), ("mixed", "mixed"), ("rand", "iota"), ("zeros", "zeros"))
+_WAYS: Final = (
+    ("signed", "rand"), ("mixed", "mixed"), ("rand", "iota"), ("zeros", "zeros"), ("signed", VALUES), (VALUES, VALUES),
+)  # fmt: skip
 """How arrays are made in each attempt: those of floats, and those of integers, which may be indices."""
+_MOST_VALUES: Final = 4096
+"""Elements of an array that are given one by one."""
 
 
 def programs_of_launches(kept: Kept, plan: Plan, begin_step: BeginStep) -> list[dict[str, Any]]:
@@ -55,6 +60,10 @@ def programs_of_launches(kept: Kept, plan: Plan, begin_step: BeginStep) -> list[
     return found
 
 
+class _TooMany(Exception):
+    """An array whose elements are not given one by one."""
+
+
 def _described(launch: KeptLaunch) -> dict[str, Any]:
     module: Operation = from_bytecode(launch.bytecode)
     entry = select_entry(module, launch.kernel)
@@ -64,7 +73,10 @@ def _described(launch: KeptLaunch) -> dict[str, Any]:
     grid = launch.grid[: max([1, *[n for n, extent in enumerate(launch.grid, 1) if extent != 1]])]
     comments: list[str] = []
     for way in _WAYS:
-        words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
+        try:
+            words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
+        except _TooMany:
+            continue
         comment = LaunchWords(grid, words, launch.kernel if several else None).comment()
         if comment not in comments:
             comments.append(comment)
@@ -95,4 +107,14 @@ def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
     if array.size:
         span = 1 + sum([(n - 1) * (stride // size) for n, stride in zip(array.shape, array.strides, strict=True)])
     kind = way[0] if isinstance(element, FloatType) else way[1]
-    return f"{kind}:{element.spelling}:{span}"
+    return f"{kind}:{element.spelling}:{span if kind != VALUES else _listed(array, element, span)}"
+
+
+def _listed(array: Array, element: Type, span: int) -> str:
+    # What has no dtype is patterns of bits.
+    has_dtype = isinstance(element, FloatType) == (array.dtype.kind not in "biu")
+    if not 0 < span <= _MOST_VALUES or not has_dtype:
+        raise _TooMany
+    row = numpy.lib.stride_tricks.as_strided(array, (span,), (array.dtype.itemsize,))
+    plain: list[object] = row.astype(numpy.float64 if isinstance(element, FloatType) else numpy.int64).tolist()
+    return ",".join([repr(value) for value in plain])
