@@ -40,6 +40,7 @@ RACY = GOOD.replace("(place,), ct.load", "(place * 0,), ct.load")
 """Also wrong: the second half of its results is missing."""
 
 
+@pytest.mark.long
 def test_a_planted_miscompile_is_reduced_to_its_operation(tmp_path: Path) -> None:
     judge = PlantedJudge()
     with planted(WRONG_PRODUCT):
