@@ -6,6 +6,10 @@ import os
 import signal
 
 import pytest
+from tests.browsing import browser, open_page
+
+# Here, and not where pages are tested: two browsers cannot be driven in one process.
+__all__ = ["browser", "open_page"]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -414,7 +414,7 @@ def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.Captur
     assert tool.run(["info"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].startswith("tileir ")
-    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :]]
+    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :] if line]
     assert [name for name in names if name in ("cpu", "interpreter", "toy", "installed")] == [
         "cpu", "interpreter", "toy", "installed",
     ]  # fmt: skip

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.browsing import browser, open_page
 from tests.judge.report.made_results import several, written
 
 from tileir.judge.report.contents import Contents, contents_of
 from tileir.judge.results import Results
 from tileir.tools.main import run
-
-__all__ = ["browser", "contents", "open_page", "report", "results"]
 
 
 class Said(NamedTuple):

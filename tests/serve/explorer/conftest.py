@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.browsing import browser, open_page
 
 from tileir.serve.explorer.server import ExplorerServer
 from tileir.serve.explorer.session import Answering
-
-__all__ = ["browser", "open_page", "page_for"]
 
 
 @pytest.fixture
