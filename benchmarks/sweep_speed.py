@@ -6,7 +6,8 @@ Small programs, each of its own, are checked and run on the interpreter and the 
 core with one job and on two cores with two; cores that share a physical one are not taken for two.  The work itself is
 the same steps in a loop in one process, after a first program, which is what a child of the sweep does.  For Dask a
 scheduler and two workers, each a process, are started on the same two cores.  Each measurement is a process of its own,
-from its first program to its last, with the start of servers in it.
+from its first program to its last, with the start of servers in it.  Dask's own profiler of its workers, which looks at
+them a hundred times a second, is off, as docs/sweep.md advises: it took a seventeenth of two cores.
 """
 
 from __future__ import annotations
@@ -140,8 +141,9 @@ def cluster(cores: list[int]) -> Iterator[str]:
                 ["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny", "--memory-limit", "0"]
             )
         nothing = subprocess.DEVNULL
+        environment = {**_environment(), "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
         processes = [
-            subprocess.Popen(_pinned(cores, words), env=_environment(), stdout=nothing, stderr=nothing, cwd=folder)
+            subprocess.Popen(_pinned(cores, words), env=environment, stdout=nothing, stderr=nothing, cwd=folder)
             for words in commands
         ]
         try:
