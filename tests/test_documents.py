@@ -48,7 +48,10 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "// grid ": "tests/execute/test_sanitizer_document.py",
         "watch: ": "the report of the command above, shortened",
     },
-    "docs/sweep.md": {"dask scheduler": "starts a cluster: tests/judge/test_dask.py"},
+    "docs/sweep.md": {
+        "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
+        "     ": "figures of a benchmark",
+    },
     "docs/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.
