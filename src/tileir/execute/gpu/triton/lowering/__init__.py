@@ -1,0 +1,1 @@
+"""Operation by operation, from tile programs to TTIR; `lower.py` lowers a kernel, `roster.py` says who lowers what."""

@@ -1,0 +1,1 @@
+"""How the work of a tile block is laid out: `model.py` has the rules."""

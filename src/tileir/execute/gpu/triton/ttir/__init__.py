@@ -1,0 +1,1 @@
+"""TTIR, the language that Triton compiles: types, names, text."""
