@@ -1,5 +1,6 @@
 """The engine that has Triton compile kernels: tile programs become TTIR, Triton's input language.
 
+errors.py         what is raised where there is no code
 options.py        what code is made for: `Schedule`, `Specialization`, `CodeOptions`
 launch_values.py  numbers that are known when a kernel is launched, as expressions of its arguments
 code.py           compiled code with what a launch of it needs: threads, shared memory, what its parameters are
@@ -15,7 +16,8 @@ compiling.py      all of it: a kernel to `Code`, out of the cache or made
 kernel.py, ..     kernels and their launches, a variant for each kind of launch values
 engine.py         the engine as the choice of one sees it
 
-The folders in order, each uses those before it:
+The folders in order, each uses those before it; `compiling.py` brings them together:
 
-    ttir <- preparing <- lowering <- schedule <- worker
+    preparing <- ttir <- lowering
+    schedule, worker
 """

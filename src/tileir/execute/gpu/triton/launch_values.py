@@ -3,7 +3,7 @@
 Descriptors of tensors are made by the launcher, and which variant of the code a launch takes depends on its arguments.
 Both are computed from these.  They are plain data, so that they are stored beside the code:
 
-    ("constant", 64)    ("argument", 3)    ("muli", left, right)    "addi", "subi", "divi" (towards zero), "ceildivi"
+    ("constant", 64)    ("argument", 3)    ("muli", left, right, 32)    and "addi", "subi": with the number of bits
 """
 
 from __future__ import annotations
@@ -23,22 +23,17 @@ def argument(number: int) -> LaunchValue:
 
 
 def evaluate(value: LaunchValue, arguments: Sequence[int]) -> int:
-    """What it is for the arguments of a launch: integers as signed numbers, pointers as addresses."""
+    """What it is for the arguments of a launch: integers as signed numbers, pointers as addresses.
+
+    An `OverflowError` where the kernel would compute something else, modulo two to the number of bits.
+    """
     kind = value[0]
     if kind == "constant":
         return int(value[1])
     if kind == "argument":
         return int(arguments[value[1]])
     left, right = evaluate(value[1], arguments), evaluate(value[2], arguments)
-    if kind == "addi":
-        return left + right
-    if kind == "subi":
-        return left - right
-    if kind == "muli":
-        return left * right
-    if right == 0:
-        return 0
-    if kind == "ceildivi":
-        return -(-left // right)
-    assert kind == "divi", "there are no others"
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    result = left + right if kind == "addi" else left - right if kind == "subi" else left * right
+    if not -(1 << (value[3] - 1)) <= result < 1 << (value[3] - 1):
+        raise OverflowError("a number that the kernel computes does not fit its type")
+    return result

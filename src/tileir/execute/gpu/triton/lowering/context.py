@@ -1,0 +1,116 @@
+"""What lowering a kernel carries along: the values it has lowered, what is known of them, and the text so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
+
+from tileir.dialect.types import TileType
+from tileir.execute.gpu.triton.code import Slot
+from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.ttir.operations import TtirOperations
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, value_type
+from tileir.execute.places import place_of
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.values import Value
+from tileir.rewrite.facts import Facts
+
+Handler = Callable[["Lowering", Operation], None]
+Handlers = Mapping[OperationDeclaration, Handler]
+
+
+class Hidden:
+    """A parameter that the program does not have: what the launcher passes for it, and its type."""
+
+    __slots__ = ("attributes", "slot", "value")
+
+    def __init__(self, slot: Slot, value: TtirValue, attributes: str) -> None:
+        self.slot: Slot = slot
+        self.value: TtirValue = value
+        self.attributes: str = attributes
+
+
+class Lowering:
+    """The lowering of one kernel."""
+
+    def __init__(
+        self,
+        program: Program,
+        target: str,
+        schedule: Schedule,
+        specialization: Specialization,
+        options: CodeOptions,
+        version: tuple[int, ...],
+        handlers: Handlers,
+    ) -> None:
+        self.program: Final = program
+        self.target: Final = target
+        self.schedule: Final = schedule
+        self.specialization: Final = specialization
+        self.options: Final = options
+        self.build: Final = TtirOperations(version)
+        self.facts: Final = Facts()
+        self.values: Final[dict[Value, TtirValue]] = {}
+        """Tiles; tokens have none."""
+        self.views: Final[dict[Value, Any]] = {}
+        """What is known of views while lowering (`views.py`): they are no values in TTIR."""
+        self.hidden: Final[list[Hidden]] = []
+        self.compile_options: Final[dict[str, Any]] = {}
+        """What the program needs of Triton's options, beside the schedule."""
+        self.notes: Final[list[str]] = []
+        self._handlers: Final = handlers
+
+    # --- values ---
+
+    def value(self, value: Value) -> TtirValue:
+        return self.values[value]
+
+    def operands(self, operation: Operation) -> list[TtirValue]:
+        """Those that are tiles."""
+        return [self.values[value] for value in operation.operands if value in self.values]
+
+    def define(self, value: Value, lowered: TtirValue) -> None:
+        """Say what a value is; of the type that its own becomes."""
+        assert isinstance(value.type, TileType)
+        assert (lowered.element, lowered.shape) == value_type(value.type), f"{lowered} is no {value.type.text}"
+        self.values[value] = lowered
+
+    def result(self, operation: Operation, lowered: TtirValue) -> None:
+        self.define(operation.results[0], lowered)
+
+    def type_of(self, value: Value) -> tuple[str, Shape]:
+        assert isinstance(value.type, TileType)
+        return value_type(value.type)
+
+    def parameter(self, slot: Slot, element: str, attributes: str = "") -> TtirValue:
+        """A hidden parameter, the same for the same slot."""
+        for each in self.hidden:
+            if each.slot == slot:
+                return each.value
+        value = TtirValue(f"%hidden{len(self.hidden)}", element)
+        self.hidden.append(Hidden(slot, value, attributes))
+        return value
+
+    # --- operations ---
+
+    def block(self, block: Block) -> None:
+        """Lower the operations of a block."""
+        for operation in block:
+            self.operation(operation)
+
+    def operation(self, operation: Operation) -> None:
+        handler = self._handlers.get(operation.declaration)
+        if handler is None:
+            self.refuse(operation, "there is no lowering to Triton for it")
+        before, self.build.operation = self.build.operation, operation
+        handler(self, operation)
+        self.build.operation = before
+
+    def refuse(self, operation: Operation, why: str, instead: str = "backend='tileiras' or 'cpu'") -> NoReturn:
+        """Say that an operation cannot be had, why, and which engine has it."""
+        words = f"'{operation.name}' cannot be compiled by Triton for {self.target}: {why}; {instead} has it"
+        raise TritonError([Diagnostic("error", words, place_of(operation.location))])

@@ -1,0 +1,11 @@
+"""Lowering of matrix products."""
+
+from __future__ import annotations
+
+from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.ir.core import Operation
+
+
+def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
+    left, right, accumulator = lowering.operands(operation)
+    lowering.result(operation, lowering.build.dot(left, right, accumulator))

@@ -1,0 +1,109 @@
+"""A kernel made ready to be lowered: alone in a module, with operations that lowering knows, and views by number."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.dialect.ops import ADDI, ASSUME, CONSTANT, ENTRY, EXTI, MAKE_TENSOR_VIEW, MULI, OFFSET, SUBI
+from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
+from tileir.execute.analysis.values import scalar_constant
+from tileir.execute.dtypes import memory_bytes
+from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.traversal import pre_order
+from tileir.ir.types import IntegerType
+from tileir.ir.values import BlockArgument, Value
+from tileir.passes import canonicalize, cse, legalize
+from tileir.passes.registry import PassSession
+
+_ARITHMETIC: Final = {ADDI: "addi", SUBI: "subi", MULI: "muli"}
+
+
+class TensorView(NamedTuple):
+    """A `make_tensor_view`, with what is known of it when the kernel is launched."""
+
+    operation: Operation
+    type: TensorViewType
+    base: LaunchValue | None
+    """None where only the kernel knows it: read from memory, or computed of what was."""
+    shape: tuple[LaunchValue | None, ...]
+    strides: tuple[LaunchValue | None, ...]
+    element_bytes: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all of it is known at a launch."""
+        return self.base is not None and None not in self.shape and None not in self.strides
+
+
+class Program:
+    """What is lowered."""
+
+    def __init__(self, entry: Operation) -> None:
+        self.source: Final = entry
+        self.warnings: Final[list[Diagnostic]] = []
+        module = entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        copy = clone(module)
+        for operation in [each for region in copy.regions for block in region.blocks for each in block]:
+            if operation.declaration is ENTRY and operation.symbol_name != entry.symbol_name:
+                operation.erase()
+        legalize.run(copy, self.warnings)
+        canonicalize.run(copy, PassSession())
+        cse.run(copy)
+        self.module: Final = copy
+        self.entry: Final = select_entry(copy, entry.symbol_name)
+        self.parameters: Final = self.entry.regions[0].blocks[0].arguments
+        made = [each for each in pre_order(self.entry) if each.declaration is MAKE_TENSOR_VIEW]
+        self.views: Final = [_view(each) for each in made]
+        """The tensor views, in the order in which they stand."""
+        self.number_of: Final = {view.operation: number for number, view in enumerate(self.views)}
+
+
+def _view(operation: Operation) -> TensorView:
+    type = operation.results[0].type
+    assert isinstance(type, TensorViewType)
+    dynamic_shape = iter(operation.operand_group("dynamicShape"))
+    dynamic_strides = iter(operation.operand_group("dynamicStrides"))
+    return TensorView(
+        operation,
+        type,
+        launch_value(operation.operands[0]),
+        tuple([launch_value(next(dynamic_shape)) if n == DYNAMIC else constant(n) for n in type.shape]),
+        tuple([launch_value(next(dynamic_strides)) if n == DYNAMIC else constant(n) for n in type.strides]),
+        memory_bytes(type.element),
+    )
+
+
+def launch_value(value: Value) -> LaunchValue | None:
+    """A scalar as an expression of the kernel's arguments; None if only the kernel knows it."""
+    if isinstance(value, BlockArgument):
+        block = value.parent_block
+        owner = None if block is None or block.parent is None else block.parent.parent
+        return argument(value.index) if owner is not None and owner.declaration is ENTRY else None
+    operation = value.defining_operation
+    if operation is None or not isinstance(value.type, TileType) or value.type.shape:
+        return None
+    declaration = operation.declaration
+    if declaration is ASSUME:
+        return launch_value(operation.operands[0])
+    if declaration is CONSTANT:
+        number = scalar_constant(value) if isinstance(value.type.element, IntegerType) else None
+        return None if number is None else constant(number)
+    if declaration is EXTI and operation.keyword("signedness") == "signed":
+        return launch_value(operation.operands[0])
+    if declaration is OFFSET and isinstance(value.type.element, PointerType):
+        base, index = [launch_value(operand) for operand in operation.operands]
+        if base is None or index is None:
+            return None
+        size = memory_bytes(value.type.element.pointee)
+        return ("addi", base, ("muli", index, constant(size), 64), 64)
+    kind = _ARITHMETIC.get(declaration)
+    if kind is not None and isinstance(value.type.element, IntegerType):
+        left, right = [launch_value(operand) for operand in operation.operands]
+        if left is not None and right is not None:
+            return (kind, left, right, value.type.element.width)
+    return None

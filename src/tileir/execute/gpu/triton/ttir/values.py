@@ -1,0 +1,99 @@
+"""Values and types of TTIR, as text has them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.ir.types import Type
+
+_ELEMENTS: Final = {
+    "i1": "i1",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "f16": "f16",
+    "bf16": "bf16",
+    "f32": "f32",
+    "f64": "f64",
+    "f8E4M3FN": "f8E4M3FN",
+    "f8E5M2": "f8E5M2",
+    # A tf32 is the 32 bits that it is held in.
+    "tf32": "f32",
+    # Those that Triton does not have are their bits; of four bits, one in a byte.
+    "i4": "i8",
+    "f8E8M0FNU": "i8",
+    "f4E2M1FN": "i8",
+    "fnv8E5M3FNU": "i8",
+}
+
+_BITS: Final = {
+    "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8E4M3FN": 8,
+    "f8E5M2": 8,
+}  # fmt: skip
+
+Shape = tuple[int, ...]
+
+
+class TtirValue(NamedTuple):
+    """A value with its type: a scalar where the shape is empty."""
+
+    name: str
+    """With its percent sign."""
+    element: str
+    shape: Shape = ()
+
+    @property
+    def type(self) -> str:
+        return type_text(self.element, self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return is_float(self.element)
+
+    @property
+    def bits(self) -> int:
+        """How wide an element is; pointers have 64."""
+        return bits_of(self.element)
+
+
+def type_text(element: str, shape: Shape) -> str:
+    return f"tensor<{'x'.join([*map(str, shape), element])}>" if shape else element
+
+
+def bits_of(element: str) -> int:
+    return _BITS.get(element, 64)
+
+
+def is_float(element: str) -> bool:
+    return element[0] in "fb"
+
+
+def pointer_to(element: str) -> str:
+    return f"!tt.ptr<{element}>"
+
+
+def pointee_of(element: str) -> str:
+    """What a pointer points to: `f32` of `!tt.ptr<f32>`."""
+    return element.removeprefix("!tt.ptr<").removesuffix(">")
+
+
+def value_element(element: Type) -> str:
+    """What elements of tiles are in TTIR."""
+    if isinstance(element, PointerType):
+        return pointer_to(memory_element(element.pointee))
+    return _ELEMENTS[element.text]
+
+
+def memory_element(element: Type) -> str:
+    """What they are in memory, where a bit takes a byte."""
+    if isinstance(element, PointerType):
+        # A pointer in memory is a number: Triton has no pointers to pointers.
+        return "i64"
+    found = _ELEMENTS[element.text]
+    return "i8" if found == "i1" else found
+
+
+def value_type(type: TileType) -> tuple[str, Shape]:
+    return value_element(type.element), type.shape
