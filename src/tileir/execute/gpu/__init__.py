@@ -4,6 +4,7 @@ targets.py           the GPUs there is code for: their names, and what a device 
 cubin.py             compiled kernels: what the driver loads, read for their target, parameters and resources
 nvidia_packages.py   where NVIDIA's tools are
 command.py           their processes, with limits for time and memory
+reproducers.py       what is kept of a crash of one of them
 disassembly.py       the instructions of a cubin, to read
 driver/              the CUDA driver: libcuda, devices, contexts, kernels, memory
 arrays.py            arrays of torch, CuPy and others in the memory of a GPU, without copies

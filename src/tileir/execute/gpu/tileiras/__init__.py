@@ -6,7 +6,6 @@ messages.py      what it says, as diagnostics at the operations of the program
 program.py       kernels as it gets them
 refused.py       forms that it refuses, written as others
 mistakes.py      forms that it gets wrong, written as others
-reproducers.py   what is kept of a crash
 narrowing.py     which operation it means where it does not say so
 errors.py        what is raised where there is no cubin
 failures.py      which of them, and with which words

@@ -8,12 +8,12 @@ from typing import Final
 
 from tileir.execute.errors import CompilationError
 from tileir.execute.gpu.command import Outcome, run_command
+from tileir.execute.gpu.reproducers import VARIABLE, save_reproducer
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.messages import gives_no_reason, read_messages
 from tileir.execute.gpu.tileiras.narrowing import OutOfTime, narrowed
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program, written
-from tileir.execute.gpu.tileiras.reproducers import VARIABLE, save_reproducer
 from tileir.execute.gpu.tileiras.tool import CUDA_VARIABLES, Assembler
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
@@ -120,11 +120,9 @@ class Attempt:
         memory = self._memory_words(outcome)
         saved = save_reproducer(
             f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
+            {INPUT: program.data, "program.mlir": program.module.text().encode("utf-8", "surrogateescape")},
             [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
-            program.data,
-            program.module.text(),
-            self.tool.version,
-            f"was ended by {name}",
+            f"tileiras {self.tool.version} was ended by {name}",
             outcome.output,
             # Without the limit it may well succeed.
             (f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "") + self._unset(),

@@ -1,4 +1,4 @@
-"""What is kept of a crash of the assembler: enough to see it again, and to report it to NVIDIA."""
+"""What is kept of a crash of a compiler: enough to see it again, and to report it to who makes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE: Final = "TILEIR_CRASH_DIR"
 
 
 class Reproducer:
-    """A directory with the program that the assembler crashes on, and the command."""
+    """A directory with the program that a compiler crashes on, and the command."""
 
     def __init__(self, directory: str, command: str) -> None:
         self.directory: Final = directory
@@ -22,25 +22,20 @@ class Reproducer:
 
 
 def save_reproducer(
-    name: str, arguments: list[str], bytecode: bytes, text: str, version: str, how: str, said: str, before: str = ""
+    name: str, files: dict[str, bytes], arguments: list[str], what: str, said: str, before: str = ""
 ) -> Reproducer | None:
-    """Keep a crash under a name; None if there is no place that can be written to.
+    """Keep the files that show a crash under a name; None if there is no place that can be written to.
 
-    `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.
+    `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.  `what`
+    happened stands beside them, with what was `said`.
     """
     for parent in _places():
         directory = os.path.join(parent, name)
         command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
-        files = {
-            "program.tileirbc": bytecode,
-            "program.mlir": text.encode("utf-8", "surrogateescape"),
-            "crash.txt": f"tileiras {version} {how} in\n{command}\nand said:\n{said}".encode(
-                "utf-8", "surrogateescape"
-            ),
-        }
+        told = f"{what} in\n{command}\nand said:\n{said}".encode("utf-8", "surrogateescape")
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            for file_name, data in files.items():
+            for file_name, data in {**files, "crash.txt": told}.items():
                 with open(os.path.join(directory, file_name), "wb") as file:
                     file.write(data)
         except OSError:
