@@ -1,4 +1,4 @@
-"""What is raised where Triton makes no code of a kernel."""
+"""What is raised where Triton makes no code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,28 @@ from tileir.ir.diagnostics import Diagnostic
 class TritonError(CompilationError):
     """Triton makes no code of a kernel; the diagnostics say why, at the operations it is about."""
 
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, diagnostics: list[Diagnostic], said: str = "") -> None:
         super().__init__(diagnostics[0].message)
         self.diagnostics = diagnostics
+        self.said: str = said
+        """All that it printed."""
+
+
+class TritonCrash(TritonError):
+    """The process that runs Triton was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
+
+    What shows it is kept in `directory`, and `command` is the way to see it again; both are empty if nothing could be
+    kept.
+    """
+
+    def __init__(
+        self, diagnostics: list[Diagnostic], said: str, signal: str, directory: str = "", command: str = ""
+    ) -> None:
+        super().__init__(diagnostics, said)
+        self.signal: str = signal
+        self.directory: str = directory
+        self.command: str = command
+
+
+class TritonTimeout(TritonError):
+    """Triton took longer than it may."""

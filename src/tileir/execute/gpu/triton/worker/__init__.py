@@ -1,1 +1,8 @@
-"""The process that runs Triton: its compiler may abort, and takes a second to import."""
+"""The process that runs Triton: its compiler may abort, and takes a while to import.
+
+requests.py   what is asked, and what is answered
+stages.py     in that process: TTIR through Triton's stages
+serving.py    that process
+process.py    it, as this process sees it
+pool.py       all of them: `compile_ttir`
+"""

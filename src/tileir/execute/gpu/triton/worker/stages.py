@@ -1,0 +1,139 @@
+"""TTIR to code by Triton's own stages, in the process that runs it.
+
+`triton.compile` of a file leaves out the first stage, wants a GPU for some things and writes to a cache of its own.  So
+the stages are called here, in their order.  This module knows nothing of tileir: what is kept of a crash has a copy of
+it, and is a program without anything else.
+
+    python stages.py REQUEST.json       compile `program.ttir` beside the request, and say what comes of it
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from typing import Any, Final
+
+FILE: Final = "program.ttir"
+_LLVM: Final = "llir"
+"""What Triton calls the stage `llvm`."""
+_ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
+_AMD_PARAMETER: Final = re.compile(r"^\s+(?:- )?\.value_kind:\s+(?!hidden_)", re.MULTILINE)
+
+
+class Failure(Exception):
+    """Triton refuses; the words are its own."""
+
+
+class Stages:
+    """The stages of Triton, imported."""
+
+    def __init__(self) -> None:
+        from triton._C import libtriton
+        from triton.backends.compiler import GPUTarget, Language
+
+        self._triton: Final[Any] = libtriton
+        self._target: Final[Any] = GPUTarget
+        self._language: Final[Any] = Language
+        self._backends: dict[str, Any] = {}
+        self._flush: Final[Any] = libtriton.nvidia.set_nvvm_reflect_ftz
+
+    def _backend(self, target: str) -> Any:
+        found = self._backends.get(target)
+        if found is None:
+            if target.startswith("sm_"):
+                from triton.backends.nvidia.compiler import CUDABackend
+
+                found = CUDABackend(self._target("cuda", int(target.removeprefix("sm_")), 32))
+            else:
+                from triton.backends.amd.compiler import HIPBackend
+
+                # Waves of the GPUs for computing have 64 threads, of those for graphics 32.
+                found = HIPBackend(self._target("hip", target, 64 if target.startswith("gfx9") else 32))
+            self._backends[target] = found
+        return found
+
+    def compile(
+        self, text: str, target: str, options: dict[str, Any], last: str, kept: tuple[str, ...]
+    ) -> tuple[bytes, dict[str, str], dict[str, Any], int]:
+        """What the last stage gives, the texts of stages to keep, Triton's metadata, and the number of parameters."""
+        backend = self._backend(target)
+        options = dict(options)
+        # Triton reads this when it needs it.  Without, there is less to write and to assemble.
+        os.environ["TRITON_DISABLE_LINE_INFO"] = "0" if options.pop("lineinfo", False) else "1"
+        self._set_flushing(options)
+        parsed = backend.parse_options(options)
+        libtriton = self._triton
+        context = libtriton.ir.context()
+        libtriton.ir.load_dialects(context)
+        backend.load_dialects(context)
+        stages: dict[str, Any] = {}
+        backend.add_stages(stages, parsed, self._language.TRITON)
+        ending = _LLVM if last == "llvm" else last
+        if ending not in stages:
+            raise Failure(f"there is no stage '{last}' for {target}")
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, FILE)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            current = libtriton.ir.parse_mlir_module(path, context)
+        current.context = context
+        metadata: dict[str, Any] = {"num_warps": parsed.num_warps, "num_ctas": getattr(parsed, "num_ctas", 1)}
+        texts: dict[str, str] = {}
+        parameters = 0
+        for stage, make in stages.items():
+            current = make(current, metadata)
+            name = "llvm" if stage == _LLVM else stage
+            if name in kept and not isinstance(current, bytes):
+                texts[name] = str(current)
+            if stage in ("ptx", "amdgcn"):
+                parameters = _parameters(stage, current)
+            if stage == ending:
+                break
+        data = current if isinstance(current, bytes) else str(current).encode()
+        return data, texts, {key: _plain(value) for key, value in metadata.items()}, parameters
+
+    def _set_flushing(self, options: dict[str, Any]) -> None:
+        """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
+        always did."""
+        flushes = options.get("enable_reflect_ftz", True)
+        self._triton.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
+
+
+def _leave(module: object) -> None:
+    """Flush nothing."""
+
+
+def _parameters(stage: str, text: str) -> int:
+    """How many parameters a kernel has, those that Triton adds included."""
+    if stage == "amdgcn":
+        return len(_AMD_PARAMETER.findall(text))
+    found = _ENTRY.search(text)
+    return found[1].count(".param") if found is not None else 0
+
+
+def _plain(value: Any) -> Any:
+    """A value of Triton's as one that needs no Triton to be read."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(each) for each in value]
+    return str(value)
+
+
+def _main(path: str) -> None:
+    import json
+
+    with open(path, encoding="utf-8") as file:
+        request = json.load(file)
+    with open(os.path.join(os.path.dirname(path), FILE), encoding="utf-8") as file:
+        text = file.read()
+    data, _, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], ())
+    print(f"{len(data)} bytes, {metadata}")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -1,0 +1,69 @@
+"""TTIR that Triton compiles: the stages of the version that is installed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.execute.gpu.triton.written_ttir import ADD, OPTIONS, with_body
+
+from tileir.execute.gpu.cubin import Cubin
+from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Request
+
+pytestmark = pytest.mark.usefixtures("triton")
+
+# f32 functions of libdevice, and two that may be fused.
+ERF = '%y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__nv_erff"} : (tensor<128xf32>) -> tensor<128xf32>'
+FUSED = "%m = arith.mulf %x, %x : tensor<128xf32>\n    %y = arith.addf %m, %x : tensor<128xf32>"
+
+
+def ptx(text: str, target: str = "sm_90", **options: object) -> str:
+    return compile_ttir(Request(text, target, {**OPTIONS, **options}, last="ptx")).data.decode()
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+def test_a_cubin_comes_with_what_its_launch_needs(target: str) -> None:
+    found = compile_ttir(Request(ADD, target, OPTIONS, kept=("ttir", "ttgir", "llvm", "ptx")))
+    cubin = Cubin(found.data)
+    assert (cubin.kernel, cubin.target) == ("add", target)
+    assert sorted(found.stages) == ["llvm", "ptx", "ttgir", "ttir"]
+    assert found.metadata["num_warps"] == 4 and found.metadata["shared"] == 0 and found.metadata["name"] == "add"
+    assert found.parameters == len(cubin.parameter_sizes)
+    assert found.parameters > 2
+    assert "Used" in found.said and "registers" in found.said
+
+
+def test_a_program_that_is_wrong_is_told_with_its_line() -> None:
+    with pytest.raises(TritonError) as caught:
+        ptx(ADD.replace("tt.return", "tt.retrn"))
+    assert caught.value.message == "Triton refuses the program: program.ttir:17:5: custom op 'tt.retrn' is unknown"
+
+
+def test_a_program_that_does_not_lower_is_told() -> None:
+    with pytest.raises(TritonError, match=r"Triton refuses the program: .*tanh"):
+        ptx(with_body("%y = math.tanh %x : tensor<128xf32>"))
+
+
+def test_products_and_sums_are_fused_only_where_they_may_be() -> None:
+    cubin = [
+        compile_ttir(Request(with_body(FUSED), "sm_90", {**OPTIONS, "enable_fp_fusion": fuses}, kept=("ptx",)))
+        for fuses in (False, True)
+    ]
+    assert "fma" not in cubin[0].stages["ptx"] and "fma" in cubin[1].stages["ptx"]
+
+
+def test_denormals_are_flushed_only_where_they_may_be() -> None:
+    assert "fma.rn.ftz" not in ptx(with_body(ERF))
+    assert "fma.rn.ftz" in ptx(with_body(ERF), enable_reflect_ftz=True)
+
+
+def test_lines_are_in_the_code_only_if_asked_for() -> None:
+    assert ".loc" not in ptx(ADD)
+    assert ".loc" in ptx(ADD, lineinfo=True)
+
+
+def test_code_for_gpus_of_amd() -> None:
+    found = compile_ttir(Request(ADD, "gfx942", OPTIONS, last="hsaco", kept=("amdgcn",)))
+    assert found.data.startswith(b"\x7fELF")
+    assert "gfx942" in found.stages["amdgcn"] and found.metadata["name"] == "add"
+    assert found.parameters >= 2
