@@ -54,14 +54,26 @@ def vector_add(size: int, lanes: int) -> tileir.Operation:
     return build.finish()
 
 
-def matmul(size: int, rows: int, columns: int, depth: int, group: int = 8) -> tileir.Operation:
-    """C = A * B, f16 with sums in f32; a tile block computes one tile after the other, in groups that share columns."""
+def matmul(
+    size: int,
+    rows: int,
+    columns: int,
+    depth: int,
+    group: int = 8,
+    element: tileir.Type = f16,
+    result: tileir.Type = f16,
+    transposed: bool = False,
+) -> tileir.Operation:
+    """C = A * B with sums in f32; a tile block computes one tile after the other, in groups that share columns.
+
+    `transposed`: B is stored by columns.
+    """
     assert size // rows % group == 0, "groups are whole"
     build = tileir.Builder("kernels")
-    with build.entry("matmul", ptr(f16), ptr(f16), ptr(f16)) as (a, b, c):
+    with build.entry("matmul", ptr(element), ptr(element), ptr(result)) as (a, b, c):
         a, b, c = aligned(build, a, b, c)
         a_tiles = tiles(build, a, (size, size), (rows, depth))
-        b_tiles = tiles(build, b, (size, size), (depth, columns))
+        b_tiles = tiles(build, b, (size, size), (depth, columns), dim_map=(1, 0) if transposed else None)
         c_tiles = tiles(build, c, (size, size), (rows, columns))
         block, _, _ = build.get_tile_block_id()
         blocks, _, _ = build.get_num_tile_blocks()
@@ -78,7 +90,7 @@ def matmul(size: int, rows: int, columns: int, depth: int, group: int = 8) -> ti
                 x, _ = build.load_view_tko(a_tiles, [row, loop.index])
                 y, _ = build.load_view_tko(b_tiles, [loop.index, column])
                 build.continue_(build.mmaf(x, y, loop.value))
-            build.store_view_tko(build.ftof(loop.result, f16), c_tiles, [row, column])
+            build.store_view_tko(build.ftof(loop.result, result), c_tiles, [row, column])
             build.continue_()
     return build.finish()
 
@@ -129,8 +141,12 @@ def layer_norm(rows: int, columns: int) -> tileir.Operation:
     return build.finish()
 
 
-def attention(heads: int, length: int, depth: int, queries: int, keys: int) -> tileir.Operation:
-    """softmax(Q * K^T / sqrt(depth)) * V of each head, f16; a tile block handles some queries of a head."""
+def attention(heads: int, length: int, depth: int, queries: int, keys: int, causal: bool = False) -> tileir.Operation:
+    """softmax(Q * K^T / sqrt(depth)) * V of each head, f16; a tile block handles some queries of a head.
+
+    `causal`: a query sees the keys up to its own position.  Keys before all of a block's queries need no mask, and have
+    a loop of their own; blocks with more work come first.
+    """
     build = tileir.Builder("kernels")
     with build.entry("attention", ptr(f16), ptr(f16), ptr(f16), ptr(f16)) as (q, k, v, out):
         q, k, v, out = aligned(build, q, k, v, out)
@@ -140,31 +156,57 @@ def attention(heads: int, length: int, depth: int, queries: int, keys: int) -> t
         v_tiles = tiles(build, v, shape, (1, keys, depth))
         out_tiles = tiles(build, out, shape, (1, queries, depth))
         block, head, _ = build.get_tile_block_id()
+        if causal:
+            block = build.subi(build.constant(length // queries - 1, tile((), i32)), block)
         query, _ = build.load_view_tko(q_tiles, [head, block, 0])
         query = build.reshape(query, (queries, depth))
         # Powers of two: exp(x) is exp2(x * log2(e)).
         scale = math.log2(math.e) / math.sqrt(depth)
         scales = build.constant(scale, tile((queries, keys), f32))
         narrow = build.constant(scale, tile((queries, 1), f32))
-        zero = build.constant(0.0, tile((queries, depth), f32))
-        peak = build.constant(-math.inf, tile((queries, 1), f32))
-        total = build.constant(0.0, tile((queries, 1), f32))
-        with build.for_(0, length // keys, 1, init=[zero, peak, total]) as loop:
-            mixed, peak, total = loop.values
-            columns, _ = build.load_view_tko(k_tiles, [head, 0, loop.index])
-            columns = build.reshape(columns, (depth, keys))
-            score = build.mmaf(query, columns, build.constant(0.0, tile((queries, keys), f32)))
-            largest = build.reshape(build.reduce(score, 1, -math.inf, body=build.maxf), (queries, 1))
-            higher = build.maxf(peak, build.mulf(largest, narrow))
-            shifted = build.fma(score, scales, build.broadcast(build.negf(higher), (queries, keys)))
-            weight = build.exp2(shifted)
-            shrink = build.exp2(build.subf(peak, higher))
-            sums = build.reshape(build.reduce(weight, 1, 0.0, body=build.addf), (queries, 1))
-            values, _ = build.load_view_tko(v_tiles, [head, loop.index, 0])
-            mixed = build.mulf(mixed, build.broadcast(shrink, (queries, depth)))
-            mixed = build.mmaf(build.ftof(weight, f16), build.reshape(values, (keys, depth)), mixed)
-            build.continue_(mixed, higher, build.fma(total, shrink, sums))
-        mixed, _, total = loop.results
+        state = [
+            build.constant(0.0, tile((queries, depth), f32)),
+            build.constant(-math.inf, tile((queries, 1), f32)),
+            build.constant(0.0, tile((queries, 1), f32)),
+        ]
+
+        def over_keys(begin: tileir.Value | int, end: tileir.Value | int, masked: bool) -> None:
+            with build.for_(begin, end, 1, init=state) as loop:
+                mixed, peak, total = loop.values
+                columns, _ = build.load_view_tko(k_tiles, [head, 0, loop.index])
+                columns = build.reshape(columns, (depth, keys))
+                score = build.mmaf(query, columns, build.constant(0.0, tile((queries, keys), f32)))
+                if masked:
+                    first = build.subi(build.muli(loop.index, keys), build.muli(block, queries))
+                    ahead = build.subi(
+                        build.broadcast(build.reshape(build.iota(tile((keys,), i32)), (1, keys)), (queries, keys)),
+                        build.broadcast(
+                            build.reshape(build.iota(tile((queries,), i32)), (queries, 1)), (queries, keys)
+                        ),
+                    )
+                    ahead = build.addi(ahead, spread(build, first, (1, 1), (queries, keys)))
+                    seen = build.cmpi(ahead, build.constant(0, ahead.type), "less_than_or_equal", "signed")
+                    score = build.select(seen, score, build.constant(-math.inf, score.type))
+                largest = build.reshape(build.reduce(score, 1, -math.inf, body=build.maxf), (queries, 1))
+                higher = build.maxf(peak, build.mulf(largest, narrow))
+                shifted = build.fma(score, scales, build.broadcast(build.negf(higher), (queries, keys)))
+                weight = build.exp2(shifted)
+                shrink = build.exp2(build.subf(peak, higher))
+                sums = build.reshape(build.reduce(weight, 1, 0.0, body=build.addf), (queries, 1))
+                values, _ = build.load_view_tko(v_tiles, [head, loop.index, 0])
+                mixed = build.mulf(mixed, build.broadcast(shrink, (queries, depth)))
+                mixed = build.mmaf(build.ftof(weight, f16), build.reshape(values, (keys, depth)), mixed)
+                build.continue_(mixed, higher, build.fma(total, shrink, sums))
+            state[:] = loop.results
+
+        if causal:
+            assert queries % keys == 0, "the first key that a block needs a mask for is the first of a tile"
+            whole = build.muli(block, queries // keys)
+            over_keys(0, whole, masked=False)
+            over_keys(whole, build.addi(whole, queries // keys), masked=True)
+        else:
+            over_keys(0, length // keys, masked=False)
+        mixed, _, total = state
         result = build.ftof(build.divf(mixed, build.broadcast(total, (queries, depth))), f16)
         build.store_view_tko(build.reshape(result, (1, queries, depth)), out_tiles, [head, block, 0])
     return build.finish()

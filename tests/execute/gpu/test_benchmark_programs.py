@@ -1,4 +1,4 @@
-"""The kernels of `benchmarks/gpu_speed.py` compute what they say, in small sizes on this machine."""
+"""The kernels of `benchmarks/gpu_speed.py` and `benchmarks/triton_speed.py` compute what they say, in small sizes on this machine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import ml_dtypes
 import numpy
 import pytest
 
 import tileir
+from tileir import types
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
@@ -22,6 +24,14 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
     yield gpu_programs
     sys.modules.pop("gpu_programs", None)
+
+
+@pytest.fixture
+def more_programs(programs: ModuleType) -> Iterator[ModuleType]:
+    import triton_programs
+
+    yield triton_programs
+    sys.modules.pop("triton_programs", None)
 
 
 def halves(*shape: int) -> numpy.ndarray:
@@ -62,11 +72,36 @@ def test_softmax_and_layer_norm(programs: ModuleType) -> None:
     assert found == pytest.approx(normal * weight + bias, abs=0.02)
 
 
-def test_attention(programs: ModuleType) -> None:
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(programs: ModuleType, causal: bool) -> None:
     heads, length, depth = 2, 128, 32
     q, k, v = numpy.split(halves(3 * heads, length, depth), 3)
-    found = run(programs.attention(heads, length, depth, 64, 32), (2, heads), q, k, v, numpy.zeros_like(q))
+    found = run(programs.attention(heads, length, depth, 64, 32, causal), (2, heads), q, k, v, numpy.zeros_like(q))
     wide = [each.astype(numpy.float64) for each in (q, k, v)]
     score = wide[0] @ wide[1].transpose(0, 2, 1) / numpy.sqrt(depth)
+    if causal:
+        score = numpy.where(numpy.tri(length, dtype=bool), score, -numpy.inf)
     weight = numpy.exp(score - score.max(2, keepdims=True))
     assert found == pytest.approx(weight / weight.sum(2, keepdims=True) @ wide[2], abs=5e-3)
+
+
+def test_matmul_of_narrow_factors(programs: ModuleType) -> None:
+    a, b = [halves(64, 64).astype(ml_dtypes.float8_e4m3fn) for _ in range(2)]
+    module = programs.matmul(64, 32, 32, 32, 2, types.f8E4M3FN, types.f16, transposed=True)
+    found = run(module, (2,), a, b, numpy.zeros((64, 64), numpy.float16))
+    assert found == pytest.approx(a.astype(numpy.float32) @ b.astype(numpy.float32).T, abs=0.05)
+
+
+def test_what_only_moves(more_programs: ModuleType) -> None:
+    x = numpy.arange(1024, dtype=numpy.float32)
+    assert (run(more_programs.copy(1024, 256), (4,), x, numpy.zeros_like(x)) == x).all()
+    x = halves(64, 64)
+    assert (run(more_programs.transpose(64, 32, 16), (4, 2), x, numpy.zeros_like(x)) == x.T).all()
+
+
+def test_rms_norm(more_programs: ModuleType) -> None:
+    x, weight = halves(10, 256), halves(1, 256)
+    wide = x.astype(numpy.float64)
+    expected = wide / numpy.sqrt((wide * wide).mean(1, keepdims=True) + 1e-5) * weight
+    found = run(more_programs.rms_norm(10, 256), (4,), x, weight, numpy.zeros_like(x))
+    assert found == pytest.approx(expected, abs=0.02)
