@@ -25,7 +25,7 @@ enum { MOST = 64, CONTEXTS = 0x1000, STREAMS = 0x20000 };
 
 typedef struct {
     char name[64], does[16];
-    int count, sizes[64];
+    int count, sizes[64], shared;
 } Kernel;
 typedef struct {
     char name[64];
@@ -385,6 +385,32 @@ CUresult cuKernelGetFunction(Function **found, Kernel *kernel) {
     *found = made;
     LEAVE(0);
 }
+CUresult cuFuncSetAttribute(Function *function, int attribute, int value) {
+    ENTER("cuFuncSetAttribute %s %d %d", function->kernel->name, attribute, value)
+    if (attribute == 8 && value > 227 << 10) LEAVE(1);
+    function->kernel->shared = value;
+    LEAVE(0);
+}
+/* A descriptor is the address, the type, the rank and so on, as they were given, and zeros. */
+CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned rank, uintptr_t address, const uint64_t *dims, const uint64_t *strides,
+    const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill) {
+    char line[1024];
+    int end = snprintf(line, sizeof line, "cuTensorMapEncodeTiled type %d dims", type);
+    for (unsigned n = 0; n < rank; n++) end += snprintf(line + end, sizeof line - end, " %lu", (long)dims[n]);
+    end += snprintf(line + end, sizeof line - end, " strides");
+    for (unsigned n = 0; n + 1 < rank; n++) end += snprintf(line + end, sizeof line - end, " %lu", (long)strides[n]);
+    end += snprintf(line + end, sizeof line - end, " box");
+    for (unsigned n = 0; n < rank; n++) end += snprintf(line + end, sizeof line - end, " %u/%u", box[n], steps[n]);
+    ENTER("%s interleave %d swizzle %d promotion %d fill %d", line, interleave, swizzle, promotion, fill)
+    if ((uintptr_t)map % 64 || address % 16 || rank < 1 || rank > 5) LEAVE(1);
+    for (unsigned n = 0; n < rank; n++)
+        if (!dims[n] || dims[n] > 1l << 32 || !box[n] || box[n] > 256) LEAVE(1);
+    for (unsigned n = 0; n + 1 < rank; n++)
+        if (strides[n] % 16 || strides[n] >= 1l << 40) LEAVE(1);
+    memset(map, 0, 128);
+    ((uint64_t *)map)[0] = address, ((uint64_t *)map)[1] = rank, ((uint64_t *)map)[2] = dims[0], ((uint64_t *)map)[3] = swizzle;
+    LEAVE(0);
+}
 CUresult cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *size) {
     ENTER("cuKernelGetParamInfo %zu", index)
     if ((int)index >= kernel->count) LEAVE(1);
@@ -446,14 +472,20 @@ CUresult cuLaunchKernelEx(const Configuration *c, void *given, void **parameters
     int end = snprintf(line, sizeof line, "cuLaunchKernelEx %s grid %u %u %u block %u %u %u shared %u stream %#lx context %#lx attributes %u parameters", kernel->name,
         c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, (long)c->stream, (long)context_of(c->stream), c->count);
     for (int n = 0; n < kernel->count; n++) {
-        end += snprintf(line + end, sizeof line - end, n ? "," : " ");
+        int is_aligned = kernel->sizes[n] < 128 || (uintptr_t)parameters[n] % 64 == 0;
+        end += snprintf(line + end, sizeof line - end, "%s%s", n ? "," : " ", is_aligned ? "" : "misaligned ");
         for (int byte = 0; byte < kernel->sizes[n]; byte++)
             end += snprintf(line + end, sizeof line - end, "%02x", ((unsigned char *)parameters[n])[byte]);
+    }
+    if (c->count) {
+        const unsigned *attribute = c->attributes;
+        end += snprintf(line + end, sizeof line - end, " attribute %u %u %u %u", attribute[0], attribute[2], attribute[3], attribute[4]);
     }
     CUresult refused = !context_of(c->stream) ? 201 : in_one_context && context_of(c->stream) != function->context ? 400 : 0;
     note("%s%s", refused ? "refused: " : "", line);
     CUresult result = enter(__func__);
     if (!result) result = refused;
+    if (!result && c->shared > 48 << 10 && (int)c->shared > kernel->shared) result = 1;
     if (!result) run(kernel, parameters);
     pthread_mutex_unlock(&lock);
     return result;
@@ -532,6 +564,23 @@ CUresult cuMemcpyDtoH_v2(void *to, const void *from, size_t size) {
 CUresult cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t size, uintptr_t stream) {
     ENTER("cuMemcpyHtoDAsync_v2 %zu %#lx", size, (long)stream)
     memcpy(to, from, size);
+    LEAVE(0);
+}
+CUresult cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, uintptr_t stream) {
+    ENTER("cuMemcpyDtoDAsync_v2 %zu %#lx", size, (long)stream)
+    memcpy(to, from, size);
+    LEAVE(0);
+}
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+    ENTER("cuMemGetInfo_v2")
+    *free = (size_t)1 << 30, *total = (size_t)8 << 30;
+    LEAVE(0);
+}
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+    ENTER("cuThreadExchangeStreamCaptureMode %d", *mode)
+    static __thread int now;
+    int was = now;
+    now = *mode, *mode = was;
     LEAVE(0);
 }
 CUresult cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, uintptr_t stream) {

@@ -14,6 +14,7 @@ timing.py            how long launches take, by CUDA events
 gpus.py              the GPUs by name: what their drivers report
 peaks.py             what they can do at most
 packing.py           the arguments of a launch as the driver takes them, prebuilt
+launched_code.py     the codes of a kernel, and what tells which one a launch gets
 usual_launches.py    launches with arguments of the usual kinds, by a function written for the kernel
 launching.py         kernels on a GPU and their launches
 tileiras/            the engine that has NVIDIA's assembler make cubins

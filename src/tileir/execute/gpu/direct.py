@@ -18,12 +18,16 @@ from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.packing import CONFIGURATION, THREADS, Packer, Record, scalar_slot
+from tileir.execute.gpu.launched_code import Found, NotDescribed, VariantKey
+from tileir.execute.gpu.packing import CONFIGURATION, Packer, Record, scalar_slot
 from tileir.execute.gpu.streams import library_of, torch_stream
 from tileir.ir.types import Type
 
 Fill = Callable[..., None]
 """Of the memory of a record, x, y, z, the stream and the numbers."""
+
+Pack = Callable[..., "tuple[Found, Record] | None"]
+"""Of the number of the GPU, x, y, z, the stream and the numbers: what is launched, and the record that was filled."""
 
 _A_TABLE: Final = 1
 """The parameters that follow a list of arrays: how many there are.  Its table is not on the GPU yet."""
@@ -53,6 +57,11 @@ if TYPE_CHECKING:
         def packer(self) -> Packer: ...
 
         def ready(self, ordinal: int) -> Ready | None: ...
+
+        @property
+        def variants(self) -> dict[Any, Found]: ...
+
+        def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> Found | None: ...
 
         def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None: ...
 
@@ -92,6 +101,9 @@ class GpuDirect(DirectLaunches):
                     raise self._kernel.error(code, place)
                 place.latest = self._kernel.name
                 return
+        self._launch_thoroughly(grid, again)
+
+    def _launch_thoroughly(self, grid: BlockId, again: Again) -> None:
         arguments, _ = again()
         self._kernel.launch_thoroughly(grid, arguments, self._options)
         self._stream_of = torch_stream()
@@ -103,37 +115,136 @@ class GpuDirect(DirectLaunches):
                 return
 
 
-def fill_function(types: Sequence[Type], kind: Sequence[Given]) -> Fill | None:
-    """What fills a record; None if there is no short way for arguments of this kind."""
-    names: dict[str, Any] = {}
-    taken: list[str] = []
-    values: list[str] = []
-    layout = [CONFIGURATION]
+class VariedDirect(GpuDirect):
+    """Such launches of a kernel that has several codes."""
+
+    __slots__ = ("_pack",)
+
+    def __init__(self, kernel: Launcher, pack: Callable[[Launcher], Pack], options: LaunchOptions) -> None:
+        super().__init__(kernel, _no_fill, options)
+        self._pack: Pack = pack(kernel)
+
+    def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
+        ready = self._ready
+        if ready is not None and self._stream_of is not None and not ready.of.forked:
+            ordinal = ready.place.ordinal
+            x, y, z = grid
+            packed = self._pack(ordinal, x, y, z, self._stream_of(ordinal), numbers)
+            if packed is not None:
+                found, record = packed
+                code = ready.launch(record.configuration, found.function, record.parameters, None)
+                if code in OTHER_CONTEXT:
+                    code = ready.launch_in(found.context, record, found.function)
+                found.spare.append(record)
+                if code:
+                    raise self._kernel.error(code, found.place)
+                found.place.latest = self._kernel.name
+                return
+        self._launch_thoroughly(grid, again)
+
+
+def _no_fill(*arguments: object) -> None:
+    raise AssertionError("records of such kernels are filled by `pack`")
+
+
+class _Slots:
+    """What is written about the numbers of a launch."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        """The names of all that is given."""
+        self.values: list[str] = []
+        """What is packed, in order."""
+        self.layout: list[str] = [CONFIGURATION]
+        self.parts: list[str] = []
+        """What the key has."""
+        self.given: list[str] = []
+        """All arguments, one by one."""
+        self.names: dict[str, Any] = {}
+
+    def pack(self) -> Callable[..., None]:
+        return struct.Struct("".join(self.layout)).pack_into
+
+
+def _slots(types: Sequence[Type], kind: Sequence[Given], key: VariantKey | None) -> _Slots | None:
+    """How numbers are packed; None if there is no short way for arguments of this kind."""
+    found = _Slots()
     place = 0
     for number, given in enumerate(kind):
         if given is not None:
             count, _ = given
             if count == _A_TABLE:
                 return None
-            taken += [f"p{number}", f"b{number}", f"s{number}"]
-            values += [f"p{number}", f"b{number}"]
-            layout.append(f"Q{8 * count}s")
+            found.taken += [f"p{number}", f"b{number}", f"s{number}"]
+            found.values += [f"p{number}", f"b{number}"]
+            found.layout.append(f"Q{8 * count}s")
+            if key is not None:
+                # What follows an array are its extents and strides, which all matter.
+                found.parts += [key.part(place, f"p{number}"), *([f"b{number}"] if count else [])]
+                found.names[f"unpack{number}"] = struct.Struct(f"<{count}q").unpack
+                found.given += [f"p{number}", *([f"*unpack{number}(b{number})"] if count else [])]
             place += 1 + count
             continue
         type = types[place]
         slot = scalar_slot(type.element, f"n{number}") if isinstance(type, TileType) else None
         if slot is None:
             return None
-        taken.append(f"n{number}")
-        values.append(slot[1])
-        layout.append(slot[2])
+        found.taken.append(f"n{number}")
+        found.values.append(slot[1])
+        found.layout.append(slot[2])
+        if key is not None:
+            found.parts.append(key.part(place, f"n{number}"))
+            found.given.append(f"n{number}")
         place += 1
-    if place != len(types):
+    return found if place == len(types) else None
+
+
+def fill_function(types: Sequence[Type], kind: Sequence[Given]) -> Fill | None:
+    """What fills a record; None if there is no short way for arguments of this kind."""
+    slots = _slots(types, kind, None)
+    if slots is None:
         return None
-    names["pack"] = struct.Struct("".join(layout)).pack_into
     lines = [
         "def fill(memory, x, y, z, stream, numbers):",
-        *([f"    [{', '.join(taken)}] = numbers"] if taken else []),
-        f"    pack(memory, 0, {', '.join(['x, y, z', THREADS, 'stream, 0, 0', *values])})",
+        *([f"    [{', '.join(slots.taken)}] = numbers"] if slots.taken else []),
+        f"    pack(memory, 0, {', '.join(['x, y, z, 1, 1, 1, 0, stream, 0, 0', *slots.values])})",
     ]
-    return generated("fill", lines, names)
+    return generated("fill", lines, {"pack": slots.pack()})
+
+
+def pack_function(types: Sequence[Type], kind: Sequence[Given], key: VariantKey) -> Callable[[Launcher], Pack] | None:
+    """What finds the code for a launch and fills a record, for a kernel; None if there is no short way."""
+    slots = _slots(types, kind, key)
+    if slots is None:
+        return None
+    given = f"({''.join([f'{each}, ' for each in slots.given])})"
+    values = ["x, y, z, found.threads, 1, 1, found.shared, stream, 0, 0", *slots.values]
+    lines = [
+        "def pack_launch(device, x, y, z, stream, numbers):",
+        *([f"    [{', '.join(slots.taken)}] = numbers"] if slots.taken else []),
+        f"    key = {key.text('device', slots.parts)}",
+        "    found = variants.get(key)",
+        "    if found is None:",
+        f"        found = find(key, (x, y, z), stream, {given})",
+        "        if found is None: return None",
+        "    try:",
+        "        record = found.spare.pop() if found.spare else found.make_record()",
+        # Another thread that has just taken the record.
+        "    except IndexError:",
+        "        record = found.make_record()",
+        "    try:",
+        f"        pack(record.memory, 0, {', '.join(values)})",
+        "        if found.complete is not None:",
+        f"            found.complete(record, found.context, (x, y, z), stream, {given})",
+        # A number that its type cannot hold.
+        "    except (error, OverflowError, not_described):",
+        "        found.spare.append(record)",
+        "        return None",
+        "    return found, record",
+    ]
+    names = {**slots.names, "pack": slots.pack(), "error": struct.error, "not_described": NotDescribed}
+
+    def for_kernel(kernel: Launcher) -> Pack:
+        return generated("pack_launch", lines, {**names, "variants": kernel.variants, "find": kernel.find})
+
+    return for_kernel

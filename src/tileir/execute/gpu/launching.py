@@ -16,11 +16,12 @@ from tileir.execute.arguments import BoundArguments, Pointer, bind
 from tileir.execute.engine import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
-from tileir.execute.gpu.direct import GpuDirect, Ready, fill_function
+from tileir.execute.gpu.direct import GpuDirect, Ready, VariedDirect, fill_function, pack_function
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.errors import DriverError
 from tileir.execute.gpu.driver.library import driver, forked_error
 from tileir.execute.gpu.host_copies import HostCopies, is_on_host, warn_of_copies
+from tileir.execute.gpu.launched_code import Found, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.loading import Code, KernelLoader
 from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
 from tileir.execute.gpu.packing import Packer, Record
@@ -32,11 +33,16 @@ from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 
+_MOST_FOUND: Final = 1024
+"""Kinds of launches that are remembered."""
+
 
 class GpuKernel(PreparedKernel):
     """A kernel ready to run on GPUs; `make_cubin` compiles it for a target such as "sm_90", once for each.
 
     `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
+
+    One that has several codes overrides `code_for`, and says by a `key` what of a launch makes the difference.
     """
 
     def __init__(
@@ -47,14 +53,18 @@ class GpuKernel(PreparedKernel):
         *,
         oldest_driver: int = ASSEMBLER_DRIVER,
         operation_at: OperationAt | None = None,
+        key: VariantKey | None = None,
     ) -> None:
         self.entry: Final = entry
+        self.key: Final = key
         self.name: Final = entry.symbol_name or ""
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
         self._speech: Final = speech_of(entry)
         self.packer: Final = Packer(entry)
-        self._loader: Final = KernelLoader(entry, globals, make_cubin)
+        self._only: Final = LaunchedCode(self.packer, KernelLoader(entry, globals, make_cubin))
+        self.variants: Final[dict[Any, Found]] = {}
+        """What launches need, by the number of the GPU and the key of the kernel."""
         self._ready: dict[int, tuple[Device, int, Any]] = {}
         """By number of GPU: the GPU, its primary context and the kernel, for launches with nothing else to do."""
         self._usual: LaunchOptions | None = None
@@ -91,9 +101,48 @@ class GpuKernel(PreparedKernel):
             "launch_in": self._launch_in,
             "failed": self.error,
             "name": self.name,
+            "variants": self.variants,
+            "find": self.find,
+            "not_described": NotDescribed,
         }
-        self._usual_launch = usual_launch(self.packer.types, self._library, arguments, names)
+        self._usual_launch = usual_launch(self.packer.types, self._library, arguments, names, self.key)
         return self._usual_launch(grid, arguments, stream)
+
+    def code_for(self, launching: Launching) -> LaunchedCode | None:
+        """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
+        return self._only
+
+    def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> Found | None:
+        """What a launch needs whose key is like none before; None if it has to be looked at more closely.
+
+        A key begins with the number of the GPU.
+        """
+        place = device(key[0])
+        context = place.context
+        with current(context):
+            code = self.code_for(Launching(place, context, grid, stream or 0, values))
+            if code is None or not code.is_short:
+                return None
+            found = code.found(place, context, code.loader.kernel(place, context).function_here(self.name))
+        if len(self.variants) >= _MOST_FOUND:
+            self.variants.clear()
+        self.variants[key] = found
+        return found
+
+    def _filled(self, launching: Launching) -> tuple[LaunchedCode, Record, Any]:
+        """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
+        code = self.code_for(launching)
+        assert code is not None, "there is code for arguments that were looked at"
+        kernel = code.loader.kernel(launching.place, launching.context)
+        record = code.packer.take()
+        try:
+            code.fill(record, launching)
+        except NotDescribed:
+            code.packer.give(record)
+            if not launching.is_described:
+                raise
+            return self._filled(launching._replace(is_described=False))
+        return code, record, kernel.function_in(launching.context, self.name)
 
     def _launch_in(self, context: int, record: Record, function: Any) -> int:
         """Launch in a context that is not current; gives the code of the driver."""
@@ -106,7 +155,12 @@ class GpuKernel(PreparedKernel):
         return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
-        fill = None if self._speech else fill_function(self.packer.types, kind)
+        if self._speech:
+            return None
+        if self.key is not None:
+            pack = pack_function(self.packer.types, kind, self.key)
+            return None if pack is None else VariedDirect(self, pack, options)
+        fill = fill_function(self.packer.types, kind)
         return None if fill is None else GpuDirect(self, fill, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
@@ -114,22 +168,26 @@ class GpuKernel(PreparedKernel):
         stream = stream_for(arguments, options.stream)
         bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
-        kernel = self._loader.kernel(place, context)
-        if self._speech or context != place.context or options.progress is not None or options.memory:
+        if self.key is not None and any(is_on_host(buffer) for buffer, _ in bound.buffers):
+            # Which code it gets depends on the copies.
             return None
+        launching = Launching(place, context, grid, stream, bound.values, bound)
         of = driver()
         with current(context):
+            code, record, _ = self._filled(launching)
+            code.packer.give(record)
+            kernel = code.loader.kernel(place, context)
+            if self._speech or context != place.context or options.progress is not None or options.memory:
+                return None
             function = kernel.function_here(self.name)
 
         def again() -> None:
             self.launch_thoroughly(grid, arguments, options)
 
-        def failed(code: int) -> LaunchError:
-            return self.error(code, place)
+        def failed(number: int) -> LaunchError:
+            return self.error(number, place)
 
-        return repeated(
-            self.packer, grid, arguments, options.stream, bound, place, function, of, self.name, again, failed
-        )
+        return repeated(code, launching, arguments, options.stream, function, of, self.name, again, failed)
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         """Make a launch with arguments of whatever kinds, and with options."""
@@ -140,7 +198,9 @@ class GpuKernel(PreparedKernel):
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
-        kernel = self._loader.kernel(place, context)
+        if self.key is None:
+            # Before anything is copied.
+            self._only.loader.kernel(place, context)
         copies = self._copies(bound, place, stream)
         values = bound.values
         with current(context), ExitStack() as stack:
@@ -151,15 +211,15 @@ class GpuKernel(PreparedKernel):
                 values = _copied_values(bound, copies)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
-            record = self.packer.take()
-            self.packer.fill(record, grid, stream, values)
-            code = of.function("cuLaunchKernelEx")(record.configuration, kernel.function, record.parameters, None)
-            self.packer.give(record)
-            if code:
-                raise self.error(code, place)
+            code, record, function = self._filled(Launching(place, context, grid, stream, values, bound))
+            failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
+            code.packer.give(record)
+            if failed:
+                raise self.error(failed, place)
             place.latest = self.name
             is_plain = not self._speech and context == place.context
             if is_plain and place.ordinal not in self._ready:
+                kernel = code.loader.kernel(place, context)
                 self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
             if self._speech and not is_capturing(stream):
                 self._listen(stream, options, place)
@@ -193,15 +253,13 @@ class GpuKernel(PreparedKernel):
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
-        function = self._loader.kernel(place, context).function
         copies = self._copies(bound, place, stream)
         with current(context), ExitStack() as stack:
             values = bound.values
             if copies is not None:
                 copies.copy_there(stack)
                 values = _copied_values(bound, copies)
-            record = self.packer.take()
-            self.packer.fill(record, grid, stream, values)
+            filled, record, function = self._filled(Launching(place, context, grid, stream, values, bound))
             launch = of.function("cuLaunchKernelEx")
 
             def once() -> None:
@@ -213,7 +271,7 @@ class GpuKernel(PreparedKernel):
                 seconds = event_times(once, stream, place, repeat, flush_cache, enough)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
-            self.packer.give(record)
+            filled.packer.give(record)
             if copies is not None:
                 copies.copy_back()
             self._wait(stream, place)

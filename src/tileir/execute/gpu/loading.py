@@ -24,6 +24,7 @@ from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
 from tileir.execute.gpu.driver.kernels import LoadedLibrary
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.driver.memory import copy_to_gpu
+from tileir.execute.gpu.packing import PLAIN, Hidden, LaunchForm
 from tileir.execute.gpu.streams import synchronize
 from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.memory import Region
@@ -56,19 +57,39 @@ class Code(Protocol):
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
 
-    __slots__ = ("__weakref__", "function", "library")
+    __slots__ = ("__weakref__", "_functions", "_shared", "function", "library")
 
-    def __init__(self, library: LoadedLibrary, function: int) -> None:
+    def __init__(self, library: LoadedLibrary, function: int, shared: int = 0) -> None:
+        """`shared` is how many bytes of shared memory its launches reserve."""
         self.library: LoadedLibrary = library
         self.function: Any = ctypes.c_void_p(function)
-        """For launches in whatever context is current."""
+        """For launches in whatever context is current, that reserve no more than every GPU has."""
+        self._shared: int = shared
+        self._functions: dict[int, Any] = {}
         _kernels.add(self)
 
     def function_here(self, name: str) -> Any:
         """For launches in the context that is current now, and in no other: the driver refuses them there."""
         handle = driver().handle("cuKernelGetFunction", f"loading @{name}", self.function)
+        if self._shared > _PLAIN_SHARED:
+            attempt = f"reserving {self._shared} bytes of shared memory for @{name}"
+            driver().call("cuFuncSetAttribute", attempt, handle, _MOST_SHARED, self._shared)
         return ctypes.c_void_p(handle)
 
+    def function_in(self, context: int, name: str) -> Any:
+        """For a launch in a context, which is current."""
+        if self._shared <= _PLAIN_SHARED:
+            return self.function
+        found = self._functions.get(context)
+        if found is None:
+            found = self._functions[context] = self.function_here(name)
+        return found
+
+
+_PLAIN_SHARED: Final = 48 << 10
+"""Bytes of shared memory that a launch may reserve without having said so before."""
+_MOST_SHARED: Final = 8
+"""The driver's number for that."""
 
 _libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
 """What is loaded, by its content, and by the globals of the module it is from if it has any."""
@@ -101,13 +122,22 @@ release_with(unload_unused)
 
 
 class KernelLoader:
-    """Compiles and loads a kernel for each architecture that it is launched on."""
+    """Compiles and loads a kernel for each architecture that it is launched on; its code is launched in a `form`."""
 
-    def __init__(self, entry: Operation, globals: dict[str, Region], make_cubin: Callable[[str], Code]) -> None:
+    def __init__(
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        make_cubin: Callable[[str], Code],
+        form: LaunchForm = PLAIN,
+    ) -> None:
         self._name: Final = entry.symbol_name or ""
         self._globals: Final = globals
         self._make_cubin: Final = make_cubin
-        self._sizes: Final = [_parameter_bytes(parameter.type) for parameter in entry.regions[0].blocks[0].arguments]
+        self._shared: Final = form.shared
+        arguments = [_parameter_bytes(parameter.type) for parameter in entry.regions[0].blocks[0].arguments]
+        sources = range(len(arguments)) if form.parameters is None else form.parameters
+        self._sizes: Final = [each.size if isinstance(each, Hidden) else arguments[each] for each in sources]
         self._loaded: dict[str, LoadedKernel] = {}
         self._filled: set[tuple[LoadedLibrary, int]] = set()
 
@@ -142,7 +172,7 @@ class KernelLoader:
                     function = library.kernel(cubin.kernel)
                     sizes = cubin.parameter_sizes
                     self._check_parameters(library.parameter_sizes(function) if sizes is None else sizes, what)
-                found = self._loaded[place.target] = LoadedKernel(library, function)
+                found = self._loaded[place.target] = LoadedKernel(library, function, self._shared)
         return found
 
     def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:

@@ -1,11 +1,14 @@
 """The arguments of launches as the driver takes them, in memory that is laid out once.
 
-`cuLaunchKernelEx` takes a description of the grid, a table with the address of each argument, and the arguments, of
+`cuLaunchKernelEx` takes a description of the grid, a table with the address of each parameter, and the parameters, of
 which it reads as many bytes as the kernel's code declares.  A `Record` holds all of these: a launch fills in numbers,
 and what points from one to another stays.
 
-Cubins of NVIDIA's assembler need no descriptors for the tensor memory accelerator: the driver makes them.  Code that
-takes them as parameters has slots of 128 bytes, aligned to 64, which belong here, in `Record`.
+    the grid, threads ..   the arguments, 8 bytes each   what code takes beside them   the table
+
+Where code takes its parameters from is said by its `LaunchForm`.  Cubins of NVIDIA's assembler take the arguments of
+the kernel, one by one, and have the driver make descriptors for the tensor memory accelerator.  Code of others takes
+these as parameters, of 128 bytes that are aligned to 64, and addresses of memory of its own.
 
 Functions that are written for kernels fill them at once: `usual_launches.py`, `direct.py`, `repeating.py`.
 """
@@ -14,7 +17,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -24,33 +28,83 @@ from tileir.ir.types import F32, F64, IntegerType, Type
 CONFIGURATION: Final = "<7I4xQQI4x"
 """CUlaunchConfig: the grid, threads and shared memory, the stream, attributes and how many there are."""
 
-THREADS: Final = "1, 1, 1, 0"
-"""Of a tile block, and its shared memory: both are in the kernel's code, and the driver takes them from there."""
-
 _SLOT: Final = 8
+_FIRST: Final = struct.calcsize(CONFIGURATION)
+"""Where the arguments begin."""
+
+_CLUSTER: Final = "<I4x3I52x"
+"""CUlaunchAttribute: which it is, and a value of 64 bytes, here three extents."""
+_CLUSTER_EXTENTS: Final = 4
+
+
+class Hidden(NamedTuple):
+    """A parameter of code that is no argument of the kernel."""
+
+    size: int = 8
+    alignment: int = 8
+
+
+class LaunchForm(NamedTuple):
+    """How code is launched, and what its parameters are."""
+
+    threads: int = 1
+    """Of a tile block; 1, with shared memory 0, where both are in the code and the driver takes them from there."""
+    shared: int = 0
+    """Bytes of shared memory that a launch reserves for each tile block."""
+    cluster: int = 1
+    """Thread blocks that a tile block is spread over."""
+    parameters: tuple[int | Hidden, ...] | None = None
+    """For each, the number of the argument that it is, or what it is beside; None for all arguments in order."""
+
+
+PLAIN: Final = LaunchForm()
 
 
 class Record:
     """Memory for one launch; in use by one thread at a time."""
 
-    __slots__ = ("configuration", "memory", "parameters")
+    __slots__ = ("attributes", "configuration", "keep", "memory", "parameters")
 
-    def __init__(self, count: int) -> None:
-        size = struct.calcsize(CONFIGURATION)
-        self.memory: Any = (ctypes.c_char * (size + 2 * _SLOT * max(count, 1)))()
+    def __init__(self, packer: Packer) -> None:
+        # The system aligns memory to 16 bytes.
+        raw: Any = (ctypes.c_char * (packer.size + packer.alignment))()
+        skipped = -ctypes.addressof(raw) % packer.alignment
+        self.memory: Any = (ctypes.c_char * packer.size).from_buffer(raw, skipped)
         start = ctypes.addressof(self.memory)
-        table = size + _SLOT * count
-        for number in range(count):
-            struct.pack_into("<Q", self.memory, table + _SLOT * number, start + size + _SLOT * number)
+        for number, place in enumerate(packer.places):
+            struct.pack_into("<Q", self.memory, packer.table + _SLOT * number, start + place)
+        self.attributes: int = 0
+        """Where the driver finds what else is said about the launch; 0 if there is nothing."""
+        if packer.form.cluster > 1:
+            struct.pack_into(_CLUSTER, self.memory, packer.cluster, _CLUSTER_EXTENTS, packer.form.cluster, 1, 1)
+            self.attributes = start + packer.cluster
         self.configuration: Final = ctypes.c_void_p(start)
-        self.parameters: Final = ctypes.c_void_p(start + table)
+        self.parameters: Final = ctypes.c_void_p(start + packer.table)
+        self.keep: object = None
+        """What must live as long as the record is used."""
 
 
 class Packer:
     """What fills the records of one kernel."""
 
-    def __init__(self, entry: Operation) -> None:
+    def __init__(self, entry: Operation, form: LaunchForm = PLAIN) -> None:
         self.types: Final = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+        self.form: Final = form
+        self.places: Final[list[int]] = []
+        """Where each parameter of the code stands in a record."""
+        self.alignment: int = 16
+        end = _FIRST + _SLOT * len(self.types)
+        for source in range(len(self.types)) if form.parameters is None else form.parameters:
+            if isinstance(source, int):
+                self.places.append(_FIRST + _SLOT * source)
+                continue
+            self.alignment = max(self.alignment, source.alignment)
+            end += -end % source.alignment
+            self.places.append(end)
+            end += source.size
+        self.cluster: Final = end + -end % _SLOT
+        self.table: Final = self.cluster + (struct.calcsize(_CLUSTER) if form.cluster > 1 else 0)
+        self.size: Final = self.table + _SLOT * max(len(self.places), 1)
         self._pack: Final = struct.Struct(f"{CONFIGURATION}{len(self.types)}Q").pack_into
         self.spare: Final[list[Record]] = []
         """Those that no launch has."""
@@ -66,11 +120,29 @@ class Packer:
 
     def make(self) -> Record:
         """A record that was not there."""
-        return Record(len(self.types))
+        return Record(self)
 
-    def fill(self, record: Record, grid: tuple[int, int, int], stream: int, values: list[Any]) -> None:
+    def fill(self, record: Record, grid: tuple[int, int, int], stream: int, values: Sequence[Any]) -> None:
         """Fill a record with what `arguments.bind` makes of arguments."""
-        self._pack(record.memory, 0, *grid, 1, 1, 1, 0, stream, 0, 0, *[_bits(value) for value in values])
+        x, y, z = grid
+        threads, shared, cluster, _ = self.form
+        attributes = record.attributes
+        bits = [_bits(value) for value in values]
+        self._pack(
+            record.memory,
+            0,
+            x * cluster,
+            y,
+            z,
+            threads,
+            1,
+            1,
+            shared,
+            stream,
+            attributes,
+            1 if attributes else 0,
+            *bits,
+        )
 
 
 def _bits(value: Any) -> int:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.arguments import BoundArguments, Pointer
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.arguments import Pointer
+from tileir.execute.errors import LaunchError
 from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.arrays import DeviceBuffer
-from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
 from tileir.execute.gpu.driver.library import Driver
-from tileir.execute.gpu.packing import Packer, Record
+from tileir.execute.gpu.launched_code import LaunchedCode, Launching
+from tileir.execute.gpu.packing import Record
 from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
 
 _MOST_STREAMS: Final = 64
@@ -25,12 +25,10 @@ _MOST_STREAMS: Final = 64
 
 
 def repeated(
-    packer: Packer,
-    grid: BlockId,
+    code: LaunchedCode,
+    launching: Launching,
     arguments: tuple[object, ...],
     stream: object,
-    bound: BoundArguments,
-    place: Device,
     function: Any,
     of: Driver,
     name: str,
@@ -38,6 +36,8 @@ def repeated(
     failed: Callable[[int], LaunchError],
 ) -> Callable[[], None] | None:
     """The launch; None if there are arrays that cannot be looked at in little time."""
+    place, bound = launching.place, launching.bound
+    assert bound is not None, "the arguments were looked at"
     names: dict[str, Any] = {}
     moved: list[str] = []
     libraries = set()
@@ -59,8 +59,8 @@ def repeated(
 
     def made(current: int) -> tuple[Any, Any]:
         """What the driver takes for a launch in a stream."""
-        record = Record(len(packer.types))
-        packer.fill(record, grid, current, bound.values)
+        record = code.packer.make()
+        code.fill(record, launching._replace(stream=current))
         found = (record.configuration, record.parameters)
         if len(kept) < _MOST_STREAMS:
             kept.append(record)

@@ -16,7 +16,8 @@ from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.generated_functions import generated
 from tileir.execute.gpu.driver.errors import OTHER_CONTEXT
-from tileir.execute.gpu.packing import CONFIGURATION, THREADS, scalar_slot
+from tileir.execute.gpu.launched_code import VariantKey
+from tileir.execute.gpu.packing import CONFIGURATION, scalar_slot
 from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
 from tileir.ir.types import Type
 
@@ -99,6 +100,9 @@ _LIBRARIES: Final = {
 }
 
 
+_UNUSUAL: Final = "(TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError)"
+
+
 def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
     """The library whose arrays are among arguments, if it is one of those that are known here."""
     for value in arguments:
@@ -109,19 +113,27 @@ def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
 
 
 def usual_launch(
-    types: Sequence[Type], library: ArrayLibrary, arguments: tuple[object, ...], names: dict[str, Any]
+    types: Sequence[Type],
+    library: ArrayLibrary,
+    arguments: tuple[object, ...],
+    names: dict[str, Any],
+    key: VariantKey | None = None,
 ) -> UsualLaunch:
     """The function for a kernel with parameters of these types, and for arrays of a library; `arguments` were launched.
 
     `names` are what it uses beside: `ready`, by the number of a GPU the GPU, its context and the kernel there; `spare`,
     the records that are free, and `make_record`; `of`, the driver, and its function `launch`; `launch_in`, which
-    launches in a context that is not current; `failed`, which makes the error of a code; `name`.
+    launches in a context that is not current; `failed`, which makes the error of a code; `name`.  For a kernel with a
+    `key`, `variants` has by key what `ready` has for others, and the records; `find` finds what it has not; and
+    `not_described` is what is raised where the driver makes no descriptor.
     """
     stream = library.stream()
     classes = library.classes()
     names |= {"classes": classes, "plain": classes[0], "stream_of": stream, "other_context": OTHER_CONTEXT}
     checks: list[str] = []
     values: list[str] = []
+    given: list[str] = []
+    parts: list[str] = []
     layout = [CONFIGURATION]
     dtypes: dict[Type, Set[object]] = {}
     is_first = True
@@ -143,6 +155,8 @@ def usual_launch(
                 f"if not (p{number} := {address}): return False",
             ]
             values.append(f"p{number}")
+            given.append(f"p{number}")
+            parts += [] if key is None else [key.part(number, f"p{number}")]
             layout.append("Q")
             is_first = False
             continue
@@ -151,26 +165,56 @@ def usual_launch(
             return no_usual_launch
         checks.append(f"if {slot[0]}: return False")
         values.append(slot[1])
+        given.append(name)
+        parts += [] if key is None else [key.part(number, name)]
         layout.append(slot[2])
     if is_first or stream is None:
         # Nothing tells the GPU, or the stream.
         return no_usual_launch
     names["pack"] = struct.Struct("".join(layout)).pack_into
     unpacked = "".join([f"a{number}, " for number in range(len(types))])
+    looked_at = [f"        [{unpacked}] = arguments", *[f"        {check}" for check in checks]]
     found_stream = "stream_of(device) if stream is None else stream"
-    lines = [
-        "def run(grid, arguments, stream):",
-        "    try:",
-        f"        [{unpacked}] = arguments",
-        *[f"        {check}" for check in checks],
-        "        place, context, function = ready[device]",
-        "        if of.forked: return False",
-        "        record = spare.pop() if spare else make_record()",
-        "        x, y, z = grid",
-        f"        pack(record.memory, 0, {', '.join(['x, y, z', THREADS, found_stream, '0, 0', *values])})",
+    if key is None:
+        lines = [
+            "def run(grid, arguments, stream):",
+            "    try:",
+            *looked_at,
+            "        place, context, function = ready[device]",
+            "        if of.forked: return False",
+            "        record = spare.pop() if spare else make_record()",
+            "        x, y, z = grid",
+            f"        pack(record.memory, 0, {', '.join(['x, y, z, 1, 1, 1, 0', found_stream, '0, 0', *values])})",
+        ]
+    else:
+        packed = ["x, y, z, threads, 1, 1, shared, in_stream, 0, 0", *values]
+        lines = [
+            "def run(grid, arguments, stream):",
+            "    try:",
+            *looked_at,
+            "        if of.forked: return False",
+            "        x, y, z = grid",
+            f"        key = {key.text('device', parts)}",
+            f"        in_stream = {found_stream}",
+            f"    except {_UNUSUAL}:",
+            "        return False",
+            "    found = variants.get(key)",
+            "    if found is None:",
+            f"        found = find(key, grid, in_stream, ({', '.join(given)},))",
+            "        if found is None: return False",
+            "    place, context, function, spare, make_record, threads, shared, complete = found",
+            "    try:",
+            "        record = spare.pop() if spare else make_record()",
+            f"        pack(record.memory, 0, {', '.join(packed)})",
+            "        if complete is not None:",
+            f"            complete(record, context, grid, in_stream, ({', '.join(given)},))",
+            "    except not_described:",
+            "        return False",
+        ]
+    lines += [
         # Another number of arguments; a float that its type cannot hold; a tensor whose data cannot be had; a GPU that
         # the kernel was not launched on; another thread that has just taken the record.
-        "    except (TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError):",
+        f"    except {_UNUSUAL}:",
         "        return False",
         # Whether its context is current the driver sees anyway: to ask it takes a call.
         "    code = launch(record.configuration, function, record.parameters, None)",
