@@ -5,27 +5,30 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.execute.gpu.triton.lowering import arithmetic, control, products, shapes, views
+from tileir.execute.gpu.triton.lowering import arithmetic, control, products, shapes, tensors, views
 from tileir.execute.gpu.triton.lowering.context import Handlers
 
 _BINARY: Final = (
     ops.ADDF, ops.SUBF, ops.MULF, ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI,
 )  # fmt: skip
 
+_TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
+
 HANDLERS: Final[Handlers] = {
     **dict.fromkeys(_BINARY, arithmetic.lower_binary),
     **dict.fromkeys((ops.JOIN_TOKENS, ops.MAKE_TOKEN), shapes.lower_nothing),
     **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
+    **dict.fromkeys(_TILE_VIEWS, tensors.lower_make_tile_view),
     ops.ASSUME: shapes.lower_assume,
     ops.BROADCAST: shapes.lower_broadcast,
     ops.CONSTANT: shapes.lower_constant,
     ops.CONTINUE: control.lower_continue,
     ops.FOR: control.lower_for,
-    ops.GET_INDEX_SPACE_SHAPE: views.lower_index_space_shape,
+    ops.GET_INDEX_SPACE_SHAPE: tensors.lower_index_space_shape,
+    ops.GET_TENSOR_SHAPE: tensors.lower_tensor_shape,
     ops.IOTA: shapes.lower_iota,
     ops.LOAD_VIEW_TKO: views.lower_load_view,
-    ops.MAKE_PARTITION_VIEW: views.lower_make_view,
-    ops.MAKE_TENSOR_VIEW: views.lower_make_tensor_view,
+    ops.MAKE_TENSOR_VIEW: tensors.lower_make_tensor_view,
     ops.MMAF: products.lower_mmaf,
     ops.PERMUTE: shapes.lower_permute,
     ops.RESHAPE: shapes.lower_reshape,

@@ -203,6 +203,11 @@ class TtirBuilder:
         type = type_text(element, value.shape)
         return self.emit(f"tt.bitcast {value.name} : {value.type} -> {type}", element, value.shape)
 
+    def reinterpret(self, name: str, value: TtirValue, element: str) -> TtirValue:
+        """`tt.int_to_ptr` and `tt.ptr_to_int`."""
+        type = type_text(element, value.shape)
+        return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
+
     # --- memory ---
 
     def advance(self, pointer: TtirValue, offset: TtirValue) -> TtirValue:

@@ -1,0 +1,113 @@
+"""Tiles read and written through views, by addresses: what is vectorized, what is masked, and with what."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.execute.gpu.triton.lowered_programs import loading, lowered, ptx
+
+COPY = loading("partition_view<tile=(1024), tensor_view<?xf32, strides=[1]>>", "%x")
+
+
+def loads(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if "tt.load" in line]
+
+
+def constant(text: str, name: str) -> str:
+    """What a constant of TTIR is."""
+    return re.search(rf"{re.escape(name)} = arith.constant (.*) :", text)[1]
+
+
+# --- vectors ---
+
+
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+def test_aligned_vectors_move_sixteen_bytes_at_once(target: str) -> None:
+    made = ptx(COPY, target)
+    assert "ld.global.v4.b32" in made and "st.global.v4.b32" in made
+
+
+@pytest.mark.usefixtures("triton")
+def test_what_is_not_aligned_moves_element_by_element() -> None:
+    made = ptx(COPY, divisor=1)
+    assert ".v4" not in made and "ld.global.b32" in made
+
+
+@pytest.mark.usefixtures("triton")
+def test_rows_with_a_ragged_end_move_sixteen_bytes_at_once() -> None:
+    view = "partition_view<tile=(1x1024), padding_value = neg_inf, tensor_view<?x?xf32, strides=[?,1]>>"
+    made = ptx(loading(view, "%x, %zero"))
+    assert "ld.global.v4.b32" in made and "st.global.v4.b32" in made
+
+
+# --- masks ---
+
+
+def test_extents_that_tiles_divide_need_no_mask() -> None:
+    view = "partition_view<tile=(64x128), tensor_view<256x1024xf32, strides=[1024,1]>>"
+    (load,) = loads(lowered(loading(view, "%x, %y")).text)
+    assert re.fullmatch(r"%\d+ = tt.load %\d+ : tensor<64x128x!tt.ptr<f32>>", load)
+
+
+def test_dimensions_that_are_promised_to_lie_inside_need_no_mask() -> None:
+    view = "partition_view<tile=(64x128), tensor_view<?x?xf32, strides=[?,1]>>"
+    masked = lowered(loading(view, "%x, %y")).text
+    free = lowered(loading(view, "%x, %y", "inbounds = [true, true] ")).text
+    assert loads(masked)[0].count(",") == 2 and loads(free)[0].count(",") == 0
+
+
+@pytest.mark.parametrize(
+    ("padding", "element", "wanted"),
+    [
+        ("zero", "f32", "dense<0.0>"),
+        ("neg_zero", "f32", "dense<-0.0>"),
+        ("nan", "f16", "dense<0x7E00>"),
+        ("pos_inf", "f64", "dense<0x7FF0000000000000>"),
+        ("neg_inf", "bf16", "dense<0xFF80>"),
+        ("nan", "f8E4M3FN", "dense<0x7F>"),
+        ("neg_inf", "f8E5M2", "dense<0xFC>"),
+        ("zero", "i1", "dense<0>"),
+        ("zero", "i64", "dense<0>"),
+        ("nan", "f8E8M0FNU", "dense<-1>"),
+    ],
+)
+def test_elements_outside_of_the_tensor_are_the_padding(padding: str, element: str, wanted: str) -> None:
+    view = f"partition_view<tile=(128), padding_value = {padding}, tensor_view<?x{element}, strides=[1]>>"
+    text = lowered(loading(view, "%x")).text
+    other = re.search(r"tt.load %\d+, %\d+, (%\d+)", text)
+    assert other is not None and constant(text, other[1]) == wanted
+
+
+# --- addresses ---
+
+
+def test_dimensions_of_one_element_are_left_out_of_the_access() -> None:
+    view = "partition_view<tile=(1x1x64x128), tensor_view<?x4x64x128xf16, strides=[?,8192,128,1]>>"
+    text = lowered(loading(view, "%x, %y, %zero, %zero")).text
+    assert "tensor<64x128x!tt.ptr<f16>>" in loads(text)[0]
+    assert "tt.reshape" in text and ": tensor<64x128xf16> -> tensor<1x1x64x128xf16>" in text
+
+
+def test_elements_are_counted_in_32_bits_where_the_tile_reaches_no_further() -> None:
+    view = "partition_view<tile=(64x128), tensor_view<?x?xf32, strides=[?,1]>>"
+    program = loading(view, "%x, %y")
+    assert "tensor<64x128x!tt.ptr<f32>>, tensor<64x128xi32>" in lowered(program).text
+    assert "tensor<64x128x!tt.ptr<f32>>, tensor<64x128xi64>" in lowered(program, short=False).text
+    known = view.replace("strides=[?,1]", "strides=[4096,1]")
+    assert "xi64>" not in lowered(loading(known, "%x, %y"), short=False).text
+
+
+def test_a_transposed_view_reads_rows_as_columns() -> None:
+    view = "partition_view<tile=(32x64), tensor_view<64x32xf32, strides=[32,1]>, dim_map=[1, 0]>"
+    text = lowered(loading(view, "%zero, %zero")).text.partition("tt.load")[0]
+    # Dimension 1 of the tile runs along the rows, of 32 elements each.
+    assert re.search(r"arith.muli %\d+, %\d+ : tensor<64xi32>", text)
+    assert not re.search(r"arith.muli %\d+, %\d+ : tensor<32xi32>", text)
+
+
+def test_a_strided_view_begins_tiles_where_it_says() -> None:
+    view = "strided_view<tile=(64), traversal_strides=[48], tensor_view<?xf32, strides=[1]>>"
+    text = lowered(loading(view, "%x")).text
+    assert "arith.constant 48 : i64" in text and "arith.constant 64" not in text
