@@ -101,7 +101,9 @@ class Filled:
         self.packer: Packer | None = None
         self.refuses = False
 
-    def __call__(self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any]) -> None:
+    def __call__(
+        self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
+    ) -> None:
         self.seen.append((context, grid, stream, list(values)))
         if self.refuses:
             raise NotDescribed

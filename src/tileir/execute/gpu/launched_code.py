@@ -8,7 +8,7 @@ is to be launched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from tileir.execute.arguments import BoundArguments
 from tileir.execute.errors import BlockId
@@ -16,8 +16,13 @@ from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.loading import KernelLoader
 from tileir.execute.gpu.packing import Packer, Record
 
-Complete = Callable[[Record, int, BlockId, int, Sequence[Any]], None]
-"""Fills in what code takes beside the arguments: of a record, the context, the grid, the stream and the arguments."""
+
+class Complete(Protocol):
+    """Fills in what code takes beside the arguments; a record that `is_kept` is launched again and again."""
+
+    def __call__(
+        self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
+    ) -> None: ...
 
 
 class NotDescribed(Exception):
@@ -71,12 +76,12 @@ class LaunchedCode:
             place, context, function, packer.spare, packer.make, packer.form.threads, packer.form.shared, self.complete
         )
 
-    def fill(self, record: Record, launching: Launching) -> None:
-        """Fill a record with all that a launch is given."""
+    def fill(self, record: Record, launching: Launching, is_kept: bool = False) -> None:
+        """Fill a record with all that a launch is given, or launches that are made again and again, if it `is_kept`."""
         _, context, grid, stream, values, *_ = launching
         self.packer.fill(record, grid, stream, values)
         if self.complete is not None:
-            self.complete(record, context, grid, stream, values)
+            self.complete(record, context, grid, stream, values, is_kept)
 
 
 class VariantKey:

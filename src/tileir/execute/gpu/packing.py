@@ -90,18 +90,17 @@ class Packer:
     def __init__(self, entry: Operation, form: LaunchForm = PLAIN) -> None:
         self.types: Final = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         self.form: Final = form
-        self.places: Final[list[int]] = []
-        """Where each parameter of the code stands in a record."""
+        sources = list(range(len(self.types)) if form.parameters is None else form.parameters)
+        self.places: Final = [0 if isinstance(each, Hidden) else _FIRST + _SLOT * each for each in sources]
+        """Where each parameter of the code stands in a record; hidden ones of one alignment in order, without gaps."""
         self.alignment: int = 16
         end = _FIRST + _SLOT * len(self.types)
-        for source in range(len(self.types)) if form.parameters is None else form.parameters:
-            if isinstance(source, int):
-                self.places.append(_FIRST + _SLOT * source)
-                continue
-            self.alignment = max(self.alignment, source.alignment)
-            end += -end % source.alignment
-            self.places.append(end)
-            end += source.size
+        hidden = [(number, each) for number, each in enumerate(sources) if isinstance(each, Hidden)]
+        for number, each in sorted(hidden, key=lambda pair: -pair[1].alignment):
+            self.alignment = max(self.alignment, each.alignment)
+            end += -end % each.alignment
+            self.places[number] = end
+            end += each.size
         self.cluster: Final = end + -end % _SLOT
         self.table: Final = self.cluster + (struct.calcsize(_CLUSTER) if form.cluster > 1 else 0)
         self.size: Final = self.table + _SLOT * max(len(self.places), 1)

@@ -60,7 +60,7 @@ def repeated(
     def made(current: int) -> tuple[Any, Any]:
         """What the driver takes for a launch in a stream."""
         record = code.packer.make()
-        code.fill(record, launching._replace(stream=current))
+        code.fill(record, launching._replace(stream=current), is_kept=True)
         found = (record.configuration, record.parameters)
         if len(kept) < _MOST_STREAMS:
             kept.append(record)

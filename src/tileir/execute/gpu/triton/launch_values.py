@@ -37,3 +37,10 @@ def evaluate(value: LaunchValue, arguments: Sequence[int]) -> int:
     if not -(1 << (value[3] - 1)) <= result < 1 << (value[3] - 1):
         raise OverflowError("a number that the kernel computes does not fit its type")
     return result
+
+
+def arguments_of(value: LaunchValue) -> set[int]:
+    """The arguments that it is computed from."""
+    if value[0] == "constant":
+        return set()
+    return {value[1]} if value[0] == "argument" else arguments_of(value[1]) | arguments_of(value[2])

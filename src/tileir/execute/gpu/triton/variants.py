@@ -1,0 +1,169 @@
+"""From the arguments of a launch to the kind of launch it is, for which there is code of its own.
+
+Pointers and integers that are multiples of 16 make vector loads, views that the tensor memory accelerator can serve are
+read by it, and offsets into small arrays take 32 bits: code that is made for such arguments is right for them alone.
+
+How much of an argument makes a difference is limited, so that few codes are made: of integers that are no extent or
+stride of a view only whether they are multiples of 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.gpu.launched_code import VariantKey
+from tileir.execute.gpu.triton.launch_values import LaunchValue, arguments_of, evaluate
+from tileir.execute.gpu.triton.options import Specialization
+from tileir.ir.types import IntegerType, Type
+
+_ALIGNMENT: Final = 16
+"""Bytes, of addresses and strides that the tensor memory accelerator takes."""
+_POINTER_DIVISORS: Final = (16, 8, 4, 2)
+_VIEW_DIVISORS: Final = (16, 8, 4)
+_NARROWEST: Final = 32
+"""Bits of integers that are looked at."""
+_MOST_RANK: Final = 5
+_MOST_EXTENT: Final = 1 << 31
+"""Coordinates of the tensor memory accelerator are signed numbers of 32 bits."""
+_MOST_STRIDE: Final = 1 << 40
+_SHORT: Final = 1 << 31
+_UNIT: Final = ("constant", 1)
+
+
+class LaunchView(NamedTuple):
+    """A tensor view of a kernel, as launches know it: plain data, so that it is kept on disk."""
+
+    base: LaunchValue | None
+    """None where only the kernel knows it."""
+    shape: tuple[LaunchValue | None, ...]
+    strides: tuple[LaunchValue | None, ...]
+    element_bytes: int
+
+
+class Classifier:
+    """What tells the kinds of launches of a kernel apart."""
+
+    def __init__(self, types: Sequence[Type], views: Sequence[LaunchView]) -> None:
+        self._views: Final = [(number, view) for number, view in enumerate(views) if _is_known(view)]
+        of_views = {number for _, view in self._views for value in _values(view) for number in arguments_of(value)}
+        self._divisors: Final[list[tuple[int, ...]]] = []
+        self._widths: Final[list[int]] = []
+        """Of integers, their bits; 0 for others."""
+        parts: list[str] = []
+        for number, type in enumerate(types):
+            element = type.element if isinstance(type, TileType) else None
+            width = element.width if isinstance(element, IntegerType) else 0
+            self._widths.append(width)
+            if isinstance(element, PointerType):
+                self._divisors.append(_POINTER_DIVISORS)
+                parts.append("{a} & 15")
+            elif width >= _NARROWEST:
+                self._divisors.append(_VIEW_DIVISORS if number in of_views else (_ALIGNMENT,))
+                parts.append("{a}" if number in of_views else "{a} & 15")
+            else:
+                self._divisors.append(())
+                parts.append("{a}" if number in of_views else "")
+        self.parts: Final = tuple(parts)
+
+    def key(self, of_grid: str = "") -> VariantKey:
+        """What of a launch decides on its kind, as text."""
+        return VariantKey(self.parts, of_grid)
+
+    def signed(self, values: Sequence[Any]) -> list[int]:
+        """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""
+        return [
+            _signed(int(value), width) if width else int(value) if divisors else 0
+            for value, width, divisors in zip(values, self._widths, self._divisors, strict=True)
+        ]
+
+    def specialization(self, values: Sequence[Any], is_described: bool = True) -> Specialization:
+        """The kind of a launch; `is_described` says whether descriptors can be had at all."""
+        numbers = self.signed(values)
+        divisors = [_divisor(number, known) for number, known in zip(numbers, self._divisors, strict=True)]
+        described = [n for n, view in self._views if is_described and _is_described(view, numbers)]
+        short = [n for n, view in self._views if _is_short(view, numbers)]
+        return Specialization(tuple(divisors), frozenset(described), frozenset(short))
+
+
+def general(parameters: int) -> Specialization:
+    """The kind that all launches of a kernel are of."""
+    return Specialization((1,) * parameters)
+
+
+def serves(code: Specialization, launch: Specialization) -> bool:
+    """Whether code that is made for one kind of launches is right for another."""
+    divides = all(theirs % own == 0 for own, theirs in zip(code.divisors, launch.divisors, strict=True))
+    return divides and code.described <= launch.described and code.short <= launch.short
+
+
+def most_special(kinds: Iterable[Specialization]) -> Specialization | None:
+    """The one that says most; None of none."""
+    found = list(kinds)
+    return max(found, key=_weight) if found else None
+
+
+def _weight(kind: Specialization) -> tuple[int, int, int]:
+    return len(kind.described), len(kind.short), sum([divisor.bit_length() for divisor in kind.divisors])
+
+
+def _values(view: LaunchView) -> list[LaunchValue]:
+    return [value for value in (view.base, *view.shape, *view.strides) if value is not None]
+
+
+def _is_known(view: LaunchView) -> bool:
+    return view.base is not None and None not in view.shape and None not in view.strides
+
+
+def _signed(number: int, width: int) -> int:
+    """A number as the kernel reads it: those above the half are negative."""
+    return number - (1 << width) if number >= 1 << (width - 1) else number
+
+
+def _divisor(number: int, known: tuple[int, ...]) -> int:
+    for divisor in known:
+        if number % divisor == 0:
+            return divisor
+    return 1
+
+
+def _is_described(view: LaunchView, numbers: list[int]) -> bool:
+    """Whether the tensor memory accelerator can serve a view."""
+    if not 1 <= len(view.shape) <= _MOST_RANK or _UNIT not in view.strides:
+        return False
+    try:
+        base, shape, strides = _evaluated(view, numbers)
+    except OverflowError:
+        return False
+    unit = unit_dimension(view.strides)
+    if base <= 0 or base % _ALIGNMENT or not all(0 < extent < _MOST_EXTENT for extent in shape):
+        return False
+    for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
+        step = stride * view.element_bytes
+        # Where there is one element, nothing is ever a step away from it.
+        if axis != unit and extent > 1 and (step % _ALIGNMENT or not 0 < step < _MOST_STRIDE):
+            return False
+    return True
+
+
+def unit_dimension(strides: Sequence[LaunchValue | None]) -> int:
+    """The dimension whose elements are beside each other: the last of those that say so."""
+    return max(axis for axis, stride in enumerate(strides) if stride == _UNIT)
+
+
+def _is_short(view: LaunchView, numbers: list[int]) -> bool:
+    """Whether all elements of a view are near its first."""
+    try:
+        _, shape, strides = _evaluated(view, numbers)
+    except OverflowError:
+        return False
+    if any(extent < 0 for extent in shape) or any(stride < 0 for stride in strides):
+        return False
+    last = sum([max(extent - 1, 0) * stride for extent, stride in zip(shape, strides, strict=True)])
+    return last < _SHORT and all(number < _SHORT for number in (*shape, *strides))
+
+
+def _evaluated(view: LaunchView, numbers: list[int]) -> tuple[int, list[int], list[int]]:
+    found = [evaluate(value, numbers) for value in _values(view)]
+    return found[0], found[1 : 1 + len(view.shape)], found[1 + len(view.shape) :]
