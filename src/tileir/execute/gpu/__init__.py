@@ -5,6 +5,8 @@ cubin.py             compiled kernels: what the driver loads, read for their tar
 nvidia_packages.py   where NVIDIA's tools are
 command.py           their processes, with limits for time and memory
 reproducers.py       what is kept of a crash of one of them
+spilling.py          what is said of kernels that run out of registers
+key_locks.py         threads that want the same code wait for the first of them
 disassembly.py       the instructions of a cubin, to read
 driver/              the CUDA driver: libcuda, devices, contexts, kernels, memory
 arrays.py            arrays of torch, CuPy and others in the memory of a GPU, without copies

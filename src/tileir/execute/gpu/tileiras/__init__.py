@@ -9,7 +9,6 @@ mistakes.py      forms that it gets wrong, written as others
 narrowing.py     which operation it means where it does not say so
 errors.py        what is raised where there is no cubin
 failures.py      which of them, and with which words
-spilling.py      what is said of kernels that run out of registers
 compiling.py     a kernel to a cubin, through the cache
 cached.py        cubins that were made before, found without what makes them
 kernel.py        kernels that are launched

@@ -7,21 +7,20 @@ there is none it is used as it is.
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any, Final, NamedTuple
-from weakref import WeakValueDictionary
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.entries import entries_of
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
+from tileir.execute.gpu.key_locks import KeyLocks
+from tileir.execute.gpu.spilling import spill_warning
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.errors import AssemblerError
 from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
-from tileir.execute.gpu.tileiras.spilling import spill_warning
 from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST
@@ -54,9 +53,8 @@ def assemble_module(module: Operation, target: str, options: AssemblyOptions = _
     return _assemble(module, None, target, options)
 
 
-_locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()
-"""By the names of cubins that are being made; each as long as somebody holds it or waits for it."""
-_finding_lock: Final = Lock()
+_locks: Final = KeyLocks()
+"""By the names of cubins that are being made."""
 
 
 def _assemble(module: Operation, entry: Operation | None, target: str, options: AssemblyOptions) -> Assembled:
@@ -64,10 +62,7 @@ def _assemble(module: Operation, entry: Operation | None, target: str, options: 
     options = options.checked()
     program = Program(module, entry, options.lineinfo and not options.numbered)
     key = program.key(target, options)
-    # Threads that want the same wait for the first of them; other processes do the work twice.
-    with _finding_lock:
-        lock = _locks.setdefault(key, Lock())
-    with lock:
+    with _locks.of(key):
         tool = installed_assembler()
         found = _stored(key, program, tool, options)
         if found is None:
