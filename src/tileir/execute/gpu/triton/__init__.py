@@ -6,14 +6,16 @@ launch_values.py  numbers that are known when a kernel is launched, as expressio
 code.py           compiled code with what a launch of it needs: threads, shared memory, what its parameters are
 targets.py        what the GPUs have that matters here
 versions.py       which Triton is installed, and what it spells differently
-errors.py         what is raised where Triton makes no code
 program.py        a kernel made ready to be lowered
 preparing/        the passes over tile programs that do so
 ttir/             types, names and the text of TTIR
 lowering/         operation by operation, from tile programs to TTIR
 schedule/         warps, stages and the like: the model, its rules, and the search
 worker/           the process that runs Triton, and the requests to it
-compiling.py      all of it: a kernel to `Code`, out of the cache or made
+compiling.py      a kernel to `Code`, out of the cache or made
+making.py         how it is made, by all of the above
+cached.py         what was made before, found without what makes it
+stored_code.py    what the cache keeps of it
 kernel.py, ..     kernels and their launches, a variant for each kind of launch values
 engine.py         the engine as the choice of one sees it
 

@@ -46,3 +46,11 @@ class CodeOptions(NamedTuple):
     """None for what the model chooses."""
     specialization: Specialization | None = None
     """None for the usual: everything aligned, and not too large."""
+
+
+class Limits(NamedTuple):
+    """What Triton may take for a kernel."""
+
+    seconds: float = 120.0
+    memory: int = 16 << 30
+    """Bytes."""

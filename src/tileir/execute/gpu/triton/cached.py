@@ -1,0 +1,121 @@
+"""Code of kernels that were compiled before, found without what compiles them.
+
+The cache has two things for a kernel.  Under a key of its structure, of what is asked and of the sources that lower
+it: the key of its TTIR, and what a launch needs.  Under the key of the TTIR: the cubin.  So a kernel that was compiled
+before is found without what lowers kernels, which takes longer to import than everything else a first launch does; and
+kernels, or versions of this package, that give the same TTIR share the code.
+
+The version of Triton stands in the descriptions, and not in the keys: where another one is installed the code is made
+again, and where there is none it is used as it is.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b
+from typing import Any, Final
+
+from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.cubin import Cubin, CubinError
+from tileir.execute.gpu.triton.code import Code, Slot, TensorMap
+from tileir.execute.gpu.triton.options import CodeOptions
+from tileir.execute.gpu.triton.stored_code import (
+    packed_specialization,
+    unpacked_schedule,
+    unpacked_slots,
+    unpacked_specialization,
+)
+from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.versions import Triton, is_made_by
+from tileir.execute.own_sources import hash_of_installed, hash_of_sources
+from tileir.ir.core import Operation
+from tileir.ir.digest import structural_digest
+
+PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")
+"""The folders of the package that decide what TTIR a kernel becomes."""
+NO_PART: Final = ("bound", "cpu", "driver", "interpreter", "recording", "sanitizer", "tileiras", "worker", "work")
+"""The names of folders in them that do not."""
+_WORKER: Final = ("execute/gpu/triton/worker",)
+"""What decides what becomes of TTIR."""
+
+_sources: bytes = b""
+_worker_sources: bytes = b""
+
+
+def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
+    """The name under which the cache has what there is to know about a kernel."""
+    global _sources
+    if not _sources:
+        _sources = hash_of_installed() or hash_of_sources(NO_PART, PARTS)
+    special = options.specialization
+    settings = (
+        entry.symbol_name,
+        target.name,
+        options._replace(specialization=None),
+        None if special is None else packed_specialization(special),
+    )
+    module = entry.parent_operation
+    digest = blake2b(_sources, digest_size=20, person=b"tileir triton")
+    digest.update(repr(settings).encode() + b"\0" + structural_digest(entry if module is None else module))
+    return f"triton-{digest.hexdigest()}"
+
+
+def ttir_key(text: str, target: TritonTarget, options: dict[str, Any]) -> str:
+    """The name under which the cache has the code of TTIR."""
+    global _worker_sources
+    if not _worker_sources:
+        _worker_sources = hash_of_installed() or hash_of_sources((), _WORKER)
+    digest = blake2b(_worker_sources, digest_size=20, person=b"tileir ttir")
+    for part in (text, target.code, repr(sorted(options.items()))):
+        data = part.encode("utf-8", "surrogateescape")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return f"ttir-{digest.hexdigest()}"
+
+
+def stored_code(key: str, triton: Triton | None) -> Code | None:
+    """The code of a kernel, if the cache has it."""
+    cache = default_cache()
+    known = cache.get(key)
+    if known is None or (triton is not None and known[1].get("number") != list(triton.number)):
+        return None
+    found = cache.get(str(known[1].get("key")))
+    if found is None or not is_made_by(found[1], triton):
+        return None
+    try:
+        return code_of(found[0], found[1], known[1])
+    except CubinError:
+        return None
+
+
+def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
+    """Code of what Triton `made`, and what is `known` of the kernel: two descriptions, as the cache has them."""
+    metadata = made["metadata"]
+    return Code(
+        Cubin(data, str(metadata["name"]), str(made.get("version", ""))),
+        metadata["num_warps"] * 32,
+        metadata["shared"],
+        _slots(unpacked_slots(known["slots"]), metadata, made["parameters"]),
+        unpacked_schedule(known["schedule"]),
+        unpacked_specialization(known["specialization"]),
+        metadata.get("num_ctas", 1),
+        tuple(known["notes"]),
+    )
+
+
+def _slots(slots: tuple[Slot, ...], metadata: dict[str, Any], parameters: int) -> tuple[Slot, ...]:
+    """What the parameters of the code are: descriptors as Triton wants them, and behind all others its own.
+
+    Those are the address of memory that the kernel needs beside its arguments, and one for its profiler.
+    """
+    wanted = iter(metadata.get("tensordesc_meta") or ())
+    found = [_as_wanted(each, next(wanted)) if each.kind == "descriptor" else each for each in slots]
+    if metadata.get("global_scratch_size") and len(found) < parameters:
+        size = metadata["global_scratch_size"] * metadata.get("num_ctas", 1)
+        found.append(Slot("scratch", (size, metadata.get("global_scratch_align", 1))))
+    return (*found, *[Slot("nothing")] * (parameters - len(found)))
+
+
+def _as_wanted(slot: Slot, meta: dict[str, Any]) -> Slot:
+    described = slot.content
+    assert isinstance(described, TensorMap)
+    box, element, swizzle = tuple(meta["block_size"]), meta["elem_type"], meta["swizzle"]
+    return Slot("descriptor", described._replace(box=box, element_type=element, swizzle=swizzle))

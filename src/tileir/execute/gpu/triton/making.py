@@ -1,0 +1,190 @@
+"""A kernel to code: prepared, lowered to TTIR, given to Triton, kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Final, NamedTuple
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.code_cache import default_cache
+from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.gpu.cubin import CubinError, Resources
+from tileir.execute.gpu.disassembly import disassembled
+from tileir.execute.gpu.spilling import spill_warning
+from tileir.execute.gpu.triton.cached import code_of, program_key, ttir_key
+from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
+from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
+from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
+from tileir.execute.gpu.triton.targets import TritonTarget, check_target
+from tileir.execute.gpu.triton.versions import MISSING, Triton, find_triton, installed_triton, is_made_by
+from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
+from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.stages import FILE
+from tileir.execute.places import place_of
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.types import IntegerType
+
+_USUAL: Final = CodeOptions()
+_USUAL_LIMITS: Final = Limits()
+_NEWEST: Final = (3, 9)
+"""The version whose TTIR is shown where none is installed."""
+_MOST_DIVISOR: Final = 16
+_LINE: Final = re.compile(rf"{re.escape(FILE)}:(\d+):\d+: ")
+SASS: Final = "sass"
+
+
+class Made(NamedTuple):
+    """What there is of a kernel."""
+
+    data: bytes
+    """A cubin; for GPUs of AMD their own format."""
+    code: Code | None
+    """None for GPUs of AMD."""
+    diagnostics: list[Diagnostic]
+    resources: Resources | None
+
+
+def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, limits: Limits = _USUAL_LIMITS) -> Made:
+    """The code of a kernel for a GPU, with what there is to say about it."""
+    triton = installed_triton()
+    if triton is not None:
+        triton = find_triton()
+        check_target(target, triton)
+    prepared = Prepared(entry, target, options, triton)
+    lowered = prepared.lowered
+    key = ttir_key(lowered.text, target, lowered.options)
+    found = default_cache().get(key)
+    if found is not None and is_made_by(found[1], triton):
+        data, made = found
+    elif triton is None:
+        raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
+    else:
+        answer = prepared.compiled(target.stages[-1], limits)
+        data, made = answer.data, _description(answer, triton)
+        default_cache().put(key, data, made)
+    known = prepared.description(key)
+    if not options.lineinfo:
+        default_cache().put(program_key(entry, target, options), b"", known)
+    if target.is_amd:
+        return Made(data, None, prepared.program.warnings, None)
+    try:
+        code = code_of(data, made, known)
+    except CubinError as error:
+        words = f"kernel @{entry.symbol_name}: what Triton made cannot be used: {error.message}"
+        raise TritonError([Diagnostic("error", words, place_of(entry.location))]) from None
+    resources = resources_of(code)
+    warnings = [spill_warning(entry, resources)] if resources.spills else []
+    return Made(data, code, [*prepared.program.warnings, *warnings], resources)
+
+
+def resources_of(code: Code) -> Resources:
+    """What code takes of a GPU, with the memory that a launch reserves."""
+    found = code.cubin.resources
+    return found._replace(shared=found.shared + code.shared, threads=code.threads, cluster=code.cluster)
+
+
+def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, stage: str, limits: Limits) -> str:
+    """What a kernel is at a stage: `ttir` is what Triton gets, `sass` what the instructions of its cubin are."""
+    if stage == "ttir":
+        return Prepared(entry, target, options, installed_triton()).lowered.text
+    if stage in (SASS, "cubin"):
+        code = make(entry, target, options, limits).code
+        assert code is not None, "it is code for NVIDIA"
+        return disassembled(code.cubin)
+    triton = find_triton()
+    check_target(target, triton)
+    return Prepared(entry, target, options, triton).compiled(stage, limits).data.decode("utf-8", "replace")
+
+
+class Prepared:
+    """A kernel as Triton gets it."""
+
+    def __init__(self, entry: Operation, target: TritonTarget, options: CodeOptions, triton: Triton | None) -> None:
+        if entry.parent_operation is None:
+            raise LaunchError("only a kernel that stands in a module can be compiled")
+        if triton is not None:
+            # It gets ready while the kernel does.
+            start_worker()
+        self._entry: Final = entry
+        self._target: Final = target
+        self._triton: Final = triton
+        self.program: Final = Program(entry)
+        self._schedule: Final = options.schedule if options.schedule is not None else Schedule()
+        special = options.specialization
+        self._special: Final = special if special is not None else usual_specialization(self.program)
+        number = _NEWEST if triton is None else triton.number
+        lowered = lower(self.program, target.name, self._schedule, self._special, options, number)
+        if options.lineinfo:
+            lowered = lowered._replace(options={**lowered.options, "lineinfo": True})
+        self.lowered: Final[Lowered] = lowered
+
+    def compiled(self, last: str, limits: Limits) -> Answer:
+        """What Triton makes of it."""
+        request = Request(self.lowered.text, self._target.code, self.lowered.options, last)
+        try:
+            return compile_ttir(request, limits.seconds, limits.memory)
+        except TritonError as error:
+            self._place(error)
+            raise
+
+    def description(self, key: str) -> dict[str, Any]:
+        """What is known of the kernel, as the cache keeps it."""
+        number = _NEWEST if self._triton is None else self._triton.number
+        return {
+            "key": key,
+            "number": list(number),
+            "slots": packed_slots(self.lowered.slots),
+            "schedule": list(self._schedule),
+            "specialization": packed_specialization(self._special),
+            "notes": list(self.lowered.notes),
+        }
+
+    def _place(self, error: TritonError) -> None:
+        """Say of which operation an error is; what is kept of a crash gets the program that it comes from."""
+        first = error.diagnostics[0]
+        found = _LINE.search(first.message)
+        line = int(found[1]) if found is not None else 0
+        operations = self.lowered.operations
+        operation = operations[line - 1] if 0 < line <= len(operations) else None
+        words = _LINE.sub("", first.message)
+        if operation is None or operation is self.program.entry:
+            first.message, first.location = (
+                f"kernel @{self._entry.symbol_name}: {words}",
+                place_of(self._entry.location),
+            )
+        else:
+            first.message, first.location = f"'{operation.name}' op: {words}", place_of(operation.location)
+        if isinstance(error, TritonCrash) and error.directory:
+            try:
+                with open(
+                    os.path.join(error.directory, "program.mlir"), "w", encoding="utf-8", errors="replace"
+                ) as file:
+                    file.write(self.program.module.text())
+            except OSError:
+                # What shows the crash is there without it.
+                pass
+
+
+def usual_specialization(program: Program) -> Specialization:
+    """What holds for most launches: everything is aligned, and no tensor is too large."""
+    divisors = [_MOST_DIVISOR if _is_divided(each.type) else 1 for each in program.parameters]
+    known = frozenset([number for number, view in enumerate(program.views) if view.is_known])
+    return Specialization(tuple(divisors), known, known)
+
+
+def _is_divided(type: object) -> bool:
+    return isinstance(type, TileType) and isinstance(type.element, (IntegerType, PointerType))
+
+
+def _description(answer: Answer, triton: Triton) -> dict[str, Any]:
+    return {
+        "version": triton.version,
+        "look": triton.look,
+        "metadata": answer.metadata,
+        "parameters": answer.parameters,
+    }

@@ -1,0 +1,103 @@
+"""The GPUs that Triton makes code for, and what they have that matters to it.
+
+Shared memory is what a thread block may ask for.  Code for GPUs of AMD is made and not run: nobody has tried.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.execute.errors import CompilationError
+from tileir.execute.gpu.targets import TARGETS, target_named
+from tileir.execute.gpu.triton.versions import INSTALL, OLDEST, Triton
+from tileir.ir.diagnostics import OptionError
+
+_KIBIBYTE: Final = 1024
+
+
+class TritonTarget(NamedTuple):
+    """A kind of GPU."""
+
+    name: str
+    shared: int
+    """Bytes of shared memory that a tile block may have at most."""
+    made_as: str = ""
+    """The target that Triton is told, if another: older code of the same generation, which runs there too."""
+    since: tuple[int, int] = OLDEST
+    """The first version of Triton that makes code for it."""
+    has_tma: bool = False
+    has_wgmma: bool = False
+    """Products by groups of warps, out of shared memory."""
+    has_tensor_memory: bool = False
+    """Products by `tcgen05`, with accumulators in a memory of their own."""
+    warp: int = 32
+    """Threads of a warp."""
+
+    @property
+    def is_amd(self) -> bool:
+        return self.name.startswith("gfx")
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """What code goes through."""
+        return AMD_STAGES if self.is_amd else STAGES
+
+    @property
+    def code(self) -> str:
+        """The target that Triton is told."""
+        return self.made_as or self.name
+
+
+STAGES: Final = ("ttir", "ttgir", "llvm", "ptx", "cubin")
+AMD_STAGES: Final = ("ttir", "ttgir", "llvm", "amdgcn", "hsaco")
+
+_NVIDIA: Final = (
+    TritonTarget("sm_80", 163 * _KIBIBYTE),
+    TritonTarget("sm_86", 99 * _KIBIBYTE),
+    TritonTarget("sm_87", 163 * _KIBIBYTE),
+    TritonTarget("sm_88", 99 * _KIBIBYTE, made_as="sm_86"),
+    TritonTarget("sm_89", 99 * _KIBIBYTE),
+    TritonTarget("sm_90", 227 * _KIBIBYTE, has_tma=True, has_wgmma=True),
+    TritonTarget("sm_100", 227 * _KIBIBYTE, has_tma=True, has_tensor_memory=True),
+    TritonTarget("sm_103", 227 * _KIBIBYTE, since=(3, 6), has_tma=True, has_tensor_memory=True),
+    TritonTarget("sm_107", 227 * _KIBIBYTE, since=(3, 9), has_tma=True, has_tensor_memory=True),
+    TritonTarget("sm_110", 227 * _KIBIBYTE, since=(3, 7), has_tma=True, has_tensor_memory=True),
+    TritonTarget("sm_120", 99 * _KIBIBYTE, has_tma=True),
+    TritonTarget("sm_121", 99 * _KIBIBYTE, since=(3, 6), has_tma=True),
+)
+_AMD: Final = (
+    TritonTarget("gfx90a", 64 * _KIBIBYTE, warp=64),
+    TritonTarget("gfx942", 64 * _KIBIBYTE, warp=64),
+    TritonTarget("gfx950", 160 * _KIBIBYTE, warp=64),
+)
+TRITON_TARGETS: Final = {each.name: each for each in (*_NVIDIA, *_AMD)}
+
+NOT_RUN: Final = "nobody has run code that is made of tile programs for GPUs of AMD"
+
+
+def triton_target(text: object) -> TritonTarget:
+    """The target that a text names: `sm_90`, in all spellings there are, or `gfx942`."""
+    if isinstance(text, str):
+        found = TRITON_TARGETS.get(text.strip().lower())
+        if found is not None:
+            return found
+        if text.strip().lower().startswith("gfx"):
+            names = ", ".join([each.name for each in _AMD])
+            raise OptionError(f"'{text}' is no GPU of AMD that Tile IR is compiled for: choose one of {names}")
+    try:
+        return TRITON_TARGETS[target_named(text)]
+    except OptionError as error:
+        names = ", ".join([each.name for each in _AMD])
+        raise OptionError(f"{error.message}, or of AMD's {names}") from None
+
+
+def check_target(target: TritonTarget, triton: Triton) -> None:
+    """Refuse a GPU that a version of Triton does not know, in words."""
+    if triton.number < target.since:
+        first = ".".join([str(number) for number in target.since])
+        raise CompilationError(
+            f"Triton {triton.version} makes no code for {target.name}: {first} and newer do, {INSTALL} --upgrade"
+        )
+
+
+assert list(TARGETS) == [each.name for each in _NVIDIA], "one for each GPU that there is code for"
