@@ -63,10 +63,11 @@ def matmul(
     element: tileir.Type = f16,
     result: tileir.Type = f16,
     transposed: bool = False,
+    persistent: bool = True,
 ) -> tileir.Operation:
     """C = A * B with sums in f32; a tile block computes one tile after the other, in groups that share columns.
 
-    `transposed`: B is stored by columns.
+    `transposed`: B is stored by columns.  Without `persistent` there is a tile block for every tile.
     """
     assert size // rows % group == 0, "groups are whole"
     build = tileir.Builder("kernels")
@@ -79,8 +80,8 @@ def matmul(
         blocks, _, _ = build.get_num_tile_blocks()
         across = size // columns
         count = (size // rows) * across
-        with build.for_(block, build.constant(count, tile((), i32)), blocks) as outer:
-            number = outer.index
+
+        def one_tile(number: tileir.Value) -> None:
             band = build.divi(number, group * across, "signed")
             inside = build.remi(number, group * across, "signed")
             row = build.addi(build.muli(band, group), build.remi(inside, group, "signed"))
@@ -91,7 +92,13 @@ def matmul(
                 y, _ = build.load_view_tko(b_tiles, [loop.index, column])
                 build.continue_(build.mmaf(x, y, loop.value))
             build.store_view_tko(build.ftof(loop.result, result), c_tiles, [row, column])
-            build.continue_()
+
+        if persistent:
+            with build.for_(block, build.constant(count, tile((), i32)), blocks) as outer:
+                one_tile(outer.index)
+                build.continue_()
+        else:
+            one_tile(block)
     return build.finish()
 
 

@@ -53,11 +53,12 @@ def test_vector_add(programs: ModuleType) -> None:
     assert (c == a[:1000] + 1).all()
 
 
-@pytest.mark.parametrize("blocks", [3, 8])
-def test_matmul_by_few_tile_blocks(programs: ModuleType, blocks: int) -> None:
+@pytest.mark.parametrize(("blocks", "persistent"), [(3, True), (8, True), (8, False)])
+def test_matmul_by_few_tile_blocks(programs: ModuleType, blocks: int, persistent: bool) -> None:
     a, b = halves(128, 128), halves(128, 128)
     # Two groups of two rows of tiles.
-    found = run(programs.matmul(128, 32, 64, 32, group=2), (blocks,), a, b, numpy.zeros((128, 128), numpy.float16))
+    module = programs.matmul(128, 32, 64, 32, group=2, persistent=persistent)
+    found = run(module, (blocks,), a, b, numpy.zeros((128, 128), numpy.float16))
     assert found == pytest.approx(a.astype(numpy.float32) @ b.astype(numpy.float32), abs=0.05)
 
 
