@@ -20,9 +20,10 @@ import functools
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from tests.hardware.agreement.interpreting import Outcome
     from tests.hardware.agreement.program import Program
     from tests.hardware.agreement.running import Result
+
+CACHE = "cache"
+"""The folder with the code of an engine, in that of the programs."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("directory", type=Path)
     run.add_argument("out", type=Path)
     run.add_argument("--seconds", type=float, default=10.0, help="for one program")
+    run.add_argument("--backend", help="an engine that compiles and launches, in place of the code of `assemble`")
+    run.add_argument("-n", "--processes", type=int, default=1, help="that use the GPU at once")
     run.add_argument("--stand-in", choices=("interpreter", "cpu"), help="an engine in place of the GPU")
     run.add_argument("--plant", default="", help="with a stand-in: flip a bit in programs with this in their names")
     comparison = commands.add_parser("compare", help="sort the programs by how the results agree")
@@ -116,27 +122,43 @@ def _assemble(given: argparse.Namespace) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     from tests.hardware.agreement import files
-    from tests.hardware.agreement.running import Gpu, NoDeviceError, StandIn, run_all
+    from tests.hardware.agreement.running import REFUSED, Gpu, NoDeviceError, StandIn, run_all
 
     programs = files.read_programs(given.directory)
     assembly = files.read_assembly(given.directory)
-    make = functools.partial(StandIn, given.stand_in, given.plant) if given.stand_in else Gpu
+    make: Callable[[], Any] = functools.partial(StandIn, given.stand_in, given.plant) if given.stand_in else Gpu
+    if given.backend:
+        from tests.hardware.agreement.launching import Launcher
+
+        cache = given.directory / CACHE
+        make = functools.partial(Launcher, given.backend, cache if cache.exists() else None)
+        assembly = files.not_assembled(programs)
     given.out.mkdir(parents=True, exist_ok=True)
     results = []
-    device = ""
+    devices: list[str] = []
     start = time.perf_counter()
-    try:
-        for result in run_all(assembly.files, programs, make, given.seconds):
-            if isinstance(result, str):
-                device = result
-                continue
-            results.append(result)
-            if result.trouble:
-                print(f"{programs[result.number].name}: {result.trouble}", flush=True)
-    except NoDeviceError as error:
-        print(error, file=sys.stderr)
-        if not results:
-            return 2
+
+    def run_part(part: int) -> str:
+        """Run some of the files; why not all of them, if so."""
+        try:
+            for result in run_all(assembly.files[part :: given.processes], programs, make, given.seconds):
+                if isinstance(result, str):
+                    devices.append(result)
+                    continue
+                results.append(result)
+                if result.trouble and not result.trouble.startswith(REFUSED):
+                    print(f"{programs[result.number].name}: {result.trouble}", flush=True)
+        except NoDeviceError as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(given.processes) as pool:
+        for words in pool.map(run_part, range(given.processes)):
+            if words:
+                print(words, file=sys.stderr)
+    if not results:
+        return 2
+    device = devices[0]
     seconds = time.perf_counter() - start
     size = files.write_results(given.out, device, results)
     print(f"{len(results)} programs on {device}: {seconds:.1f} s, {size / 1e6:.1f} MB of results")
@@ -157,8 +179,11 @@ def _compare(given: argparse.Namespace) -> int:
     verdicts: list[Verdict] = []
     refused = []
 
+    # Only NVIDIA's assembler makes its mistakes.
+    mistakes = "backend=" not in device or "backend='tileiras'" in device
+
     def verdict_on(number: int, found: Result) -> Verdict:
-        verdict = comparing.compare(programs[number], wanted[number], found)
+        verdict = comparing.compare(programs[number], wanted[number], found, mistakes)
         return judged_again(verdict, found) if verdict.kind == DIFFERENT else verdict
 
     for number, program in enumerate(programs):
@@ -167,6 +192,8 @@ def _compare(given: argparse.Namespace) -> int:
             verdicts.append(Verdict(program, comparing.REFUSED, [], [], [assembly.refused[program.text]]))
         elif number in results and number in wanted:
             verdict = verdict_on(number, results[number])
+            if verdict.kind == comparing.REFUSED:
+                refused.append((program, verdict.words[0]))
             if verdict.kind in (DIFFERENT, comparing.NOT_RUN) and number in unoptimized:
                 verdict = comparing.optimizers_mistake(verdict, verdict_on(number, unoptimized[number]))
             verdicts.append(verdict)

@@ -85,14 +85,19 @@ def write_assembly(directory: Path, assembly: Assembly) -> int:
 def read_assembly(directory: Path) -> Assembly:
     """The code; without any, every program stands in a file of its own, for a stand-in."""
     if not (directory / CODE).exists():
-        texts = dict.fromkeys([program.text for program in read_programs(directory)])
-        return Assembly([Assembled(b"", {text: "k"}) for text in texts], {})
+        return not_assembled(read_programs(directory))
     index, pieces = packing.read_pack(directory / CODE)
     files = [
         Assembled(pieces[file["code"]], {pieces[text].decode(): name for text, name in file["names"]})
         for file in index["files"]
     ]
     return Assembly(files, {pieces[text].decode(): words for text, words in index["refused"]})
+
+
+def not_assembled(programs: Iterable[Program]) -> Assembly:
+    """Every program in a file of its own, without code: it is compiled when it is run."""
+    texts = dict.fromkeys([program.text for program in programs])
+    return Assembly([Assembled(b"", {text: "k"}) for text in texts], {})
 
 
 def write_results(out: Path, device: str, results: list[Result]) -> int:

@@ -20,6 +20,8 @@ PATTERN = 0xA5
 SIZE = 256 << 20
 SECONDS = 10.0
 """For one program."""
+REFUSED = "refused: "
+"""How the trouble of a program begins that there is no code for."""
 MOST_DEATHS = 20
 """Processes in a row that end with the first program they begin: nothing will run."""
 
@@ -118,9 +120,10 @@ def _serve(make: Callable[[], Any], batches: list[tuple[bytes, list[Task]]], con
             for number, program, name in tasks:
                 connection.send(("begin", number, None))
                 memories, trouble = runner.run(program, name)
-                again, _ = runner.run(program, name)
-                if again != memories:
-                    trouble = trouble or "unsteady"
+                if not trouble.startswith(REFUSED):
+                    again, _ = runner.run(program, name)
+                    if again != memories:
+                        trouble = trouble or "unsteady"
                 connection.send(("done", number, (memories, trouble)))
         connection.send(("end", 0, None))
     except Exception as error:
