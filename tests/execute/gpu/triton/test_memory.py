@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from tests.execute.gpu.triton.lowered_programs import loading, lowered, ptx
+from tests.execute.gpu.triton.lowered_programs import loading
+from tests.execute.gpu.triton.lowered_programs import lowered as lowered_by_any
+from tests.execute.gpu.triton.lowered_programs import ptx as ptx_by_any
+
+from tileir.execute.gpu.triton.lowering.lower import Lowered
 
 COPY = loading("partition_view<tile=(1024), tensor_view<?xf32, strides=[1]>>", "%x")
+
+
+def lowered(text: str, **how: Any) -> Lowered:
+    """Without the tensor memory accelerator."""
+    return lowered_by_any(text, descriptors=False, **how)
+
+
+def ptx(text: str, target: str = "sm_90", **how: Any) -> str:
+    return ptx_by_any(text, target, descriptors=False, **how)
 
 
 def loads(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.execute.gpu.triton.lowering import arithmetic, control, products, shapes, tensors, views
+from tileir.execute.gpu.triton.lowering import arithmetic, control, pointers, products, shapes, tensors, views
 from tileir.execute.gpu.triton.lowering.context import Handlers
 
 _BINARY: Final = (
@@ -30,6 +30,7 @@ HANDLERS: Final[Handlers] = {
     ops.LOAD_VIEW_TKO: views.lower_load_view,
     ops.MAKE_TENSOR_VIEW: tensors.lower_make_tensor_view,
     ops.MMAF: products.lower_mmaf,
+    ops.OFFSET: pointers.lower_offset,
     ops.PERMUTE: shapes.lower_permute,
     ops.RESHAPE: shapes.lower_reshape,
     ops.RETURN: control.lower_return,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import TtirValue, pointee_of, type_text
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, pointee_of, type_text
 
 
 class TtirOperations(TtirBuilder):
@@ -67,6 +67,25 @@ class TtirOperations(TtirBuilder):
     def store(self, pointer: TtirValue, value: TtirValue, mask: TtirValue | None = None, attributes: str = "") -> None:
         operands = ", ".join([each.name for each in (pointer, value, mask) if each is not None])
         self.write(f"tt.store {operands} {attributes}: {pointer.type}")
+
+    def descriptor_type(self, box: Shape, element: str) -> str:
+        """The type of a descriptor for TMA."""
+        block = "x".join([*map(str, box), element])
+        return f"!tt.tensordesc<{block}>" if self.version >= (3, 8) else f"!tt.tensordesc<tensor<{block}>>"
+
+    def descriptor_load(
+        self, descriptor: TtirValue, coordinates: Sequence[TtirValue], element: str, shape: Shape
+    ) -> TtirValue:
+        """A tile at a place; the shape may lack the first dimensions of the box where these have one element."""
+        places = ", ".join([each.name for each in coordinates])
+        type = type_text(element, shape)
+        return self.emit(
+            f"tt.descriptor_load {descriptor.name}[{places}] : {descriptor.type} -> {type}", element, shape
+        )
+
+    def descriptor_store(self, descriptor: TtirValue, coordinates: Sequence[TtirValue], value: TtirValue) -> None:
+        places = ", ".join([each.name for each in coordinates])
+        self.write(f"tt.descriptor_store {descriptor.name}[{places}], {value.name} : {descriptor.type}, {value.type}")
 
     # --- products ---
 

@@ -1,0 +1,157 @@
+"""The addresses of the elements of a tile, and which of them are in its tensor.
+
+A tile begins at an element of the tensor, its origin, whose address is a scalar of 64 bits.  From there the elements
+are counted in 32 bits where the tile reaches no further.  Dimensions of one element only are left out: a tile of
+1x1x64x128 is accessed as one of 64x128.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.execute.gpu.triton.lowering.accesses import Access, Along
+from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue
+
+_FAR: Final = 1 << 30
+"""More elements than a tile has in a dimension, and a power of two that keeps what is known of alignment."""
+
+
+def addresses(lowering: Lowering, access: Access) -> TtirValue:
+    """The addresses of the elements: a tensor of the access's shape, a scalar where there is one element only."""
+    build = lowering.build
+    origin: TtirValue | None = None
+    for each in access.dimensions:
+        distance = each.start(build) if each.stride.number != 0 else None
+        if distance is None:
+            continue
+        if each.stride.number != 1:
+            distance = build.binary("arith.muli", distance, each.stride.wide(build))
+        origin = distance if origin is None else build.binary("arith.addi", origin, distance)
+    base = access.tensor.base
+    if origin is not None:
+        base = build.advance(base, origin)
+    offsets = _offsets(lowering, access)
+    pointers = build.splat(base, access.shape)
+    return pointers if offsets is None else build.advance(pointers, offsets)
+
+
+def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
+    """How far the elements are from the origin, in elements."""
+    build = lowering.build
+    element = "i32" if _is_short(lowering, access) else "i64"
+    shape = access.shape
+    total: TtirValue | None = None
+    axis = 0
+    for each in access.dimensions:
+        if each.stride.number == 0:
+            axis += each.lanes > 1
+            continue
+        stride = each.stride.narrow(build) if element == "i32" else each.stride.wide(build)
+        if each.positions is not None:
+            lanes = _as_wide(lowering, each.positions, element)
+        elif each.lanes == 1:
+            continue
+        else:
+            lanes = build.convert("arith.extsi", build.range(each.lanes), element)
+        if each.stride.number != 1:
+            lanes = build.binary("arith.muli", lanes, build.splat(stride, lanes.shape))
+        if each.lanes == 1:
+            # A single listed position: the same for all elements.
+            spread = build.broadcast(build.reshape(lanes, (1,) * len(shape)), shape)
+        else:
+            spread = _spread(lowering, lanes, axis, shape)
+            axis += 1
+        total = spread if total is None else build.binary("arith.addi", total, spread)
+    return total
+
+
+def _is_short(lowering: Lowering, access: Access) -> bool:
+    """Whether 32 bits hold how far elements of a tile that are in the tensor are from its first."""
+    if access.tensor.number in lowering.specialization.short:
+        return True
+    reach = 0
+    for each in access.dimensions:
+        last = each.extent.most - 1 if each.positions is not None else min(each.lanes, each.extent.most) - 1
+        reach += max(last, 0) * each.stride.most
+    return reach < 1 << 31
+
+
+def _as_wide(lowering: Lowering, positions: TtirValue, element: str) -> TtirValue:
+    """Listed positions, which are signed, in another width; those in the tensor fit it."""
+    wider = positions.bits < (32 if element == "i32" else 64)
+    return lowering.build.convert("arith.extsi" if wider else "arith.trunci", positions, element)
+
+
+def _spread(lowering: Lowering, lanes: TtirValue, axis: int, shape: Shape) -> TtirValue:
+    """What holds along a dimension, for all elements."""
+    for other in range(len(shape)):
+        if other != axis:
+            lanes = lowering.build.expand(lanes, other)
+    return lowering.build.broadcast(lanes, shape)
+
+
+# --- what is in the tensor ---
+
+
+def inside(lowering: Lowering, access: Access) -> TtirValue | None:
+    """Which elements are in the tensor; None for all."""
+    build = lowering.build
+    shape = access.shape
+    whole: TtirValue | None = None
+    mask: TtirValue | None = None
+    axis = 0
+    for each in access.dimensions:
+        place = axis
+        axis += each.lanes > 1
+        if each.is_inside:
+            continue
+        if each.positions is not None:
+            wide = _as_wide(lowering, each.positions, "i64")
+            # Negative ones are huge.
+            found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
+            if each.lanes == 1:
+                found = build.broadcast(build.reshape(found, (1,) * len(shape)), shape)
+            else:
+                found = _spread(lowering, found, place, shape)
+            mask = found if mask is None else build.binary("arith.andi", mask, found)
+        elif each.lanes == 1:
+            start = each.start(build)
+            found = build.compare(
+                "ult", start if start is not None else build.integer(0, "i64"), each.extent.wide(build)
+            )
+            whole = found if whole is None else build.binary("arith.andi", whole, found)
+        else:
+            found = _lanes_inside(lowering, each)
+            found = _spread(lowering, found, place, shape)
+            mask = found if mask is None else build.binary("arith.andi", mask, found)
+    if whole is None:
+        return mask
+    spread = build.splat(whole, shape)
+    return spread if mask is None else build.binary("arith.andi", mask, spread)
+
+
+def _lanes_inside(lowering: Lowering, along: Along) -> TtirValue:
+    build = lowering.build
+    lanes = build.range(along.lanes)
+    if not along.is_signed:
+        return build.compare("slt", lanes, build.splat(_remaining(lowering, along), lanes.shape))
+    wide = build.convert("arith.extsi", lanes, "i64")
+    start = along.start(build)
+    if start is not None:
+        wide = build.binary("arith.addi", wide, build.splat(start, lanes.shape))
+    return build.compare("ult", wide, build.splat(along.extent.wide(build), lanes.shape))
+
+
+def _remaining(lowering: Lowering, along: Along) -> TtirValue:
+    """How many positions the tensor has from the first of the tile on, as i32; many are as good as more."""
+    build = lowering.build
+    start = along.start(build)
+    if start is None and along.extent.most < _FAR:
+        return along.extent.narrow(build)
+    left = along.extent.wide(build)
+    if start is not None:
+        left = build.binary("arith.subi", left, start)
+    left = build.binary("arith.maxsi", left, build.integer(0, "i64"))
+    left = build.binary("arith.minsi", left, build.integer(_FAR, "i64"))
+    return build.convert("arith.trunci", left, "i32")

@@ -1,0 +1,150 @@
+"""Tiles that the tensor memory accelerator moves (TMA), by descriptors that the launcher makes.
+
+A descriptor names its dimensions in an order of its own: those of which a tile has one element first, which Triton
+drops, and the one whose elements are beside each other in memory last.  So a tile of 1x64x1x128 is a box of
+1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
+
+| served                                             | by addresses                                                    |
+|----------------------------------------------------|-----------------------------------------------------------------|
+| views whose parts are known at a launch            | views of pointers or extents that the kernel computes           |
+| partition and strided views                        | gather and scatter views                                        |
+| tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
+| two to five dimensions in all                      | more                                                            |
+| rows of a tile of 16 bytes or more                 | less                                                            |
+| zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
+| weak accesses                                      | relaxed, acquire, release                                       |
+| launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
+| as the accelerator wants them                      |                                                                 |
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.dialect.types import GatherScatterViewType
+from tileir.execute.gpu.triton.code import Slot, TensorMap
+from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
+from tileir.execute.gpu.triton.lowering import elements
+from tileir.execute.gpu.triton.lowering.accesses import Access
+from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.hints import hint_of
+from tileir.execute.gpu.triton.lowering.tensors import dimension_map
+from tileir.execute.gpu.triton.program import TensorView
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
+from tileir.ir.core import Operation
+from tileir.ir.types import BF16, F16, F32, F64, FloatType
+
+_FEWEST_BYTES: Final = 16
+"""Of a row of a tile."""
+_MOST_DIMENSIONS: Final = 5
+_FIRST_TARGET: Final = 90
+_NANS: Final = (F16, BF16, F32, F64)
+"""What the accelerator fills with NaN; other types are bytes to it."""
+_UNIT: Final = constant(1)
+
+
+class Described(NamedTuple):
+    """An access that a descriptor serves."""
+
+    descriptor: TtirValue
+    coordinates: list[TtirValue]
+    """Of the first element, i32, in the descriptor's order."""
+    shape: Shape
+    """What the accelerator moves, in the descriptor's order, without dimensions of one element."""
+    order: list[int]
+    """For each dimension of the tile of more than one element, its place in that shape."""
+
+
+def described(lowering: Lowering, operation: Operation, access: Access) -> Described | None:
+    """The descriptor for an access; None where it goes by addresses."""
+    number = access.tensor.number
+    view = lowering.program.views[number]
+    shape = access.type.tile_shape
+    if not (lowering.schedule.descriptors and number in lowering.specialization.described and view.is_known):
+        return None
+    if not has_accelerator(lowering.target) or hint_of(operation, "allow_tma", lowering.target) == 0:
+        return None
+    if operation.keyword("memory_ordering_semantics") != "weak" or isinstance(access.type, GatherScatterViewType):
+        return None
+    if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
+        return None
+    fill = _fill(lowering, access)
+    order = _order(access, view)
+    if fill is None or order is None or shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
+        return None
+    along = [dimension_map(access.type)[axis] for axis in order]
+    extents, strides = [view.shape[each] for each in along], [view.strides[each] for each in along]
+    if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
+        return None
+    box = tuple([shape[axis] for axis in order])
+    map_ = TensorMap(
+        _known(view.base), tuple(map(_known, extents)), tuple(map(_known, strides)), view.element_bytes, box, 0, 0, fill
+    )
+    element = memory_element(access.type.tensor.element)
+    descriptor = lowering.parameter(Slot("descriptor", map_), lowering.build.descriptor_type(box, element))
+    moved = [axis for axis in order if shape[axis] > 1]
+    return Described(
+        descriptor,
+        # Extents fit 31 bits, and so do positions in them.
+        [access.dimensions[axis].short_start(lowering.build) for axis in order],
+        tuple([shape[axis] for axis in moved]),
+        [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
+    )
+
+
+def load(lowering: Lowering, access: Access, by: Described) -> TtirValue:
+    """A tile, without its dimensions of one element."""
+    build = lowering.build
+    element = access.type.tensor.element
+    loaded = build.descriptor_load(by.descriptor, by.coordinates, memory_element(element), by.shape)
+    return elements.from_memory(build, element, build.transpose(loaded, by.order))
+
+
+def store(lowering: Lowering, access: Access, by: Described, value: TtirValue) -> None:
+    """Write a tile, given without its dimensions of one element."""
+    build = lowering.build
+    back = [by.order.index(place) for place in range(len(by.order))]
+    stored = build.transpose(elements.to_memory(build, access.type.tensor.element, value), back)
+    build.descriptor_store(by.descriptor, by.coordinates, stored)
+
+
+def has_accelerator(target: str) -> bool:
+    """Whether a GPU has a tensor memory accelerator."""
+    number = target.removeprefix("sm_")
+    return number.isdigit() and int(number) >= _FIRST_TARGET
+
+
+def _fill(lowering: Lowering, access: Access) -> bool | None:
+    """Whether elements outside are NaN, and not zero; None where they are something else."""
+    padding = access.type.padding
+    element = access.type.tensor.element
+    if padding is None or padding.keyword == "zero" or not isinstance(element, FloatType):
+        return False
+    if padding.keyword == "nan" and element in _NANS and lowering.options.fast:
+        # Of the NaNs, one that the accelerator chooses.
+        return True
+    return None
+
+
+def _order(access: Access, view: TensorView) -> list[int] | None:
+    """The dimensions of the tile in the order of the descriptor."""
+    beside = [along for along, stride in enumerate(view.strides) if stride == _UNIT]
+    if not beside:
+        return None
+    last = dimension_map(access.type).index(beside[-1])
+    shape = access.type.tile_shape
+    others = [axis for axis in range(len(shape)) if axis != last]
+    return [*sorted(others, key=lambda axis: shape[axis] > 1), last]
+
+
+def _is_possible(extent: LaunchValue | None, stride: LaunchValue | None, size: int) -> bool:
+    """Whether a stride that the program states is one that the accelerator takes."""
+    if extent == _UNIT or stride is None or stride[0] != "constant":
+        return True
+    distance = int(stride[1]) * size
+    return 0 < distance < 1 << 40 and distance % _FEWEST_BYTES == 0
+
+
+def _known(value: LaunchValue | None) -> LaunchValue:
+    assert value is not None
+    return value
