@@ -162,7 +162,7 @@ def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
     assert unpacked_slots(packed_slots(slots)) == slots
     from tests.execute.gpu.cubin_files import cubin
 
-    wanted = {"block_size": [64], "elem_type": 6, "swizzle": 3, "elem_size": 2, "fp4_padded": False}
+    wanted = {"block_size": [64], "elem_type": 10, "swizzle": 3, "elem_size": 2, "fp4_padded": False}
     metadata = {
         "name": "k",
         "num_warps": 12,
@@ -178,7 +178,8 @@ def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
         "notes": ["one"],
     }
     found = code_of(cubin(), {"metadata": metadata, "parameters": 6, "version": "3.9.0"}, known)
-    assert found.slots[1].content == map._replace(box=(64,), element_type=6, swizzle=3)
+    # The driver's number of bf16.
+    assert found.slots[1].content == map._replace(box=(64,), element_type=9, swizzle=3)
     assert found.slots[4:] == (Slot("scratch", (128, 64)), Slot("nothing"))
     assert (found.threads, found.shared, found.notes) == (384, 1024, ("one",))
     assert found.specialization == Specialization((16,), frozenset([1]))

@@ -37,6 +37,9 @@ NO_PART: Final = ("bound", "cpu", "driver", "interpreter", "recording", "sanitiz
 _WORKER: Final = ("execute/gpu/triton/worker",)
 """What decides what becomes of TTIR."""
 
+_DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
+"""Types of elements that have another number in PTX, which Triton gives, than in CUtensorMapDataType: bf16 is 9 there."""
+
 _sources: bytes = b""
 _worker_sources: bytes = b""
 
@@ -118,4 +121,5 @@ def _as_wanted(slot: Slot, meta: dict[str, Any]) -> Slot:
     described = slot.content
     assert isinstance(described, TensorMap)
     box, element, swizzle = tuple(meta["block_size"]), meta["elem_type"], meta["swizzle"]
+    element = _DRIVER_TYPES.get(element, element)
     return Slot("descriptor", described._replace(box=box, element_type=element, swizzle=swizzle))
