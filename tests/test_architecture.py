@@ -217,6 +217,18 @@ def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: lis
     assert sorted(NAMING - reached) == []
 
 
+def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Import]) -> None:
+    cached = pytest.importorskip("tileir.execute.gpu.triton.cached")
+    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    package = Path(own_sources.__file__).parents[1]
+    looked_at = own_sources.sources_but(cached.NO_PART, cached.PARTS)
+    followed = {Path(path).relative_to(package) for path, *_ in looked_at}
+    paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
+    reached = reached_from("tileir.execute.gpu.triton.lowering.lower", imports)
+    assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
+    assert sorted(name for name in reached - {"tileir.annotations"} if paths[name] not in followed) == []
+
+
 def cpu_layers() -> list[set[str]]:
     """The layers of the CPU engine as the docstring of its package draws them, the lowest first."""
     text = ast.get_docstring(ast.parse(modules()["tileir.execute.cpu"].read_text(encoding="utf-8"))) or ""

@@ -32,13 +32,13 @@ from tileir.ir.digest import structural_digest
 
 PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")
 """The folders of the package that decide what TTIR a kernel becomes."""
-NO_PART: Final = ("bound", "cpu", "driver", "interpreter", "recording", "sanitizer", "tileiras", "worker", "work")
+NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work", "worker")
 """The names of folders in them that do not."""
 _WORKER: Final = ("execute/gpu/triton/worker",)
 """What decides what becomes of TTIR."""
 
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
-"""Types of elements that have another number in PTX, which Triton gives, than in CUtensorMapDataType: bf16 is 9 there."""
+"""Types that have another number in PTX, which Triton gives, than in CUtensorMapDataType, where bf16 is 9."""
 
 _sources: bytes = b""
 _worker_sources: bytes = b""
