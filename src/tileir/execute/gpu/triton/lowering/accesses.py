@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from tileir.dialect.ops import LOAD_VIEW_TKO
 from tileir.dialect.types import DYNAMIC, GatherScatterViewType, TileViewType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.tensors import Dimension, Tensor, dimension_map, steps_of
 from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -72,8 +71,6 @@ def access_of(lowering: Lowering, operation: Operation) -> Access:
         extent, stride = tensor.shape[along], tensor.strides[along]
         if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
             positions = lowering.value(index[axis])
-            if not positions.shape:
-                positions = lowering.build.splat(positions, (1,))
             dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, promised[axis]))
             continue
         # What gather views count in may be negative, as in Python.
@@ -81,15 +78,7 @@ def access_of(lowering: Lowering, operation: Operation) -> Access:
         first = None if lowering.facts.constant(index[axis]) == 0 else lowering.value(index[axis])
         known = promised[axis] or _is_inside(lowering, index[axis], lanes, step, extent, signed)
         dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known))
-    shape = tuple([lanes for lanes in type.tile_shape if lanes > 1])
-    if (
-        not shape
-        and type.tile_shape
-        and (operation.declaration is not LOAD_VIEW_TKO or isinstance(type, GatherScatterViewType))
-    ):
-        # A scalar does for what is loaded; what is stored is a tensor already.
-        shape = (1,)
-    return Access(type, tensor, dimensions, shape)
+    return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 
 def _promised(operation: Operation, rank: int) -> list[bool]:

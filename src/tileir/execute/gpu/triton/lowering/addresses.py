@@ -58,7 +58,7 @@ def _offsets(lowering: Lowering, access: Access) -> TtirValue | None:
             lanes = build.binary("arith.muli", lanes, build.splat(stride, lanes.shape))
         if each.lanes == 1:
             # A single listed position: the same for all elements.
-            spread = build.broadcast(build.reshape(lanes, (1,) * len(shape)), shape)
+            spread = build.splat(lanes, shape)
         else:
             spread = _spread(lowering, lanes, axis, shape)
             axis += 1
@@ -111,7 +111,7 @@ def inside(lowering: Lowering, access: Access) -> TtirValue | None:
             # Negative ones are huge.
             found = build.compare("ult", wide, build.splat(each.extent.wide(build), wide.shape))
             if each.lanes == 1:
-                found = build.broadcast(build.reshape(found, (1,) * len(shape)), shape)
+                found = build.splat(found, shape)
             else:
                 found = _spread(lowering, found, place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)

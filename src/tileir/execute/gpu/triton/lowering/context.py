@@ -11,13 +11,15 @@ from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, value_type
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.places import place_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
+
+_MOST_ELEMENTS: Final = 1 << 20
 
 Handler = Callable[["Lowering", Operation], None]
 Handlers = Mapping[OperationDeclaration, Handler]
@@ -55,7 +57,7 @@ class Lowering:
         self.build: Final = TtirOperations(version)
         self.facts: Final = Facts()
         self.values: Final[dict[Value, TtirValue]] = {}
-        """Tiles; tokens have none."""
+        """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
         self.views: Final[dict[Value, Any]] = {}
         """What is known of views while lowering (`views.py`): they are no values in TTIR."""
         self.hidden: Final[list[Hidden]] = []
@@ -82,6 +84,19 @@ class Lowering:
     def result(self, operation: Operation, lowered: TtirValue) -> None:
         self.define(operation.results[0], lowered)
 
+    def whole(self, value: Value) -> TtirValue:
+        """A tile with all of its dimensions, for operations that count them."""
+        assert isinstance(value.type, TileType)
+        lowered = self.values[value]
+        for axis, extent in enumerate(value.type.shape):
+            if extent == 1:
+                lowered = self.build.expand(lowered, axis)
+        return lowered
+
+    def whole_result(self, operation: Operation, lowered: TtirValue) -> None:
+        """Say what the result is, given it with all of its dimensions."""
+        self.define(operation.results[0], self.build.reshape(lowered, squeezed(lowered.shape)))
+
     def type_of(self, value: Value) -> tuple[str, Shape]:
         assert isinstance(value.type, TileType)
         return value_type(value.type)
@@ -106,6 +121,11 @@ class Lowering:
         handler = self._handlers.get(operation.declaration)
         if handler is None:
             self.refuse(operation, "there is no lowering to Triton for it")
+        for result in operation.results:
+            if isinstance(result.type, TileType) and result.type.count > _MOST_ELEMENTS:
+                self.refuse(
+                    operation, f"its tile has {result.type.count} elements, and Triton has at most {_MOST_ELEMENTS}"
+                )
         before, self.build.operation = self.build.operation, operation
         handler(self, operation)
         self.build.operation = before

@@ -7,5 +7,5 @@ from tileir.ir.core import Operation
 
 
 def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
-    left, right, accumulator = lowering.operands(operation)
-    lowering.result(operation, lowering.build.dot(left, right, accumulator))
+    left, right, accumulator = [lowering.whole(operand) for operand in operation.operands]
+    lowering.whole_result(operation, lowering.build.dot(left, right, accumulator))

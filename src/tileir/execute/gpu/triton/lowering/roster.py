@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.execute.gpu.triton.lowering import arithmetic, control, pointers, products, shapes, tensors, views
+from tileir.execute.gpu.triton.lowering import (
+    arithmetic,
+    constants,
+    control,
+    pointers,
+    products,
+    shapes,
+    tensors,
+    views,
+)
 from tileir.execute.gpu.triton.lowering.context import Handlers
 
 _BINARY: Final = (
@@ -21,12 +30,15 @@ HANDLERS: Final[Handlers] = {
     **dict.fromkeys(_TILE_VIEWS, tensors.lower_make_tile_view),
     ops.ASSUME: shapes.lower_assume,
     ops.BROADCAST: shapes.lower_broadcast,
-    ops.CONSTANT: shapes.lower_constant,
+    ops.CAT: shapes.lower_cat,
+    ops.CONSTANT: constants.lower_constant,
     ops.CONTINUE: control.lower_continue,
+    ops.EXTRACT: shapes.lower_extract,
     ops.FOR: control.lower_for,
     ops.GET_INDEX_SPACE_SHAPE: tensors.lower_index_space_shape,
     ops.GET_TENSOR_SHAPE: tensors.lower_tensor_shape,
-    ops.IOTA: shapes.lower_iota,
+    ops.INSERT: shapes.lower_insert,
+    ops.IOTA: constants.lower_iota,
     ops.LOAD_VIEW_TKO: views.lower_load_view,
     ops.MAKE_TENSOR_VIEW: tensors.lower_make_tensor_view,
     ops.MMAF: products.lower_mmaf,

@@ -19,13 +19,13 @@ def lower_load_view(lowering: Lowering, operation: Operation) -> None:
         pointers, mask = addresses(lowering, access), inside(lowering, access)
         other = elements.padding(build, access.type, pointers.shape) if mask is not None else None
         value = elements.from_memory(build, access.type.tensor.element, build.load(pointers, mask, other))
-    lowering.result(operation, build.reshape(value, lowering.type_of(operation.results[0])[1]))
+    lowering.result(operation, value)
 
 
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     build = lowering.build
     access = access_of(lowering, operation)
-    value = build.reshape(lowering.value(operation.operand_group("tile")[0]), access.shape)
+    value = lowering.value(operation.operand_group("tile")[0])
     by = descriptors.described(lowering, operation, access)
     if by is not None:
         descriptors.store(lowering, access, by, value)

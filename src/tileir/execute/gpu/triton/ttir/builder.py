@@ -148,11 +148,13 @@ class TtirBuilder:
         return self.emit(text, value.element, shape)
 
     def reshape(self, value: TtirValue, shape: Shape) -> TtirValue:
-        """The same elements in the same order; scalars become tensors by `splat`, never the other way."""
+        """The same elements in the same order; a scalar is a tensor of one element."""
         if value.shape == shape:
             return value
         if not value.shape:
             return self.splat(value, shape)
+        if not shape:
+            return self.emit(f"tt.unsplat {value.name} : {value.type}", value.element)
         type = type_text(value.element, shape)
         return self.emit(f"tt.reshape {value.name} : {value.type} -> {type}", value.element, shape)
 
@@ -164,6 +166,19 @@ class TtirBuilder:
         listed = ", ".join(map(str, order))
         text = f"tt.trans {value.name} {{order = array<i32: {listed}>}} : {value.type} -> "
         return self.emit(text + type_text(value.element, shape), value.element, shape)
+
+    def join(self, left: TtirValue, right: TtirValue) -> TtirValue:
+        """Two tensors with a last dimension more, which chooses between them."""
+        shape = (*left.shape, 2)
+        text = f"tt.join {left.name}, {right.name} : {left.type} -> {type_text(left.element, shape)}"
+        return self.emit(text, left.element, shape)
+
+    def split(self, value: TtirValue) -> tuple[TtirValue, TtirValue]:
+        """The two tensors that differ in the last dimension."""
+        shape = value.shape[:-1]
+        first, second = self.fresh(value.element, shape), self.fresh(value.element, shape)
+        self.write(f"{first.name}, {second.name} = tt.split {value.name} : {value.type} -> {first.type}")
+        return first, second
 
     def range(self, count: int) -> TtirValue:
         """0, 1, .. of i32."""

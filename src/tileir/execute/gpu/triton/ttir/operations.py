@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, pointee_of, type_text
+
+Combine = Callable[["list[TtirValue]", "list[TtirValue]"], "list[TtirValue]"]
+"""How two elements, or two of each of several tiles, become one."""
 
 
 class TtirOperations(TtirBuilder):
@@ -44,11 +47,92 @@ class TtirOperations(TtirBuilder):
             yield counter, carried, results
         self.write(f"}} {attributes}".rstrip())
 
+    @contextmanager
+    def while_loop(
+        self, running: TtirValue, initial: Sequence[TtirValue]
+    ) -> Iterator[tuple[list[TtirValue], list[TtirValue]]]:
+        """`scf.while` as long as a bit is set: gives the carried values inside, and the results.
+
+        The body ends with `yields` of the bit and the values.
+        """
+        given = [running, *initial]
+        before = [self.fresh(value.element, value.shape) for value in given]
+        inside = [self.fresh(value.element, value.shape) for value in given]
+        results = [self.fresh(value.element, value.shape) for value in given]
+        types = ", ".join([value.type for value in given])
+        pairs = [f"{name.name} = {value.name}" for name, value in zip(before, given, strict=True)]
+        names = ", ".join([value.name for value in results])
+        self.write(f"{names} = scf.while ({', '.join(pairs)}) : ({types}) -> ({types}) {{")
+        # The bit goes along: Triton takes it that there are as many results as carried values.
+        with self.indented():
+            self.write(f"scf.condition({before[0].name}) {', '.join([value.name for value in before])} : {types}")
+        self.write("} do {")
+        self.write(f"^bb0({', '.join([f'{value.name}: {value.type}' for value in inside])}):")
+        with self.indented():
+            yield inside[1:], results[1:]
+        self.write("}")
+
+    def choose(
+        self,
+        condition: TtirValue,
+        types: Sequence[tuple[str, Shape]],
+        then: Callable[[], Sequence[TtirValue]],
+        otherwise: Callable[[], Sequence[TtirValue]],
+    ) -> list[TtirValue]:
+        """`scf.if`: each branch is written by a function that gives its values, of the given types."""
+        results = [self.fresh(element, shape) for element, shape in types]
+        text = f"{', '.join([value.name for value in results])} = " if results else ""
+        text += f"scf.if {condition.name}"
+        if results:
+            text += f" -> ({', '.join([value.type for value in results])})"
+        self.write(f"{text} {{")
+        with self.indented():
+            self._branch(then())
+        self.write("} else {")
+        with self.indented():
+            self._branch(otherwise())
+        self.write("}")
+        return results
+
+    def _branch(self, values: Sequence[TtirValue]) -> None:
+        if values:
+            self.yields(values)
+
     def yields(self, values: Sequence[TtirValue]) -> None:
         if values:
             self.write(f"scf.yield {', '.join([v.name for v in values])} : {', '.join([v.type for v in values])}")
         else:
             self.write("scf.yield")
+
+    # --- reductions and scans ---
+
+    def reduce(self, values: Sequence[TtirValue], axis: int, combine: Combine) -> list[TtirValue]:
+        """All elements along a dimension, which goes, combined: `combine(earlier, later)`."""
+        shape = (*values[0].shape[:axis], *values[0].shape[axis + 1 :])
+        return self._combined("tt.reduce", f"axis = {axis} : i32", values, shape, combine)
+
+    def scan(self, values: Sequence[TtirValue], axis: int, reverse: bool, combine: Combine) -> list[TtirValue]:
+        """At each place along a dimension, the elements up to it combined: `combine(before, element)`."""
+        attributes = f"axis = {axis} : i32, reverse = {'true' if reverse else 'false'}"
+        return self._combined("tt.scan", attributes, values, values[0].shape, combine)
+
+    def _combined(
+        self, name: str, attributes: str, values: Sequence[TtirValue], shape: Shape, combine: Combine
+    ) -> list[TtirValue]:
+        results = [self.fresh(value.element, shape) for value in values]
+        left = [self.fresh(value.element) for value in values]
+        right = [self.fresh(value.element) for value in values]
+        names = ", ".join([value.name for value in results])
+        operands = ", ".join([value.name for value in values])
+        self.write(f'{names} = "{name}"({operands}) <{{{attributes}}}> ({{')
+        self.write(f"^bb0({', '.join([f'{value.name}: {value.type}' for value in (*left, *right)])}):")
+        with self.combiner():
+            made = combine(left, right)
+            types = ", ".join([value.type for value in made])
+            self.write(f"{name}.return {', '.join([value.name for value in made])} : {types}")
+        given = ", ".join([value.type for value in values])
+        self.write(f"}}) : ({given}) -> ({', '.join([value.type for value in results])})")
+        return results
 
     # --- memory ---
 

@@ -96,4 +96,18 @@ def memory_element(element: Type) -> str:
 
 
 def value_type(type: TileType) -> tuple[str, Shape]:
-    return value_element(type.element), type.shape
+    """What a tile is in TTIR: without its dimensions of one element, and so a scalar where it has one element.
+
+    Where tiles of 64x1 elements and of 64 are alike, nothing has to be laid out anew between them.
+    """
+    return value_element(type.element), squeezed(type.shape)
+
+
+def squeezed(shape: Shape) -> Shape:
+    """A shape without its dimensions of one element."""
+    return tuple([extent for extent in shape if extent != 1])
+
+
+def squeezed_axis(shape: Shape, axis: int) -> int:
+    """The number that a dimension has without those of one element before it."""
+    return len(squeezed(shape[:axis]))

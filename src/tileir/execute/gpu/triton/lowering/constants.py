@@ -1,0 +1,144 @@
+"""Lowering of constants, and of what counts.
+
+A tile of one number is a constant of TTIR.  One of several is made of a sequence where it is one, or of few choices;
+else it is a table: a hidden parameter, whose elements are loaded.  (Triton compiles no constant tensor of several
+numbers before its version 3.9, and then element by element.)
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+import numpy
+
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import Array, constant_elements, unsigned
+from tileir.execute.gpu.triton.code import Slot
+from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.ttir.values import (
+    Shape,
+    TtirValue,
+    bits_of,
+    is_float,
+    pointer_to,
+    squeezed,
+    value_element,
+    value_type,
+)
+from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.types import I1, I4, Type
+
+_MOST_CHOICES: Final = 8
+"""With more elements than this, a load is less than to choose one after the other."""
+
+
+def lower_constant(lowering: Lowering, operation: Operation) -> None:
+    type = cast(TileType, operation.results[0].type)
+    element, shape = value_type(type)
+    # As values have them: four bits in a byte, tf32 in 32.
+    bits = unsigned(constant_elements(cast(DenseAttribute, operation.attributes["value"])))
+    if (bits == bits[0]).all():
+        lowering.result(operation, _number(lowering, int(bits[0]), element, shape))
+    else:
+        lowering.result(operation, _several(lowering, bits.reshape(shape), type.element))
+
+
+def _number(lowering: Lowering, bits: int, element: str, shape: Shape) -> TtirValue:
+    build = lowering.build
+    return build.float_bits(bits, element, shape) if is_float(element) else build.integer(bits, element, shape)
+
+
+def _several(lowering: Lowering, bits: Array, element: Type) -> TtirValue:
+    """A tile of different numbers."""
+    build = lowering.build
+    # What is the same along a dimension is made once.
+    for axis in range(bits.ndim):
+        first = bits.take([0], axis)
+        if (bits == first).all():
+            made = _several(lowering, first.reshape(squeezed(first.shape)), element)
+            return build.broadcast(build.expand(made, axis), bits.shape)
+    lowered = value_element(element)
+    if bits.ndim == 1:
+        if not is_float(lowered) and bits_of(lowered) > 1:
+            sequence = _sequence(lowering, bits, lowered)
+            if sequence is not None:
+                return sequence
+        if bits.size <= _MOST_CHOICES:
+            return _chosen(lowering, bits, lowered)
+    return _loaded(lowering, bits, element)
+
+
+def _sequence(lowering: Lowering, bits: Array, element: str) -> TtirValue | None:
+    """Numbers that are the same distance apart."""
+    build, whole = lowering.build, 1 << bits_of(element)
+    first = int(bits[0])
+    step = (int(bits[1]) - first) % whole
+    if any((first + step * place) % whole != int(number) for place, number in enumerate(bits)):
+        return None
+    made = counted(lowering, bits.size, element)
+    if step != 1:
+        made = build.binary("arith.muli", made, build.integer(step, element, made.shape))
+    if first:
+        made = build.binary("arith.addi", made, build.integer(first, element, made.shape))
+    return made
+
+
+def _chosen(lowering: Lowering, bits: Array, element: str) -> TtirValue:
+    """Few numbers, each by its place."""
+    build, shape = lowering.build, bits.shape
+    places = build.range(bits.size)
+    made = _number(lowering, int(bits[-1]), element, shape)
+    for place in range(bits.size - 2, -1, -1):
+        if bits[place] != bits[place + 1]:
+            before = build.compare("sle", places, build.integer(place, "i32", shape))
+            made = build.select(before, _number(lowering, int(bits[place]), element, shape), made)
+    return made
+
+
+def _loaded(lowering: Lowering, bits: Array, element: Type) -> TtirValue:
+    """Numbers out of a table that comes with the code."""
+    build, lowered = lowering.build, value_element(element)
+    in_memory = "i8" if element is I1 else lowered
+    data = numpy.ascontiguousarray(bits).astype(bits.dtype.newbyteorder("<")).tobytes()
+    table = lowering.parameter(Slot("table", data), pointer_to(in_memory), " {tt.divisibility = 16 : i32}")
+    loaded = build.load(build.advance(build.splat(table, bits.shape), places(lowering, bits.shape)))
+    return build.compare("ne", loaded, build.integer(0, "i8", bits.shape)) if element is I1 else loaded
+
+
+def places(lowering: Lowering, shape: Shape) -> TtirValue:
+    """The number of each element, row after row."""
+    build = lowering.build
+    total: TtirValue | None = None
+    stride = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        along = build.range(shape[axis])
+        if stride > 1:
+            along = build.binary("arith.muli", along, build.integer(stride, "i32", along.shape))
+        for other in range(len(shape)):
+            if other != axis:
+                along = build.expand(along, other)
+        along = build.broadcast(along, shape)
+        total = along if total is None else build.binary("arith.addi", total, along)
+        stride *= shape[axis]
+    assert total is not None, "a tile of several elements"
+    return total
+
+
+def lower_iota(lowering: Lowering, operation: Operation) -> None:
+    type = cast(TileType, operation.results[0].type)
+    element, shape = value_type(type)
+    if not shape:
+        made = lowering.build.integer(0, element)
+    else:
+        made = counted(lowering, shape[0], element)
+        if type.element is I4:
+            four = lowering.build.integer(4, element, shape)
+            made = lowering.build.binary("arith.shrsi", lowering.build.binary("arith.shli", made, four), four)
+    lowering.result(operation, made)
+
+
+def counted(lowering: Lowering, count: int, element: str) -> TtirValue:
+    """0, 1, .. modulo two to the number of bits."""
+    made = lowering.build.range(count)
+    return lowering.build.convert("arith.extsi" if bits_of(element) > 32 else "arith.trunci", made, element)
