@@ -64,8 +64,8 @@ def dense_view(shape: list[int], element: str) -> tuple[str, str]:
     return made, f"partition_view<tile=({extents}), {made}>"
 
 
-def loading(view: str, index: str, attributes: str = "") -> str:
-    """A kernel that loads a tile of a view of `%p`, and stores it where `%q` points.
+def loading(view: str, index: str, attributes: str = "", computed: str = "") -> str:
+    """A kernel that loads a tile `%v` of a view of `%p`, and stores it where `%q` points.
 
     The index is made of the number of the tile block, `%x` and `%y`, and of `%zero`.
     """
@@ -77,12 +77,14 @@ def loading(view: str, index: str, attributes: str = "") -> str:
     tile = f"tile<{found[1]}x{element}>"
     target, whole = dense_view(shape, element)
     zeros = ", ".join(["%zero"] * len(shape))
+    stored = "%c" if computed else "%v"
     return entry(
         " %x, %y, %z = get_tile_block_id : tile<i32>\n %zero = constant <i32: 0> : tile<i32>\n"
         + tensor("%from", "%p", source[0])
         + tensor("%to", "%q", target)
         + f" %view = make_{view.partition('<')[0]} %from : {view}\n %whole = make_partition_view %to : {whole}\n"
         + f" %v, %t0 = load_view_tko weak %view[{index}] {attributes}: {view}, tile<i32> -> {tile}, token\n"
-        + f" %t1 = store_view_tko weak %v, %whole[{zeros}] : {tile}, {whole}, tile<i32> -> token",
+        + computed
+        + f" %t1 = store_view_tko weak {stored}, %whole[{zeros}] : {tile}, {whole}, tile<i32> -> token",
         f"%p: tile<ptr<{element}>>, %q: tile<ptr<{element}>>, %n: tile<i32>",
     )

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from tests.execute.gpu.triton.lowered_programs import entry, loading, lowered, ptx, tensor
+from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx, tensor
+from tests.execute.gpu.triton.lowered_programs import loading as only_loading
 
 from tileir.execute.gpu.triton.code import TensorMap
 
@@ -14,8 +15,25 @@ MATRIX = "tensor_view<?x?xf16, strides=[?,1]>"
 TILES = f"partition_view<tile=(64x128), padding_value = zero, {MATRIX}>"
 
 
+def loading(view: str, index: str, attributes: str = "") -> str:
+    """A kernel that loads a tile of f16, multiplies it by a matrix, and stores the product."""
+    found = re.search(r"tile=\(([\dx]*)\)", view)
+    assert found is not None
+    rows, columns = ([1, *[int(extent) for extent in found[1].split("x") if extent != "1"]])[-2:]
+    left, right = f"tile<{rows}x{columns}xf16>", f"tile<{columns}x{columns}xf16>"
+    whole = f"tile<{found[1]}xf16>"
+    computed = (
+        f" %l = reshape %v : {whole} -> {left}\n"
+        f" %right = constant <f16: 1.0> : {right}\n"
+        f" %none = constant <f16: 0.0> : {left}\n"
+        f" %m = mmaf %l, %right, %none : {left}, {right}, {left}\n"
+        f" %c = reshape %m : {left} -> {whole}\n"
+    )
+    return only_loading(view, index, attributes, computed)
+
+
 def maps(text: str, target: str = "sm_90", **how: Any) -> list[TensorMap]:
-    """The descriptors of what is read; what is written has a shape that is known and begins with one of 64 rows."""
+    """The descriptors: of what is read, and of what is written."""
     return [slot.content for slot in lowered(text, target, **how).slots if slot.kind == "descriptor"]
 
 
@@ -123,6 +141,10 @@ def test_a_product_of_a_transposed_tile_reads_it_where_the_accelerator_put_it() 
 )
 def test_other_accesses_go_by_addresses(view: str, index: str, why: str) -> None:
     assert "tt.load" in lowered(loading(view, index)).text, why
+
+
+def test_what_is_no_operand_of_a_product_goes_by_addresses() -> None:
+    assert not maps(only_loading(TILES, "%x, %y"))
 
 
 def test_other_launches_gpus_and_schedules_go_by_addresses() -> None:

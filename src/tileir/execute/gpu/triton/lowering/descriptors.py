@@ -13,15 +13,18 @@ drops, and the one whose elements are beside each other in memory last.  So a ti
 | rows of a tile of 16 bytes or more                 | less                                                            |
 | zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
 | weak accesses                                      | relaxed, acquire, release                                       |
+| operands and results of products                   | others, which are faster so (measured on an H200)               |
 | launches where addresses, strides and extents are  | other launches (`Specialization.described`)                     |
 | as the accelerator wants them                      |                                                                 |
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tileir.dialect.types import GatherScatterViewType
+from tileir.dialect.ops import LOAD_VIEW_TKO, MMAF, MMAF_SCALED, MMAI
+from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.gpu.triton.code import Slot, TensorMap
 from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
 from tileir.execute.gpu.triton.lowering import elements
@@ -32,7 +35,9 @@ from tileir.execute.gpu.triton.lowering.tensors import dimension_map
 from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
+from tileir.ir.values import Value
 
 _FEWEST_BYTES: Final = 16
 """Of a row of a tile."""
@@ -40,6 +45,7 @@ _MOST_DIMENSIONS: Final = 5
 _FIRST_TARGET: Final = 90
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
+_PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
 _UNIT: Final = constant(1)
 
 
@@ -67,6 +73,8 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
     if operation.keyword("memory_ordering_semantics") != "weak" or isinstance(access.type, GatherScatterViewType):
         return None
     if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
+        return None
+    if not _is_of_product(operation):
         return None
     fill = _fill(lowering, access)
     order = _order(access, view)
@@ -112,6 +120,42 @@ def has_accelerator(target: str) -> bool:
     """Whether a GPU has a tensor memory accelerator."""
     number = target.removeprefix("sm_")
     return number.isdigit() and int(number) >= _FIRST_TARGET
+
+
+def _is_of_product(operation: Operation) -> bool:
+    """Whether what is loaded becomes an operand of a product, or what is stored is made of one's result."""
+    if operation.declaration is LOAD_VIEW_TKO:
+        return any(user.declaration in _PRODUCTS for user in _users(operation.results[0]))
+    return any(maker.declaration in _PRODUCTS for maker in _makers(operation.operand_group("tile")[0]))
+
+
+def _users(value: Value) -> Iterator[Operation]:
+    """The operations that a value goes into, as it is or computed with, around loops and out of them."""
+    pending, seen = [value], {value}
+    while pending:
+        for user in pending.pop().users:
+            yield user
+            reached: list[Value] = list(user.results)
+            for region in user.regions:
+                reached.extend(region.blocks[0].arguments)
+            parent = user.parent_operation if user.declaration.is_terminator else None
+            if parent is not None:
+                reached.extend([*parent.results, *parent.regions[0].blocks[0].arguments])
+            pending.extend([each for each in reached if each not in seen and isinstance(each.type, TileType)])
+            seen.update(reached)
+
+
+def _makers(value: Value) -> Iterator[Operation]:
+    """The operations that a value is made by, with those in the loops that it comes out of."""
+    pending, seen = [value], {value}
+    while pending:
+        maker = pending.pop().defining_operation
+        if maker is None:
+            continue
+        sources = list(maker.operands)
+        yield from pre_order(maker)
+        pending.extend([each for each in sources if each not in seen and isinstance(each.type, TileType)])
+        seen.update(sources)
 
 
 def _fill(lowering: Lowering, access: Access) -> bool | None:
