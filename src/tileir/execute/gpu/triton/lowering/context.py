@@ -130,6 +130,21 @@ class Lowering:
         handler(self, operation)
         self.build.operation = before
 
+    @property
+    def has_ptx(self) -> bool:
+        """Whether the code is NVIDIA's, which instructions can be written into."""
+        return self.target.startswith("sm_")
+
+    @property
+    def capability(self) -> int:
+        """What NVIDIA calls it: 90 of `sm_90`; 0 of the GPUs of others."""
+        return int("".join([letter for letter in self.target[3:] if letter.isdecimal()])) if self.has_ptx else 0
+
+    def require_ptx(self, operation: Operation, what: str) -> None:
+        """Refuse what only NVIDIA's GPUs have an instruction for."""
+        if not self.has_ptx:
+            self.refuse(operation, f"that GPU has no instruction for {what}", "backend='cpu'")
+
     def refuse(self, operation: Operation, why: str, instead: str = "backend='tileiras' or 'cpu'") -> NoReturn:
         """Say that an operation cannot be had, why, and which engine has it."""
         words = f"'{operation.name}' cannot be compiled by Triton for {self.target}: {why}; {instead} has it"

@@ -6,7 +6,6 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import (
-    arithmetic,
     constants,
     control,
     pointers,
@@ -16,15 +15,12 @@ from tileir.execute.gpu.triton.lowering import (
     views,
 )
 from tileir.execute.gpu.triton.lowering.context import Handlers
-
-_BINARY: Final = (
-    ops.ADDF, ops.SUBF, ops.MULF, ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI,
-)  # fmt: skip
+from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
 
 _TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
 
 HANDLERS: Final[Handlers] = {
-    **dict.fromkeys(_BINARY, arithmetic.lower_binary),
+    **ELEMENTWISE,
     **dict.fromkeys((ops.JOIN_TOKENS, ops.MAKE_TOKEN), shapes.lower_nothing),
     **dict.fromkeys((ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS), control.lower_block_ids),
     **dict.fromkeys(_TILE_VIEWS, tensors.lower_make_tile_view),

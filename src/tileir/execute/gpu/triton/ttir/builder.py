@@ -191,6 +191,10 @@ class TtirBuilder:
         """`arith.addi` and its like: two operands and a result of one type."""
         return self.emit(f"{name} {left.name}, {right.name} : {left.type}", left.element, left.shape)
 
+    def immediate(self, name: str, left: TtirValue, number: int) -> TtirValue:
+        """`arith.andi` and its like, with the same integer for all elements."""
+        return self.binary(name, left, self.integer(number, left.element, left.shape))
+
     def unary(self, name: str, value: TtirValue) -> TtirValue:
         return self.emit(f"{name} {value.name} : {value.type}", value.element, value.shape)
 
@@ -223,12 +227,53 @@ class TtirBuilder:
         type = type_text(element, value.shape)
         return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
 
+    def pointer_cast(self, name: str, value: TtirValue, element: str) -> TtirValue:
+        """`tt.int_to_ptr` and `tt.ptr_to_int`."""
+        type = type_text(element, value.shape)
+        return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
+
+    def fma(self, left: TtirValue, right: TtirValue, addend: TtirValue) -> TtirValue:
+        text = f"math.fma {left.name}, {right.name}, {addend.name} : {left.type}"
+        return self.emit(text, left.element, left.shape)
+
+    def fp_to_fp(self, value: TtirValue, element: str) -> TtirValue:
+        """To and from the floats of eight bits, to nearest."""
+        rounding = ", rounding = rtne" if bits_of(element) < value.bits else ""
+        type = type_text(element, value.shape)
+        return self.emit(f"tt.fp_to_fp {value.name}{rounding} : {value.type} -> {type}", element, value.shape)
+
+    def assembly(self, instruction: str, values: Sequence[TtirValue], element: str) -> TtirValue:
+        """An instruction of PTX for each element; types of 16, 32 and 64 bits: `add.rz.f32 $0, $1, $2;`."""
+        shape = values[0].shape
+        operands = ", ".join([f"${number}" for number in range(len(values) + 1)])
+        constraints = ",".join(["=" + _register(element), *[_register(value.element) for value in values]])
+        attributes = f'{{constraints = "{constraints}", packed_element = 1 : i32, pure = true}}'
+        text = f'tt.elementwise_inline_asm "{instruction} {operands};" {attributes} '
+        text += ", ".join([value.name for value in values])
+        text += f" : {', '.join([value.type for value in values])} -> {type_text(element, shape)}"
+        return self.emit(text, element, shape)
+
+    def external(self, symbol: str, values: Sequence[TtirValue]) -> TtirValue:
+        """A function of the GPU's library for each element, of the type of the first operand."""
+        element, shape = values[0].element, values[0].shape
+        attributes = f'{{libname = "", libpath = "", pure = true, symbol = "{symbol}"}}'
+        types = ", ".join([value.type for value in values])
+        text = f"tt.extern_elementwise {', '.join([value.name for value in values])} {attributes}"
+        return self.emit(f"{text} : ({types}) -> {type_text(element, shape)}", element, shape)
+
     # --- memory ---
 
     def advance(self, pointer: TtirValue, offset: TtirValue) -> TtirValue:
         """A pointer so many elements further."""
         text = f"tt.addptr {pointer.name}, {offset.name} : {pointer.type}, {offset.type}"
         return self.emit(text, pointer.element, pointer.shape)
+
+
+def _register(element: str) -> str:
+    """The kind of register that holds an element, as a constraint of assembly."""
+    if element in ("f32", "f64"):
+        return "f" if element == "f32" else "d"
+    return {16: "h", 32: "r", 64: "l"}[bits_of(element)]
 
 
 def _decimal(number: float) -> str:
