@@ -233,7 +233,7 @@ def test_an_unknown_name_is_told_with_those_there_are(toy: Toy, monkeypatch: pyt
         compiled(backend="abacus")
     # On a machine without a GPU it is said why those for one cannot work.
     names, *_, reason = caught.value.message.split("; ")
-    assert names == "there is no backend 'abacus': choose one of auto, cpu, interpreter, tileiras, toy"
+    assert names == "there is no backend 'abacus': choose one of auto, cpu, interpreter, tileiras, triton, toy"
     assert reason == "toy cannot work here: its batteries are flat"
 
 

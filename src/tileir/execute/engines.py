@@ -14,6 +14,7 @@ from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
+from tileir.execute.gpu.triton.engine import TritonEngine
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 ENTRY_POINTS: Final = "tileir.engines"
 
-_BUILT_IN: Final[dict[str, Engine]] = {engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine())}
+_BUILT_IN: Final[dict[str, Engine]] = {
+    engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine(), TritonEngine())
+}
 _registered: dict[str, Engine] = {}
 _installed: dict[str, Engine] = {}
 """Those of entry points that were loaded."""

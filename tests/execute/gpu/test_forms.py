@@ -13,7 +13,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.launched_code import Complete, LaunchedCode, Launching, NotDescribed, VariantKey
-from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.launching import GpuLauncher
 from tileir.execute.gpu.loading import KernelLoader
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
 
@@ -21,17 +21,18 @@ ORDINARY = LaunchOptions()
 PARAMETERS = "%a: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>"
 
 
-class Varied(GpuKernel):
+class Varied(GpuLauncher):
     """A kernel with a code for each value of `n`, whose launches are of a form."""
 
     def __init__(self, form: LaunchForm, sizes: str, complete: Complete | None = None) -> None:
-        entry = entry_of(PARAMETERS)
-        super().__init__(
-            entry, {}, lambda target: TextCubin("k", sizes, target), key=VariantKey(("{a} & 15", "{a}", ""))
-        )
+        super().__init__(entry_of(PARAMETERS), oldest_driver=12000)
         self.form, self.sizes, self.complete = form, sizes, complete
         self.asked: list[list[Any]] = []
         self.codes: dict[tuple[int, bool], LaunchedCode] = {}
+
+    @property
+    def key(self) -> VariantKey:
+        return VariantKey(("{a} & 15", "{a}", ""))
 
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         self.asked.append(list(launching.values))

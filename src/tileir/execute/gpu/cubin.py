@@ -132,6 +132,12 @@ class Cubin:
         """The GPU, as `sm_90`."""
         return self._file.target
 
+    @property
+    def oldest_driver(self) -> int:
+        """The version of CUDA that a driver must support to load it, as in 12000: files of CUDA 13 are of another kind,
+        and before, those of a toolkit run on every driver of the same number in front."""
+        return 13000 if self._file.abi >= _NEWER_ABI else 12000
+
     @cached_property
     def host(self) -> str:
         """The kind of machine that it is launched from, `x86_64` or `aarch64`; empty if on any."""
@@ -230,7 +236,8 @@ class _Elf:
         identification, machine, flags = header[0], header[2], header[7]
         if machine != _MACHINE:
             raise CubinError(f"this is no cubin: it is an ELF file for machine {machine}, and {_MACHINE} is CUDA")
-        number = flags >> 8 & 0xFF if identification[8] >= _NEWER_ABI else flags & 0xFF
+        self.abi: Final = identification[8]
+        number = flags >> 8 & 0xFF if self.abi >= _NEWER_ABI else flags & 0xFF
         self.target: Final = f"sm_{number}"
         self._sections: Final = self._read_sections(header[6], header[11], header[12], header[13])
         self.names: Final = list(self._sections)

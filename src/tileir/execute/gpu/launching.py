@@ -8,6 +8,7 @@ kernels that print or assert, with arrays of the host, which are copied, and wit
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
@@ -37,32 +38,20 @@ _MOST_FOUND: Final = 1024
 """Kinds of launches that are remembered."""
 
 
-class GpuKernel(PreparedKernel):
-    """A kernel ready to run on GPUs; `make_cubin` compiles it for a target such as "sm_90", once for each.
+class GpuLauncher(PreparedKernel):
+    """A kernel ready to run on GPUs, by the code that `code_for` gives for a launch.
 
-    `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
-
-    One that has several codes overrides `code_for`, and says by a `key` what of a launch makes the difference.
+    One that has several codes says by a `key` what of a launch makes the difference.  `operation_at` finds operations
+    by the positions in the code's debug information, for asserts that fail.
     """
 
-    def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        make_cubin: Callable[[str], Code],
-        *,
-        oldest_driver: int = ASSEMBLER_DRIVER,
-        operation_at: OperationAt | None = None,
-        key: VariantKey | None = None,
-    ) -> None:
+    def __init__(self, entry: Operation, *, oldest_driver: int, operation_at: OperationAt | None = None) -> None:
         self.entry: Final = entry
-        self.key: Final = key
         self.name: Final = entry.symbol_name or ""
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
         self._speech: Final = speech_of(entry)
         self.packer: Final = Packer(entry)
-        self._only: Final = LaunchedCode(self.packer, KernelLoader(entry, globals, make_cubin))
         self.variants: Final[dict[Any, Found]] = {}
         """What launches need, by the number of the GPU and the key of the kernel."""
         self._ready: dict[int, tuple[Device, int, Any]] = {}
@@ -108,9 +97,17 @@ class GpuKernel(PreparedKernel):
         self._usual_launch = usual_launch(self.packer.types, self._library, arguments, names, self.key)
         return self._usual_launch(grid, arguments, stream)
 
+    @property
+    def key(self) -> VariantKey | None:
+        """What of a launch decides on its code; None if there is only one."""
+        return None
+
+    @abstractmethod
     def code_for(self, launching: Launching) -> LaunchedCode | None:
         """The code for a launch, in whose context it is asked; None if arguments have to be looked at first."""
-        return self._only
+
+    def make_ready(self, place: Device, context: int) -> None:
+        """Compile and load what there is to compile before anything is copied for a launch."""
 
     def find(self, key: Any, grid: BlockId, stream: int | None, values: tuple[Any, ...]) -> Found | None:
         """What a launch needs whose key is like none before; None if it has to be looked at more closely.
@@ -198,9 +195,7 @@ class GpuKernel(PreparedKernel):
         bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
-        if self.key is None:
-            # Before anything is copied.
-            self._only.loader.kernel(place, context)
+        self.make_ready(place, context)
         copies = self._copies(bound, place, stream)
         values = bound.values
         with current(context), ExitStack() as stack:
@@ -363,6 +358,28 @@ class GpuKernel(PreparedKernel):
         error = driver().error("cuLaunchKernelEx", code, f"launching @{self.name} on {place.words}")
         before = f", the last one from here was @{place.latest}" if place.latest else ""
         return error.after(f"a kernel that was launched before went wrong{before}")
+
+
+class GpuKernel(GpuLauncher):
+    """A kernel with one code: `make_cubin` compiles it for a target such as "sm_90", once for each."""
+
+    def __init__(
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        make_cubin: Callable[[str], Code],
+        *,
+        oldest_driver: int = ASSEMBLER_DRIVER,
+        operation_at: OperationAt | None = None,
+    ) -> None:
+        super().__init__(entry, oldest_driver=oldest_driver, operation_at=operation_at)
+        self.code: Final = LaunchedCode(self.packer, KernelLoader(entry, globals, make_cubin))
+
+    def code_for(self, launching: Launching) -> LaunchedCode:
+        return self.code
+
+    def make_ready(self, place: Device, context: int) -> None:
+        self.code.loader.kernel(place, context)
 
 
 def _copied_values(bound: BoundArguments, copies: HostCopies) -> list[Any]:

@@ -46,9 +46,6 @@ _worker_sources: bytes = b""
 
 def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) -> str:
     """The name under which the cache has what there is to know about a kernel."""
-    global _sources
-    if not _sources:
-        _sources = hash_of_installed() or hash_of_sources(NO_PART, PARTS)
     special = options.specialization
     settings = (
         entry.symbol_name,
@@ -56,10 +53,22 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
         options._replace(specialization=None),
         None if special is None else packed_specialization(special),
     )
+    return f"triton-{_digest(entry, settings)}"
+
+
+def structure_key(entry: Operation) -> str:
+    """The name under which the cache has what there is to know about a kernel whatever it is compiled for."""
+    return f"views-{_digest(entry, (entry.symbol_name,))}"
+
+
+def _digest(entry: Operation, settings: tuple[object, ...]) -> str:
+    global _sources
+    if not _sources:
+        _sources = hash_of_installed() or hash_of_sources(NO_PART, PARTS)
     module = entry.parent_operation
     digest = blake2b(_sources, digest_size=20, person=b"tileir triton")
     digest.update(repr(settings).encode() + b"\0" + structural_digest(entry if module is None else module))
-    return f"triton-{digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 def ttir_key(text: str, target: TritonTarget, options: dict[str, Any]) -> str:

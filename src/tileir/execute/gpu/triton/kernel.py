@@ -1,0 +1,103 @@
+"""Kernels of the engine of Triton.
+
+A kernel has a code for each kind of launches (`variants.py`), compiled when there is the first of a kind.  Where there
+were many kinds, further launches get code that was made for less than is known of them: compiling takes longer than it
+wins.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from threading import Lock
+from typing import Final
+
+from tileir.execute.gpu.driver.devices import require_driver, target_here
+from tileir.execute.gpu.driver.library import OLDEST_DRIVER
+from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
+from tileir.execute.gpu.launching import GpuLauncher
+from tileir.execute.gpu.loading import KernelLoader
+from tileir.execute.gpu.packing import Packer
+from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.compiling import compile_kernel
+from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
+from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
+from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
+from tileir.execute.memory import Region
+from tileir.ir.core import Operation
+
+MOST_KINDS: Final = 8
+"""Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture."""
+
+
+class TritonKernel(GpuLauncher):
+    """A kernel that Triton compiles when it is first launched in some way on a GPU of some kind."""
+
+    def __init__(self, entry: Operation, globals: dict[str, Region], fast: bool = False) -> None:
+        super().__init__(entry, oldest_driver=OLDEST_DRIVER)
+        self._globals: Final = globals
+        self._fast: Final = fast
+        self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
+        """By target and kind of launches; one code may be for several kinds."""
+        self._made: Final[dict[str, list[Specialization]]] = {}
+        """By target: the kinds of launches that code was made for."""
+        self._making: Final = Lock()
+
+    @cached_property
+    def _classifier(self) -> Classifier:
+        return Classifier(self.packer.types, launch_views(self.entry))
+
+    @cached_property
+    def _key(self) -> VariantKey:
+        return self._classifier.key()
+
+    @property
+    def key(self) -> VariantKey:
+        return self._key
+
+    def code_for(self, launching: Launching) -> LaunchedCode:
+        target = triton_target(launching.place.target)
+        wanted = self._classifier.specialization(launching.values, launching.is_described and target.has_tma)
+        found = self._codes.get((target.name, wanted))
+        return found if found is not None else self._code(target, wanted)
+
+    def _code(self, target: TritonTarget, wanted: Specialization) -> LaunchedCode:
+        """Code for a kind of launches, made or found among what was made for others."""
+        with self._making:
+            found = self._codes.get((target.name, wanted))
+            if found is None:
+                kind = self._kind(target, wanted)
+                found = self._codes.get((target.name, kind))
+                if found is None:
+                    found = self._launched(self.compiled(target, kind))
+                    self._made.setdefault(target.name, []).append(kind)
+                    self._codes[target.name, kind] = found
+                self._codes[target.name, wanted] = found
+        return found
+
+    def _kind(self, target: TritonTarget, wanted: Specialization) -> Specialization:
+        """The kind of launches to have code for: the one that is wanted, unless there are many."""
+        made = self._made.get(target.name, [])
+        if len(made) < MOST_KINDS:
+            return wanted
+        return most_special([kind for kind in made if serves(kind, wanted)]) or general(len(wanted.divisors))
+
+    def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
+        """The code of the kernel for a kind of launches."""
+        return compile_kernel(self.entry, target.name, CodeOptions(self._fast, specialization=kind))
+
+    def _launched(self, code: Code) -> LaunchedCode:
+        require_driver(code.cubin.oldest_driver)
+        packer = Packer(self.entry, launch_form(code))
+        hidden = HiddenParameters(packer, code.slots, self._globals, self._classifier.signed)
+        # Its global variables are no symbols in the code: nothing is to be filled in there.
+        loader = KernelLoader(self.entry, {}, lambda target: code.cubin, packer.form)
+        return LaunchedCode(packer, loader, hidden.complete())
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
+        # Imported here: a kernel from the cache runs without what compiles it.
+        from tileir.execute.gpu.triton.making import stage_text
+
+        wanted = triton_target(target_here() if target is None else target)
+        return stage_text(self.entry, wanted, CodeOptions(self._fast), stage, Limits())

@@ -1,0 +1,29 @@
+"""The views of a kernel as its launches know them, found without what prepares kernels where they were found before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.triton.cached import structure_key
+from tileir.execute.gpu.triton.variants import LaunchView
+from tileir.ir.core import Operation
+
+
+def launch_views(entry: Operation) -> list[LaunchView]:
+    """The views of a kernel, in the order of `Program.views`."""
+    key = structure_key(entry)
+    cache = default_cache()
+    known = cache.get(key)
+    if known is not None:
+        return [LaunchView(*[_tuples(part) for part in view]) for view in known[1]["views"]]
+    # Imported here: a kernel from the cache runs without what compiles it.
+    from tileir.execute.gpu.triton.program import Program
+
+    views = [LaunchView(each.base, each.shape, each.strides, each.element_bytes) for each in Program(entry).views]
+    cache.put(key, b"", {"views": views})
+    return views
+
+
+def _tuples(value: Any) -> Any:
+    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value
