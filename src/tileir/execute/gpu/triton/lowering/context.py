@@ -13,7 +13,7 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, value_type
 from tileir.execute.places import place_of
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.values import Value
@@ -111,11 +111,6 @@ class Lowering:
         return value
 
     # --- operations ---
-
-    def block(self, block: Block) -> None:
-        """Lower the operations of a block."""
-        for operation in block:
-            self.operation(operation)
 
     def operation(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)

@@ -1,39 +1,269 @@
-"""Lowering of control flow."""
+"""Lowering of control flow.
+
+TTIR has structured control flow only: a region ends in one place.  Where a branch of an `if` ends a loop, an iteration
+or the kernel, what follows the `if` goes into the other branch.  Where both branches may go on, and somewhere in them
+something ends early, a bit says whether it did.
+
+    if %a { break %x }                     %r = scf.if %a { yield false, %x }
+    REST                          ->            else { REST; yield true, %y }
+    continue %y
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 from tileir.dialect import ops
-from tileir.dialect.types import TOKEN
+from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.ir.core import Operation
+from tileir.execute.gpu.triton.lowering.frames import ForFrame, Frame, KernelFrame, LoopFrame, Types, any_value, tiles
+from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.ir.core import Block, Operation
+from tileir.ir.types import I4, IntegerType
+from tileir.ir.values import Value
+
+
+class Path(NamedTuple):
+    """Where the operations of a region lead to: values of these types, from whatever ends it."""
+
+    types: Types
+    ended: Callable[[list[TtirValue]], list[TtirValue]]
+    """What they are where the frame ends, given what the frame gives then."""
+    went_on: Callable[[Operation], list[TtirValue]]
+    """What they are where the region ends in a `yield`."""
+
+
+def lower_kernel(lowering: Lowering, block: Block) -> None:
+    """The body of a kernel."""
+    lower_from(lowering, block.first, KernelFrame(), _straight(KernelFrame()))
+    lowering.build.write("tt.return")
+
+
+def _straight(frame: Frame) -> Path:
+    """The body of a loop or kernel itself."""
+
+    def nowhere(terminator: Operation) -> list[TtirValue]:
+        raise AssertionError("the body of a loop ends in continue, break or return")
+
+    return Path(frame.types, lambda values: values, nowhere)
+
+
+def lower_from(lowering: Lowering, operation: Operation | None, frame: Frame, path: Path) -> list[TtirValue]:
+    """Lower an operation and all that follow in its block."""
+    while operation is not None:
+        declaration = operation.declaration
+        if declaration is ops.YIELD:
+            return path.went_on(operation)
+        if declaration.is_terminator:
+            return path.ended(frame.given(operation))
+        if declaration is ops.IF and _ends_early(operation):
+            return _lower_ending_if(lowering, operation, frame, path)
+        if declaration is ops.LOOP and _returns(operation):
+            return _lower_returning_loop(lowering, operation, frame, path)
+        lowering.operation(operation)
+        operation = operation.next
+    raise AssertionError("a block has a terminator")
+
+
+# --- what ends early ---
+
+
+def _ends_early(operation: Operation) -> bool:
+    """Whether an `if` holds something that ends what is around it."""
+    for region in operation.regions:
+        for block in region.blocks:
+            if block.last is not None and block.last.declaration is not ops.YIELD:
+                return True
+            for inner in block:
+                if inner.declaration is ops.IF and _ends_early(inner):
+                    return True
+                if inner.declaration is ops.LOOP and _returns(inner):
+                    return True
+    return False
+
+
+def _returns(operation: Operation) -> bool:
+    """Whether an operation holds a `return`."""
+    return any(
+        inner.declaration is ops.RETURN or (inner.declaration in (ops.IF, ops.LOOP) and _returns(inner))
+        for region in operation.regions
+        for block in region.blocks
+        for inner in block
+    )
+
+
+def _goes_on(block: Block | None) -> bool:
+    """Whether the end of a branch may be reached."""
+    if block is None:
+        return True
+    if block.last is None or block.last.declaration is not ops.YIELD:
+        return False
+    return all(inner.declaration is not ops.IF or any(map(_goes_on, branches(inner))) for inner in block)
+
+
+def branches(operation: Operation) -> list[Block | None]:
+    """The two blocks of an `if`; the second may be missing."""
+    found = [region.blocks[0] if region.blocks else None for region in operation.regions]
+    return [*found, None][:2]
+
+
+# --- if ---
+
+
+def lower_if(lowering: Lowering, operation: Operation) -> None:
+    """An `if` whose branches both end in a yield."""
+    build = lowering.build
+    condition = lowering.value(operation.operands[0])
+    types = [lowering.type_of(result) for result in tiles(operation.results)]
+
+    def side(block: Block | None) -> list[TtirValue]:
+        if block is None:
+            return []
+        path = Path(types, lambda values: values, lambda last: [lowering.value(each) for each in tiles(last.operands)])
+        return lower_from(lowering, block.first, KernelFrame(), path)
+
+    then, otherwise = branches(operation)
+    if build.is_combining:
+        # Combiners have no regions: both sides are computed.
+        chosen = list(map(build.select, [condition] * len(types), side(then), side(otherwise)))
+    else:
+        chosen = build.choose(condition, types, lambda: side(then), lambda: side(otherwise))
+    _bind(lowering, operation.results, chosen)
+
+
+def _lower_ending_if(lowering: Lowering, operation: Operation, frame: Frame, path: Path) -> list[TtirValue]:
+    """An `if` that may end what is around it, with all that follows."""
+    build = lowering.build
+    build.operation = operation
+    condition = lowering.value(operation.operands[0])
+    blocks = branches(operation)
+    following = operation.next
+    assert following is not None, "an if is no terminator"
+
+    def side(block: Block | None, way: Path) -> list[TtirValue]:
+        if block is None:
+            return way.went_on(operation)
+        return lower_from(lowering, block.first, frame, way)
+
+    if not all(map(_goes_on, blocks)) or following.declaration.is_terminator:
+
+        def follow(last: Operation) -> list[TtirValue]:
+            given = [] if last is operation else [lowering.value(each) for each in tiles(last.operands)]
+            _bind(lowering, operation.results, given)
+            return lower_from(lowering, following, frame, path)
+
+        way = Path(path.types, path.ended, follow)
+        return build.choose(condition, path.types, lambda: side(blocks[0], way), lambda: side(blocks[1], way))
+
+    results = [lowering.type_of(result) for result in tiles(operation.results)]
+
+    def ended(values: list[TtirValue]) -> list[TtirValue]:
+        return [build.integer(1, "i1"), *values, *[any_value(build, type) for type in results]]
+
+    def went_on(last: Operation) -> list[TtirValue]:
+        given = [] if last is operation else [lowering.value(each) for each in tiles(last.operands)]
+        return [build.integer(0, "i1"), *frame.unimportant(build), *given]
+
+    flagged = Path([("i1", ()), *frame.types, *results], ended, went_on)
+    made = build.choose(condition, flagged.types, lambda: side(blocks[0], flagged), lambda: side(blocks[1], flagged))
+    outcome, given = made[1 : 1 + len(frame.types)], made[1 + len(frame.types) :]
+
+    def rest() -> list[TtirValue]:
+        _bind(lowering, operation.results, given)
+        return lower_from(lowering, following, frame, path)
+
+    return build.choose(made[0], path.types, lambda: path.ended(outcome), rest)
+
+
+def _bind(lowering: Lowering, results: Sequence[Value], values: list[TtirValue]) -> None:
+    for result, value in zip(tiles(results), values, strict=True):
+        lowering.define(result, value)
+
+
+# --- loops ---
 
 
 def lower_for(lowering: Lowering, operation: Operation) -> None:
-    build = lowering.build
-    start, end, step = [lowering.value(operand) for operand in operation.operands[:3]]
     block = operation.regions[0].blocks[0]
-    # Tokens order what is in order anyway.
-    pairs = [
-        (given, inside, result)
-        for given, inside, result in zip(operation.operands[3:], block.arguments[1:], operation.results, strict=True)
-        if given.type is not TOKEN
-    ]
-    initial = [lowering.value(given) for given, _, _ in pairs]
-    with build.for_loop(start, end, step, initial) as (counter, carried, results):
-        lowering.values[block.arguments[0]] = counter
-        for (_, inside, _), value in zip(pairs, carried, strict=True):
-            lowering.values[inside] = value
-        lowering.block(block)
-    for (_, _, result), value in zip(pairs, results, strict=True):
-        lowering.values[result] = value
+    counter = block.arguments[0]
+    initial = [lowering.value(given) for given in tiles(operation.operands[3:])]
+    arguments = tiles(block.arguments[1:])
+    start, end, step, back = _bounds(lowering, operation)
+    with lowering.build.for_loop(start, end, step, initial) as (number, carried, results):
+        lowering.define(counter, back(number))
+        for argument, value in zip(arguments, carried, strict=True):
+            lowering.define(argument, value)
+        frame = ForFrame(lowering, carried)
+        lowering.build.yields(lower_from(lowering, block.first, frame, _straight(frame)))
+    _bind(lowering, operation.results, results)
 
 
-def lower_continue(lowering: Lowering, operation: Operation) -> None:
-    lowering.build.yields(lowering.operands(operation))
+def _bounds(
+    lowering: Lowering, operation: Operation
+) -> tuple[TtirValue, TtirValue, TtirValue, Callable[[TtirValue], TtirValue]]:
+    """The bounds of a loop as signed numbers of 32 or 64 bits, and how its counter comes of them."""
+    build = lowering.build
+    bounds = operation.operands[:3]
+    start, end, step = [lowering.value(bound) for bound in bounds]
+    type = bounds[0].type
+    assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
+    width, element = type.element.width, start.element
+    unsigned = "unsignedCmp" in operation.attributes
+    if width < 32:
+
+        def widened(value: TtirValue) -> TtirValue:
+            if not unsigned:
+                return build.convert("arith.extsi", value, "i32")
+            if type.element is I4:
+                value = build.binary("arith.andi", value, build.integer(15, element))
+            return build.convert("arith.extui", value, "i32")
+
+        def narrowed(number: TtirValue) -> TtirValue:
+            if type.element is I4:
+                up = build.integer(28, "i32")
+                number = build.binary("arith.shrsi", build.binary("arith.shli", number, up), up)
+            return build.convert("arith.trunci", number, element)
+
+        return widened(start), widened(end), widened(step), narrowed
+    if not unsigned or all(lowering.facts.range(bound, signed=False)[1] < 1 << (width - 1) for bound in bounds[:2]):
+        return start, end, step, lambda number: number
+    # Less than, unsigned, is less than, signed, of numbers with the first bit turned.
+    turn = build.integer(1 << (width - 1), element)
+    start, end = build.binary("arith.xori", start, turn), build.binary("arith.xori", end, turn)
+    return start, end, step, lambda number: build.binary("arith.xori", number, turn)
 
 
-def lower_return(lowering: Lowering, operation: Operation) -> None:
-    lowering.build.write("tt.return")
+def lower_loop(lowering: Lowering, operation: Operation) -> None:
+    _lower_loop(lowering, operation)
+
+
+def _lower_loop(lowering: Lowering, operation: Operation) -> TtirValue | None:
+    """A `loop`; gives the bit that says whether it ended the kernel, where it may."""
+    build = lowering.build
+    block = operation.regions[0].blocks[0]
+    frame = LoopFrame(lowering, operation, _returns(operation))
+    with build.while_loop(build.integer(1, "i1"), frame.initial) as (carried, results):
+        frame.enter(carried)
+        for argument, value in zip(tiles(block.arguments), frame.arguments, strict=True):
+            lowering.define(argument, value)
+        build.yields(lower_from(lowering, block.first, frame, _straight(frame)))
+    frame.enter(results)
+    _bind(lowering, operation.results, frame.results)
+    return frame.returned
+
+
+def _lower_returning_loop(lowering: Lowering, operation: Operation, frame: Frame, path: Path) -> list[TtirValue]:
+    build = lowering.build
+    build.operation = operation
+    returned = _lower_loop(lowering, operation)
+    assert returned is not None
+    return build.choose(
+        returned,
+        path.types,
+        lambda: path.ended(frame.ended_kernel(build)),
+        lambda: lower_from(lowering, operation.next, frame, path),
+    )
 
 
 def lower_block_ids(lowering: Lowering, operation: Operation) -> None:

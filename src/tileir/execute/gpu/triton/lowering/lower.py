@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.control import lower_kernel
 from tileir.execute.gpu.triton.lowering.roster import HANDLERS
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
@@ -44,7 +45,7 @@ def lower(
     """Lower a kernel for a GPU."""
     lowering = Lowering(program, target, schedule, specialization, options, version, HANDLERS)
     parameters = [_parameter(lowering, number) for number in range(len(program.parameters))]
-    lowering.block(program.entry.regions[0].blocks[0])
+    lower_kernel(lowering, program.entry.regions[0].blocks[0])
     slots = [Slot("argument", number) for number in range(len(program.parameters))]
     for hidden in lowering.hidden:
         slots.append(hidden.slot)

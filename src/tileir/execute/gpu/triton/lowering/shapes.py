@@ -118,14 +118,15 @@ def _taken(lowering: Lowering, value: TtirValue, axis: int, index: int) -> TtirV
 def _picked(lowering: Lowering, value: TtirValue, axis: int, index: TtirValue) -> TtirValue:
     """The part of a number that the kernel computes: of all the others, no bit counts."""
     build = lowering.build
-    bits = _as_bits(lowering, value)
+    bits = as_bits(lowering, value)
     chosen = _is_at(lowering, value.shape, axis, index)
     kept = build.select(chosen, bits, build.integer(0, bits.element, bits.shape))
     (found,) = build.reduce([kept], axis, lambda a, b: [build.binary("arith.ori", a[0], b[0])])
-    return _from_bits(lowering, found, value.element)
+    return from_bits(lowering, found, value.element)
 
 
-def _as_bits(lowering: Lowering, value: TtirValue) -> TtirValue:
+def as_bits(lowering: Lowering, value: TtirValue) -> TtirValue:
+    """Elements as integers."""
     build = lowering.build
     if value.element.startswith("!tt.ptr"):
         return build.reinterpret("tt.ptr_to_int", value, "i64")
@@ -134,8 +135,11 @@ def _as_bits(lowering: Lowering, value: TtirValue) -> TtirValue:
     return build.bitcast(value, f"i{value.bits}")
 
 
-def _from_bits(lowering: Lowering, bits: TtirValue, element: str) -> TtirValue:
+def from_bits(lowering: Lowering, bits: TtirValue, element: str) -> TtirValue:
+    """Elements of integers that are their bits."""
     build = lowering.build
+    if bits.element == element:
+        return bits
     if element.startswith("!tt.ptr"):
         return build.reinterpret("tt.int_to_ptr", bits, element)
     if element == "i1":

@@ -79,6 +79,10 @@ class TtirBuilder:
             yield
         self._combining -= 1
 
+    @property
+    def is_combining(self) -> bool:
+        return self._combining > 0
+
     # --- constants ---
 
     def integer(self, number: int, element: str = "i32", shape: Shape = ()) -> TtirValue:

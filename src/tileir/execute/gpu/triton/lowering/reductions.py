@@ -1,0 +1,102 @@
+"""Lowering of reductions and scans, with any body.
+
+A combiner of TTIR is a block of operations on scalars.  Which of its operands is the earlier one is as the dialect has
+it; in which order elements are combined is open.  Elements that Triton does not combine go by their bits.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.types import TileType
+from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
+from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
+from tileir.ir.attributes import IntegerAttribute
+from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import pre_order
+
+_BY_BITS: Final = ("f8E4M3FN", "f8E5M2", "!tt.ptr")
+_NOT_COMBINING: Final = (ops.FOR, ops.LOOP, ops.REDUCE, ops.SCAN, ops.ASSERT, ops.PRINT_TKO)
+
+
+def lower_reduce(lowering: Lowering, operation: Operation) -> None:
+    axis = _axis(operation)
+    values = lowering.operands(operation)
+    if axis is None:
+        # Of one element, it is that element.
+        made = values
+    else:
+        _check(lowering, operation)
+        made = lowering.build.reduce(
+            _all_as_bits(lowering, values),
+            axis,
+            # The body has for each operand the current element, and what came before.
+            lambda before, element: _combine(lowering, operation, element, before),
+        )
+    _give(lowering, operation, values, made)
+
+
+def lower_scan(lowering: Lowering, operation: Operation) -> None:
+    axis = _axis(operation)
+    values = lowering.operands(operation)
+    reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
+    if axis is None:
+        made = values
+    else:
+        _check(lowering, operation)
+        made = lowering.build.scan(
+            _all_as_bits(lowering, values),
+            axis,
+            reverse,
+            # Here it is the other way round (docs/conflicts.md C13).
+            lambda before, element: _combine(lowering, operation, before, element),
+        )
+    _give(lowering, operation, values, made)
+
+
+def _axis(operation: Operation) -> int | None:
+    """The dimension in TTIR; None where it has one element."""
+    shape = cast(TileType, operation.operands[0].type).shape
+    dim = cast(IntegerAttribute, operation.attributes["dim"]).value
+    return None if shape[dim] == 1 else squeezed_axis(shape, dim)
+
+
+def _check(lowering: Lowering, operation: Operation) -> None:
+    """Refuse what cannot stand in a combiner."""
+    for inner in pre_order(operation):
+        if inner is operation:
+            continue
+        tiles = [each.type for each in (*inner.operands, *inner.results) if isinstance(each.type, TileType)]
+        if inner.declaration in _NOT_COMBINING or any(type.count > 1 for type in tiles):
+            lowering.refuse(
+                inner, f"it stands in the body of a '{operation.name}', which has operations on scalars only"
+            )
+
+
+def _combine(
+    lowering: Lowering, operation: Operation, first: list[TtirValue], second: list[TtirValue]
+) -> list[TtirValue]:
+    """The body: its first and second argument for each operand."""
+    block: Block = operation.regions[0].blocks[0]
+    for number, pair in enumerate(zip(first, second, strict=True)):
+        for argument, value in zip(block.arguments[2 * number : 2 * number + 2], pair, strict=True):
+            element, _ = lowering.type_of(argument)
+            lowering.define(argument, from_bits(lowering, value, element))
+    given: list[TtirValue] = []
+    for inner in block:
+        if inner.declaration is ops.YIELD:
+            given = lowering.operands(inner)
+        else:
+            lowering.operation(inner)
+    return _all_as_bits(lowering, given)
+
+
+def _all_as_bits(lowering: Lowering, values: list[TtirValue]) -> list[TtirValue]:
+    return [as_bits(lowering, value) if value.element.startswith(_BY_BITS) else value for value in values]
+
+
+def _give(lowering: Lowering, operation: Operation, values: list[TtirValue], made: list[TtirValue]) -> None:
+    for result, value, lowered in zip(operation.results, values, made, strict=True):
+        lowering.define(result, from_bits(lowering, lowered, value.element))
