@@ -13,6 +13,7 @@ from tileir.execute.gpu.nvidia_packages import find_tool
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
 _TOOL: Final = "nvdisasm"
+_WARNING: Final = f"{_TOOL} warning"
 _PLACE: Final = re.compile(r'\s*//## File ".*", line (\d+)')
 _INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
 
@@ -53,4 +54,5 @@ def _said(cubin: Cubin, *options: str) -> str:
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
-    return outcome.output
+    # One that is older than what made the cubin warns of its format.
+    return "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])

@@ -190,9 +190,10 @@ elif sys.argv[1] == "fork":
 """
 
 
-def parent(how: str) -> subprocess.Popen[str]:
+def parent(how: str, directory: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", textwrap.dedent(PARENT), how]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def is_gone(process: int) -> bool:
@@ -207,22 +208,25 @@ def is_gone(process: int) -> bool:
 
 
 @pytest.mark.parametrize("how", ["busy", "idle"])
-def test_a_worker_ends_with_its_parent_however_that_ends(how: str, fake_triton: Path) -> None:
-    with parent(how) as started:
+def test_a_worker_ends_with_its_parent_however_that_ends(how: str, fake_triton: Path, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with parent(how, temporary) as started:
         process = int(started.stdout.readline())
         time.sleep(0.2)
         started.kill()
     assert is_gone(process)
+    assert how == "busy" or os.listdir(temporary) == []
 
 
-def test_a_worker_ends_when_its_parent_is_done(fake_triton: Path) -> None:
-    with parent("done") as started:
+def test_a_worker_ends_when_its_parent_is_done(fake_triton: Path, tmp_path: Path) -> None:
+    with parent("done", tmp_path) as started:
         process = int(started.stdout.readline())
     assert is_gone(process)
 
 
-def test_a_fork_has_a_worker_of_its_own(fake_triton: Path) -> None:
-    with parent("fork") as started:
+def test_a_fork_has_a_worker_of_its_own(fake_triton: Path, tmp_path: Path) -> None:
+    with parent("fork", tmp_path) as started:
         process, others = int(started.stdout.readline()), int(started.stdout.readline())
         assert started.wait() == 0
     assert process != others

@@ -98,7 +98,7 @@ class Process:
         self._answers: Final = self._process.stdout.fileno()
         os.set_blocking(self._requests, False)
         os.set_blocking(self._answers, False)
-        self._first: bytes | None = serving.message(_module_folders())
+        self._first: bytes | None = serving.message((_module_folders(), self._directory))
 
     def ask(self, request: Request, seconds: float, memory: int) -> Reply:
         """What comes of a request; raises `Ended` or `OutOfTime`, and then it is no more."""

@@ -2,7 +2,8 @@
 
 It is started as a program, by the path of this file.  Requests come on its standard input and answers go to its
 standard output; both are put elsewhere at once, and what Triton, LLVM and ptxas print goes to the file that is its
-standard error.  A message is its length, and what `marshal` makes of plain values.  The first says where modules are.
+standard error.  A message is its length, and what `marshal` makes of plain values.  The first says where
+modules are, and which directory goes when this process ends.
 
 It ends when its input does.  While it compiles it does not look, so the system ends it then.
 """
@@ -41,8 +42,17 @@ def _main() -> None:
     first = _received(requests)
     if first is None:
         return
+    folders, directory = first
     # Not where this file is: modules in its folder have names that others have too.
-    sys.path[:] = first
+    sys.path[:] = folders
+    _serve(requests, answers)
+    # Who started this may have been killed.
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _serve(requests: int, answers: int) -> None:
     stages, problem = _imported()
     poll = select.poll()
     poll.register(requests, select.POLLIN)
