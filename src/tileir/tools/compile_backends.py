@@ -1,0 +1,178 @@
+"""What compiles kernels for `tileir compile`: NVIDIA's assembler, or Triton."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from tileir.ir.diagnostics import Diagnostic
+from tileir.tools.arguments import EXIT_USAGE, Arguments
+from tileir.tools.programs import ToolFailure
+from tileir.tools.time_limit import seconds_of
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.cubin import Resources
+    from tileir.ir.core import Operation
+
+_GIBIBYTE = 1 << 30
+DUMPED = ("ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
+"""The stages that can be looked at."""
+
+
+class Piece(NamedTuple):
+    """What is written: the code of a module or of one of its kernels, or the text of a stage."""
+
+    kernel: str
+    """Empty for all of the module."""
+    data: bytes
+    resources: list[Resources]
+    diagnostics: list[Diagnostic]
+
+
+class CompileBackend(ABC):
+    """One that compiles."""
+
+    name: ClassVar[str]
+    others: ClassVar[tuple[str, ...]]
+    """Options that only the other one has."""
+    is_whole: ClassVar[bool]
+    """Whether all kernels of a module come as one."""
+
+    def __init__(self, given: Arguments) -> None:
+        self.stage: str = given.value("dump", "")
+        for option in self.others:
+            if given.has(option):
+                raise ToolFailure(f"--{option} is nothing that {self.name} has", EXIT_USAGE)
+
+    @abstractmethod
+    def target(self, text: str) -> str:
+        """The target that a text names."""
+
+    def extension(self, target: str) -> str:
+        """Of files with code or text for a target."""
+        return ".cubin" if not self.stage else ".sass" if self.stage == "cubin" else f".{self.stage}"
+
+    @abstractmethod
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        """Compile a kernel, or with none all of a module."""
+
+    @abstractmethod
+    def is_timeout(self, error: BaseException) -> bool:
+        """Whether an error says that the time limit was reached."""
+
+
+class AssemblerBackend(CompileBackend):
+    name = "tileiras"
+    others = ("fast",)
+    is_whole = True
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.tileiras.options import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
+
+        super().__init__(given)
+        if self.stage not in ("", "cubin"):
+            raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton", EXIT_USAGE)
+        self._options = AssemblyOptions(
+            int(given.value("opt-level", "3")),
+            given.has("lineinfo"),
+            given.value("host", ""),
+            given.value("host-system", ""),
+            given.has("remarks"),
+            _seconds(given, TIME_LIMIT),
+            _memory(given, MEMORY_LIMIT),
+        )
+
+    def target(self, text: str) -> str:
+        from tileir.execute.gpu.targets import target_named
+
+        return target_named(text)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
+
+        options = self._options
+        made = assemble_module(module, target, options) if entry is None else assemble(entry, target, options)
+        data = made.cubin.data
+        if self.stage:
+            from tileir.execute.gpu.disassembly import disassembled
+
+            data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
+        return Piece("", data, list(made.resources.values()), made.diagnostics)
+
+    def is_timeout(self, error: BaseException) -> bool:
+        from tileir.execute.gpu.tileiras.errors import AssemblerTimeout
+
+        return isinstance(error, AssemblerTimeout)
+
+
+class TritonBackend(CompileBackend):
+    name = "triton"
+    others = ("opt-level", "remarks", "host", "host-system")
+    is_whole = False
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.triton.options import CodeOptions, Limits
+
+        super().__init__(given)
+        usual = Limits()
+        self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
+        self._limits = Limits(_seconds(given, usual.seconds), _memory(given, usual.memory))
+
+    def target(self, text: str) -> str:
+        from tileir.execute.gpu.triton.targets import triton_target
+
+        found = triton_target(text)
+        stage = self.stage
+        if stage and stage not in found.stages:
+            stages = ", ".join([each for each in found.stages if each in DUMPED])
+            raise ToolFailure(f"code for {found.name} has no stage '{stage}' to dump: it has {stages}", EXIT_USAGE)
+        return found.name
+
+    def extension(self, target: str) -> str:
+        from tileir.execute.gpu.triton.targets import triton_target
+
+        return ".hsaco" if not self.stage and triton_target(target).is_amd else super().extension(target)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.triton.making import make, stage_text
+        from tileir.execute.gpu.triton.targets import NOT_RUN, triton_target
+        from tileir.execute.places import place_of
+
+        assert entry is not None, "kernels come one by one"
+        gpu = triton_target(target)
+        kernel = entry.symbol_name or ""
+        said = [Diagnostic("remark", f"kernel @{kernel}: {NOT_RUN}", place_of(entry.location))] if gpu.is_amd else []
+        if self.stage:
+            text = stage_text(entry, gpu, self._options, self.stage, self._limits)
+            return Piece(kernel, text.encode("utf-8", "surrogateescape"), [], said)
+        made = make(entry, gpu, self._options, self._limits)
+        if made.code is not None:
+            said += [
+                Diagnostic("remark", f"kernel @{kernel}: {each}", place_of(entry.location)) for each in made.code.notes
+            ]
+        return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
+
+    def is_timeout(self, error: BaseException) -> bool:
+        from tileir.execute.gpu.triton.errors import TritonTimeout
+
+        return isinstance(error, TritonTimeout)
+
+
+BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}
+
+
+def _seconds(given: Arguments, usual: float) -> float:
+    return seconds_of(given.value("time-limit", ""), "time-limit") if given.has("time-limit") else usual
+
+
+def _memory(given: Arguments, usual: int) -> int:
+    if not given.has("memory-limit"):
+        return usual
+    text = given.value("memory-limit", "")
+    try:
+        memory = int(float(text) * _GIBIBYTE)
+    except (ValueError, OverflowError):
+        memory = 0
+    if memory <= 0:
+        raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --memory-limit 4", EXIT_USAGE)
+    return memory
