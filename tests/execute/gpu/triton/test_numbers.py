@@ -18,10 +18,13 @@ from tests.execute.cpu.operations import FLOATS, INTEGERS, POINTEES, all_operati
 from tests.execute.gpu.triton import ttir_model
 
 import tileir
+from tileir.dialect.construct import element as element_named
+from tileir.execute.arithmetic.conversion import unpack
 from tileir.execute.dtypes import from_memory, to_bits, value_dtype
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
+from tileir.execute.gpu.triton.lowering.roster import HANDLERS
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.values import TtirValue, value_element
@@ -56,7 +59,7 @@ def nothing() -> Program:
 def lowered(operation: Operation, target: str, fast: bool = False) -> tuple[str, str]:
     """The TTIR of an operation on `%a`, `%b` and `%c`, and the name of its result."""
     options = CodeOptions(fast=fast)
-    lowering = Lowering(nothing(), target, Schedule(), Specialization(), options, (3, 9, 0), ELEMENTWISE)
+    lowering = Lowering(nothing(), target, Schedule(), Specialization(), options, (3, 9, 0), HANDLERS)
     for name, operand in zip("abc", operation.operands, strict=False):
         lowering.values[operand] = TtirValue(f"%{name}", *lowering.type_of(operand))
     lowering.operation(operation)
@@ -80,7 +83,7 @@ def differences(text: str, operation: Operation, case: Case, target: str, count:
     ttir, name = lowered(operation, target)
     operands = zip("abc", case.operands, values, strict=False)
     given = {f"%{letter}": held(element, value) for letter, element, value in operands}
-    found = ttir_model.run(ttir, given)[name]
+    found = numpy.broadcast_to(ttir_model.run(ttir, given)[name], expected.shape)
     wanted = held(case.result, numpy.ascontiguousarray(expected))
     if case.result is F4E2M1FN or not isinstance(case.result, FloatType) or wanted.dtype.kind == "i":
         wrong = wanted != found
@@ -118,3 +121,26 @@ def test_every_operation_gives_the_bits_of_the_interpreter(target: str) -> None:
         except tileir.TileIRError as error:
             assert target == "gfx942" and "has no instruction for" in str(error), text
     assert not wrong, "\n".join(wrong)
+
+
+# --- bytes ---
+
+
+@pytest.mark.parametrize("element", ["i1", "i4", "f4E2M1FN", "i16", "bf16", "f32", "tf32", "i64", "f64"])
+@pytest.mark.parametrize("count", [16, 64])
+def test_bytes_of_tiles_are_in_the_order_of_memory(element: str, count: int) -> None:
+    kind: Any = element_named(element)
+    size = count * (32 if element == "tf32" else kind.width) // 8
+    module: Any = tileir.parse(
+        f"cuda_tile.module @m {{ entry @k(%a: tile<{size}xi8>) {{\n"
+        f"%u = unpack %a : tile<{size}xi8> -> tile<{count}x{element}>\n"
+        f"%p = pack %u : tile<{count}x{element}> -> tile<{size}xi8>\nreturn }} }}"
+    )
+    (kernel,) = module.regions[0].blocks[0].operations
+    unpacking, packing, _ = kernel.regions[0].blocks[0].operations
+    data = numpy.random.default_rng(size).integers(-128, 128, size, numpy.int8)
+    (text, name), values = lowered(unpacking, "sm_90"), unpack(kind)(data)
+    found = ttir_model.run(text, {"%a": data})[name]
+    assert found.tobytes() == held(kind, values).tobytes()
+    text, name = lowered(packing, "sm_90")
+    assert (ttir_model.run(text, {"%a": found})[name] == data).all()

@@ -101,7 +101,8 @@ def _on_unsigned(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _high(a: Any, b: Any) -> Any:
-    products = [(int(x) * int(y)) >> _width(a) for x, y in zip(_unsigned(a), _unsigned(b), strict=True)]
+    pairs = zip(*numpy.broadcast_arrays(_unsigned(a), _unsigned(b)), strict=True)
+    products = [(int(x) * int(y)) >> _width(a) for x, y in pairs]
     return numpy.array(products, f"u{a.dtype.itemsize}").view(a.dtype)
 
 
@@ -237,26 +238,42 @@ def _external(symbol: str, element: str, values: list[Any]) -> Any:
 
 
 _SCALAR = r"(?:tensor<(?:\d+x)*)?(!tt\.ptr<\w+>|\w+)>?"
-_LINE = re.compile(r"\s*(%\w+) = ([\w.]+) ?(.*)")
+_LINE = re.compile(r"\s*(%\w+(?:, %\w+)*) = ([\w.]+) ?(.*)")
 _NAME = re.compile(r"%\w+")
 
 
 def run(text: str, values: dict[str, Any]) -> dict[str, Any]:
-    """All values of a body, given those it begins with; constants are spread over all elements."""
-    count = max([array.size for array in values.values()])
+    """All values of a body, given those it begins with; constants are the same for every element."""
     known = dict(values)
     for line in text.splitlines():
         found = _LINE.fullmatch(line)
         assert found is not None, line
-        result, name, rest = found.groups()
+        results, name, rest = found.groups()
         with numpy.errstate(all="ignore"):
-            known[result] = _operation(name, rest, known, count)
+            made = _shaped(name, rest, known)
+            made = [operation(name, rest, known)] if made is None else made
+        known.update(zip(results.split(", "), made, strict=True))
     return known
 
 
-def _operation(name: str, rest: str, known: dict[str, Any], count: int) -> Any:
+def _shaped(name: str, rest: str, known: dict[str, Any]) -> list[Any] | None:
+    """Operations that move elements."""
+    if name not in ("tt.join", "tt.split", "tt.reshape"):
+        return None
+    head, _, types = rest.rpartition(" : ")
+    values = [known[each] for each in _NAME.findall(head)]
+    if name == "tt.join":
+        return [numpy.stack(values, -1)]
+    if name == "tt.split":
+        return [values[0][..., 0], values[0][..., 1]]
+    shape = re.findall(r"\d+(?=x)", types.partition("-> ")[2])
+    return [values[0].reshape([int(extent) for extent in shape])]
+
+
+def operation(name: str, rest: str, known: dict[str, Any]) -> Any:
+    """The result of an operation, of which `rest` is the text behind its name."""
     if name == "arith.constant":
-        return _constant(rest, count)
+        return _constant(rest)
     head, _, types = rest.rpartition(" : ")
     elements = re.findall(_SCALAR, types.replace("to ", "-> ").replace("(", "").replace(")", ""))
     values = [known[each] for each in _NAME.findall(head)]
@@ -293,17 +310,17 @@ def _operation(name: str, rest: str, known: dict[str, Any], count: int) -> Any:
     return made
 
 
-def _constant(rest: str, count: int) -> Any:
+def _constant(rest: str) -> Any:
     if rest in ("true", "false"):
-        return numpy.full(count, rest == "true")
+        return numpy.array(rest == "true")
     number, _, type = rest.rpartition(" : ")
     number = number.removeprefix("dense<").removesuffix(">")
     (element,) = re.findall(_SCALAR, type)
     dtype = DTYPES[element]
     if element == "i1":
-        return numpy.full(count, number == "true")
+        return numpy.array(number == "true")
     if number.startswith("0x"):
-        return numpy.full(count, int(number, 16), f"u{dtype.itemsize}").view(dtype)
+        return numpy.array(int(number, 16), f"u{dtype.itemsize}").view(dtype)
     if element in FLOATS:
-        return numpy.full(count, float(number), numpy.float64).astype(dtype)
-    return numpy.full(count, int(number), numpy.int64).astype(dtype)
+        return numpy.array(float(number)).astype(dtype)
+    return numpy.array(int(number), numpy.int64).astype(dtype)

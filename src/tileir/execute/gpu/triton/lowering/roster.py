@@ -8,6 +8,7 @@ from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import (
     constants,
     control,
+    packing,
     pointers,
     products,
     reductions,
@@ -44,9 +45,11 @@ HANDLERS: Final[Handlers] = {
     ops.MAKE_TENSOR_VIEW: tensors.lower_make_tensor_view,
     ops.MMAF: products.lower_mmaf,
     ops.OFFSET: pointers.lower_offset,
+    ops.PACK: packing.lower_pack,
     ops.PERMUTE: shapes.lower_permute,
     ops.REDUCE: reductions.lower_reduce,
     ops.RESHAPE: shapes.lower_reshape,
     ops.SCAN: reductions.lower_scan,
     ops.STORE_VIEW_TKO: views.lower_store_view,
+    ops.UNPACK: packing.lower_unpack,
 }
