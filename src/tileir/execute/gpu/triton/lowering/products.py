@@ -1,11 +1,157 @@
-"""Lowering of matrix products."""
+"""Lowering of matrix products: mmaf, mmai and mmaf_scaled, of tiles of any size, with or without a batch dimension.
+
+Tensor cores take blocks of a certain depth along K: a product that is less deep is filled up with zeros.  M and N may
+be anything, Triton fills them up itself.
+"""
 
 from __future__ import annotations
 
+from typing import Final, cast
+
+from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.narrow_types import widened
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue
 from tileir.ir.core import Operation
+from tileir.ir.types import F8E4M3FN, F8E5M2, F32, TF32, FloatType
+from tileir.ir.values import Value
+
+_PROMOTED: Final = 128
+"""After how many products of f8 a sum of tensor cores is added to one of f32: as cuBLAS does it by default.
+
+Hopper's tensor cores keep 14 bits of sums of f8: over a long K the error would grow without bound.
+"""
+_UNBOUNDED: Final = 1 << 30
+_F8_PRODUCTS: Final = 89
+"""The capability from which on Triton takes f8 in products; it converts it itself where there is no instruction."""
 
 
 def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
-    left, right, accumulator = [lowering.whole(operand) for operand in operation.operands]
-    lowering.whole_result(operation, lowering.build.dot(left, right, accumulator))
+    left, right, accumulator = [_matrix(lowering, operand) for operand in operation.operands]
+    element = _element(operation.operands[0])
+    is_f8 = element in (F8E4M3FN, F8E5M2)
+    imprecise = 0
+    if is_f8 and lowering.capability < _F8_PRODUCTS:
+        # f16 holds all of them.
+        left, right = [
+            lowering.build.convert("arith.truncf", widened(lowering, each, element), "f16") for each in (left, right)
+        ]
+    elif is_f8 and accumulator.element == "f32":
+        is_fast = lowering.options.fast or "fast_acc" in operation.attributes
+        imprecise = _UNBOUNDED if is_fast else min(_PROMOTED, left.shape[-1])
+    precision = _precision(lowering, element)
+    _result(lowering, operation, _product(lowering, left, right, accumulator, precision, imprecise))
+
+
+def _precision(lowering: Lowering, element: FloatType) -> str:
+    if element is TF32:
+        return "tf32"
+    # Three products of tf32 lose a few bits of one of f32, and are several times as fast.
+    return "tf32x3" if element is F32 and lowering.options.fast and lowering.has_ptx else "ieee"
+
+
+def lower_mmai(lowering: Lowering, operation: Operation) -> None:
+    """Triton's are signed.  An unsigned factor is one that is less by 128, plus 128 for each element of the other.
+
+    Tensor cores may saturate, so that the accumulator is added when the whole product is known.
+    """
+    build = lowering.build
+    left, right, accumulator = [_matrix(lowering, operand) for operand in operation.operands]
+    unsigned_left = operation.keyword("signedness_lhs") == "unsigned"
+    unsigned_right = operation.keyword("signedness_rhs") == "unsigned"
+    if not unsigned_left and not unsigned_right:
+        _result(lowering, operation, _product(lowering, left, right, accumulator))
+        return
+    left = build.immediate("arith.xori", left, -128) if unsigned_left else left
+    right = build.immediate("arith.xori", right, -128) if unsigned_right else right
+    zero = build.integer(0, "i32", accumulator.shape)
+    total = build.binary("arith.addi", accumulator, _product(lowering, left, right, zero))
+    if unsigned_left:
+        correction = _product(lowering, build.integer(-128, "i8", left.shape), right, zero)
+        total = build.binary("arith.subi", total, correction)
+    if unsigned_right:
+        correction = _product(lowering, left, build.integer(-128, "i8", right.shape), zero)
+        total = build.binary("arith.subi", total, correction)
+    if unsigned_left and unsigned_right:
+        total = build.immediate("arith.addi", total, 128 * 128 * left.shape[-1])
+    _result(lowering, operation, total)
+
+
+def lower_mmaf_scaled(lowering: Lowering, operation: Operation) -> None:
+    """The factors are multiplied by their scales before, as bf16.
+
+    bf16 holds every f8 or f4 times every scale: 8 bits are enough for both, and the exponents are those of f32.  Only
+    factors beyond 2**-133 and 2**128, of f8E8M0FNU scales near the ends of its range, are not exact.
+    """
+    left, right, accumulator, left_scale, right_scale = [_matrix(lowering, operand) for operand in operation.operands]
+    element, scale = _element(operation.operands[0]), _element(operation.operands[3])
+    left = _scaled(lowering, (left, element), (left_scale, scale), len(left.shape) - 1)
+    right = _scaled(lowering, (right, element), (right_scale, scale), len(right.shape) - 2)
+    _result(lowering, operation, _product(lowering, left, right, accumulator))
+
+
+def _scaled(
+    lowering: Lowering, factor: tuple[TtirValue, FloatType], scale: tuple[TtirValue, FloatType], axis: int
+) -> TtirValue:
+    build = lowering.build
+    shape = factor[0].shape
+    count = scale[0].shape[axis]
+    blocks: Shape = (*shape[: axis + 1], shape[axis] // count, *shape[axis + 1 :])
+    blocks = (*shape[:axis], count, *blocks[axis + 1 :])
+    repeated = build.broadcast(build.expand(widened(lowering, *scale), axis + 1), blocks)
+    made = build.binary("arith.mulf", widened(lowering, *factor), build.reshape(repeated, shape))
+    return build.convert("arith.truncf", made, "bf16")
+
+
+def _element(value: Value) -> FloatType:
+    return cast(FloatType, cast(TileType, value.type).element)
+
+
+def _matrix(lowering: Lowering, value: Value) -> TtirValue:
+    """A factor or an accumulator: of rank 2 unless there is more than one.
+
+    Hopper's and newer tensor cores are used for products of rank 2 only.
+    """
+    shape = cast(TileType, value.type).shape
+    lowered = lowering.value(value)
+    first = len(shape) - 2
+    skipped = 1 if first and shape[0] == 1 else 0
+    for axis in range(first, len(shape)):
+        if shape[axis] == 1:
+            lowered = lowering.build.expand(lowered, axis - skipped)
+    return lowered
+
+
+def _result(lowering: Lowering, operation: Operation, lowered: TtirValue) -> None:
+    _, shape = lowering.type_of(operation.results[0])
+    lowering.result(operation, lowering.build.reshape(lowered, shape))
+
+
+def _product(
+    lowering: Lowering,
+    left: TtirValue,
+    right: TtirValue,
+    accumulator: TtirValue,
+    precision: str = "ieee",
+    imprecise: int = 0,
+) -> TtirValue:
+    left = _deep_enough(lowering, left, len(left.shape) - 1)
+    right = _deep_enough(lowering, right, len(right.shape) - 2)
+    return lowering.build.dot(left, right, accumulator, precision, imprecise)
+
+
+def _deep_enough(lowering: Lowering, value: TtirValue, axis: int) -> TtirValue:
+    """A factor filled up with zeros along K: repeated as often as it takes, all but the first replaced."""
+    build = lowering.build
+    count = value.shape[axis]
+    least = 32 if value.bits == 8 else 16
+    if count >= least:
+        return value
+    repeated: Shape = (*value.shape[:axis], least // count, *value.shape[axis:])
+    filled: Shape = (*value.shape[:axis], least, *value.shape[axis + 1 :])
+    copies = build.reshape(build.broadcast(build.expand(value, axis), repeated), filled)
+    inside = build.compare("slt", build.range(least), build.integer(count, "i32", (least,)))
+    for other in range(len(filled)):
+        if other != axis:
+            inside = build.expand(inside, other)
+    return build.select(build.broadcast(inside, filled), copies, build.zero(value.element, filled))

@@ -44,6 +44,8 @@ HANDLERS: Final[Handlers] = {
     ops.LOOP: control.lower_loop,
     ops.MAKE_TENSOR_VIEW: tensors.lower_make_tensor_view,
     ops.MMAF: products.lower_mmaf,
+    ops.MMAF_SCALED: products.lower_mmaf_scaled,
+    ops.MMAI: products.lower_mmai,
     ops.OFFSET: pointers.lower_offset,
     ops.PACK: packing.lower_pack,
     ops.PERMUTE: shapes.lower_permute,

@@ -1,0 +1,117 @@
+"""Matrix products by Triton: every type and size is lowered and compiled, and tensor cores are used."""
+
+from __future__ import annotations
+
+import re
+from itertools import product as combinations
+
+import pytest
+from tests.execute.gpu.triton.lowered_programs import lowered, ptx
+from tests.execute.gpu.triton.product_programs import product
+from tests.hardware.agreement.products import FLOATS, SHAPES
+
+SIGNS = ("signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned")
+SCALED = (
+    (("f8E4M3FN", "f32", "f8E8M0FNU"), 32), (("f8E5M2", "f32", "f8E8M0FNU"), 32),
+    (("f4E2M1FN", "f32", "f8E8M0FNU"), 16), (("f4E2M1FN", "f32", "f8E8M0FNU"), 32),
+    (("f4E2M1FN", "f32", "f8E4M3FN"), 16), (("f4E2M1FN", "f32", "fnv8E5M3FNU"), 32),
+)  # fmt: skip
+Case = tuple[str, tuple[str, ...], tuple[int, int, int, int], str, int]
+"""The operation, its types, batch with M, N and K, attributes, and how many elements have a scale."""
+INSTRUCTIONS = re.compile(r"(wgmma\.mma_async|mma\.sync|tcgen05\.mma|fma\.rn)\.[\w.:]*")
+
+
+def instructions(text: str, target: str = "sm_90") -> set[str]:
+    """Which products its PTX is made of."""
+    return {found[0] for found in INSTRUCTIONS.finditer(ptx(text, target))}
+
+
+@pytest.mark.parametrize(
+    ("elements", "instruction"),
+    [
+        (("f16", "f32"), "f32.f16.f16"),
+        (("f16", "f16"), "f16.f16.f16"),
+        (("bf16", "f32"), "f32.bf16.bf16"),
+        (("tf32", "f32"), "f32.tf32.tf32"),
+        (("f8E4M3FN", "f32"), "f32.e4m3.e4m3"),
+        (("f8E5M2", "f16"), "f16.e5m2.e5m2"),
+    ],
+)
+@pytest.mark.parametrize("batch", [0, 1])
+def test_products_of_64_rows_are_made_by_groups_of_warps(
+    elements: tuple[str, str], instruction: str, batch: int
+) -> None:
+    found = instructions(product("mmaf", elements, (batch, 64, 64, 64)))
+    assert any(each.startswith("wgmma.mma_async") and each.endswith(instruction) for each in found), found
+
+
+def test_integers_are_multiplied_by_groups_of_warps() -> None:
+    found = instructions(product("mmai", ("i8", "i32"), (0, 64, 64, 64), "signed signed"))
+    assert found == {"wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8"}
+
+
+def test_products_of_f32_are_exact_ones() -> None:
+    assert instructions(product("mmaf", ("f32", "f32"), (0, 32, 32, 32))) == {"fma.rn.f32"}
+
+
+def test_tensor_memory_is_used_where_there_is_one() -> None:
+    found = instructions(product("mmaf", ("f16", "f32"), (0, 128, 64, 64)), "sm_100")
+    assert found == {"tcgen05.mma.cta_group::1.kind::f16"}
+
+
+def test_sums_of_f8_are_promoted_unless_fast_accumulation_is_asked_for() -> None:
+    text = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 256))
+    assert "maxNumImpreciseAcc = 128 : i32" in lowered(text).text
+    # A K of less is promoted after each product: what comes before is in the accumulator.
+    assert "maxNumImpreciseAcc = 64 : i32" in lowered(product("mmaf", ("f8E5M2", "f32"), (0, 64, 64, 64))).text
+    fast = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 256), "fast_acc")
+    assert "maxNumImpreciseAcc = 1073741824 : i32" in lowered(fast).text
+    assert "maxNumImpreciseAcc" not in lowered(product("mmaf", ("f8E4M3FN", "f16"), (0, 64, 64, 64))).text
+
+
+def test_gpus_without_products_of_f8_multiply_f16() -> None:
+    text = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 64))
+    assert instructions(text, "sm_80") == {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"}
+
+
+def test_what_is_less_deep_than_a_tensor_core_is_filled_up() -> None:
+    text = lowered(product("mmaf", ("f16", "f32"), (0, 16, 16, 4))).text
+    assert "tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>" in text
+    text = lowered(product("mmai", ("i8", "i32"), (0, 16, 16, 16), "signed signed")).text
+    assert "tensor<16x32xi8> * tensor<32x16xi8> -> tensor<16x16xi32>" in text
+
+
+FEW: list[Case] = [
+    ("mmaf", ("f64", "f64"), (0, 4, 4, 4), "", 0),
+    ("mmaf", ("f16", "f32"), (0, 1, 1, 1), "", 0),
+    ("mmaf", ("f8E4M3FN", "f32"), (2, 4, 8, 16), "", 0),
+    ("mmaf", ("f32", "f32"), (2, 16, 16, 16), "", 0),
+    ("mmai", ("i8", "i32"), (0, 16, 1, 16), "unsigned unsigned", 0),
+    ("mmai", ("i8", "i32"), (2, 4, 8, 16), "signed unsigned", 0),
+    ("mmaf_scaled", ("f8E4M3FN", "f32", "f8E8M0FNU"), (0, 64, 64, 64), "", 32),
+    ("mmaf_scaled", ("f4E2M1FN", "f32", "f8E4M3FN"), (2, 16, 16, 32), "", 16),
+    ("mmaf_scaled", ("f4E2M1FN", "f32", "fnv8E5M3FNU"), (0, 4, 1, 32), "", 32),
+]
+ALL: list[Case] = [
+    *[("mmaf", elements, shape, "", 0) for elements, shape in combinations(FLOATS, SHAPES)],
+    *[("mmai", ("i8", "i32"), shape, signs, 0) for signs, shape in combinations(SIGNS, SHAPES)],
+    *[
+        ("mmaf_scaled", elements, (batch, m, n, max(k, block)), "", block)
+        for (elements, block), (batch, m, n, k) in combinations(SCALED, SHAPES)
+    ],
+]
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(FEW)))
+def test_some_of_all(number: int, case: Case) -> None:
+    operation, elements, shape, attributes, block = case
+    target = ("sm_80", "sm_90", "sm_100")[number % 3]
+    assert instructions(product(operation, elements, shape, attributes, block), target)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("case", ALL)
+def test_every_type_and_size(case: Case, target: str) -> None:
+    operation, elements, shape, attributes, block = case
+    assert instructions(product(operation, elements, shape, attributes, block), target)
