@@ -25,7 +25,7 @@ from tileir.execute.gpu.host_copies import HostCopies, is_on_host, warn_of_copie
 from tileir.execute.gpu.launched_code import Found, LaunchedCode, Launching, NotDescribed, VariantKey
 from tileir.execute.gpu.loading import Code, KernelLoader
 from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
-from tileir.execute.gpu.packing import Packer, Record
+from tileir.execute.gpu.packing import Packer, Record, Report
 from tileir.execute.gpu.repeating import repeated
 from tileir.execute.gpu.streams import is_capturing, stream_for, stream_handle, synchronize, wait_for
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
@@ -50,7 +50,7 @@ class GpuLauncher(PreparedKernel):
         self.name: Final = entry.symbol_name or ""
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
-        self._speech: Final = speech_of(entry)
+        self.speech: Final = speech_of(entry)
         self.packer: Final = Packer(entry)
         self.variants: Final[dict[Any, Found]] = {}
         """What launches need, by the number of the GPU and the key of the kernel."""
@@ -141,6 +141,13 @@ class GpuLauncher(PreparedKernel):
             return self._filled(launching._replace(is_described=False))
         return code, record, kernel.function_in(launching.context, self.name)
 
+    def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
+        """Have others use a record; `is_launched` says that somebody waits for what the launch has to say."""
+        if record.report is not None and not is_launched:
+            record.report.give_back()
+        record.report = None
+        code.packer.give(record)
+
     def _launch_in(self, context: int, record: Record, function: Any) -> int:
         """Launch in a context that is not current; gives the code of the driver."""
         with current(context):
@@ -152,7 +159,7 @@ class GpuLauncher(PreparedKernel):
         return None if found is None else Ready(*found, self._driver, self._launch, self._launch_in)
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
-        if self._speech:
+        if self.speech:
             return None
         if self.key is not None:
             pack = pack_function(self.packer.types, kind, self.key)
@@ -172,9 +179,9 @@ class GpuLauncher(PreparedKernel):
         of = driver()
         with current(context):
             code, record, _ = self._filled(launching)
-            code.packer.give(record)
+            self.give_back(code, record)
             kernel = code.loader.kernel(place, context)
-            if self._speech or context != place.context or options.progress is not None or options.memory:
+            if self.speech or context != place.context or options.progress is not None or options.memory:
                 return None
             function = kernel.function_here(self.name)
 
@@ -208,20 +215,21 @@ class GpuLauncher(PreparedKernel):
                 options.progress(0, grid[0] * grid[1] * grid[2])
             code, record, function = self._filled(Launching(place, context, grid, stream, values, bound))
             failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
-            code.packer.give(record)
+            report = record.report
+            self.give_back(code, record, is_launched=True)
             if failed:
                 raise self.error(failed, place)
             place.latest = self.name
-            is_plain = not self._speech and context == place.context
+            is_plain = not self.speech and context == place.context
             if is_plain and place.ordinal not in self._ready:
                 kernel = code.loader.kernel(place, context)
                 self._ready[place.ordinal] = (place, context, kernel.function_here(self.name))
-            if self._speech and not is_capturing(stream):
-                self._listen(stream, options, place)
+            if self.speech and not is_capturing(stream):
+                self.listen(stream, options, place, report)
             if copies is not None:
                 copies.copy_back()
             if copies is not None or options.progress is not None:
-                self._wait(stream, place)
+                self.wait(stream, place)
         if options.progress is not None:
             options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
         if is_plain:
@@ -266,10 +274,10 @@ class GpuLauncher(PreparedKernel):
                 seconds = event_times(once, stream, place, repeat, flush_cache, enough)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
-            filled.packer.give(record)
+            self.give_back(filled, record)
             if copies is not None:
                 copies.copy_back()
-            self._wait(stream, place)
+            self.wait(stream, place)
         return Measured(seconds, place.name, "CUDA events")
 
     # --- arguments ---
@@ -332,22 +340,22 @@ class GpuLauncher(PreparedKernel):
 
     # --- what comes back ---
 
-    def _listen(self, stream: int, options: LaunchOptions, place: Device) -> None:
+    def listen(self, stream: int, options: LaunchOptions, place: Device, report: Report | None) -> None:
         """Wait for the kernel, and bring what it prints to the caller."""
         failure: LaunchError | None = None
         with captured() as heard:
             try:
-                self._wait(stream, place)
+                self.wait(stream, place)
             except DriverError as error:
                 failure = error
-        failed, text = failed_assert(heard.text, self._speech, self._operation_at)
+        failed, text = failed_assert(heard.text, self.speech, self._operation_at)
         write_output(text, options.output)
         if failed is not None:
             raise failed from failure
         if failure is not None:
             raise failure
 
-    def _wait(self, stream: int, place: Device) -> None:
+    def wait(self, stream: int, place: Device) -> None:
         try:
             synchronize(stream, f"running @{self.name}")
         except DriverError as error:

@@ -127,13 +127,18 @@ def failed_assert(
     rest = re.sub(_FAILED, "\0", text).replace("\0\n", "").replace("\0", "")
     operation = operation_at(found["file"], int(found["line"])) if operation_at is not None else None
     if operation is None or operation.declaration is not ASSERT:
-        said = [each for each in speech.asserts if _message(each) == found["words"]]
-        operation = said[0] if said else speech.asserts[0]
+        operation = asserted(found["words"], speech)
     position = found["position"]
     x, y, z = [int(number) for number in found["block"].split(", ")]
     # Not the first, as on the host, but the first that was printed.
     where = f" (at element [{position}])" if position else ""
     return AssertionFailedError(f"failed: {found['words']}{where}", operation, (x, y, z)), rest
+
+
+def asserted(words: str, speech: Speech) -> Operation:
+    """The assert that has these words; of several, the first."""
+    said = [each for each in speech.asserts if _message(each) == words]
+    return said[0] if said else speech.asserts[0]
 
 
 def _message(operation: Operation) -> str:

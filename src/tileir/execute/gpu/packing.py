@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy
 
@@ -60,10 +60,17 @@ class LaunchForm(NamedTuple):
 PLAIN: Final = LaunchForm()
 
 
+class Report(Protocol):
+    """What a launch has to say."""
+
+    def give_back(self) -> None:
+        """Have others use the memory that it is written to."""
+
+
 class Record:
     """Memory for one launch; in use by one thread at a time."""
 
-    __slots__ = ("attributes", "configuration", "keep", "memory", "parameters")
+    __slots__ = ("attributes", "configuration", "memory", "parameters", "report")
 
     def __init__(self, packer: Packer) -> None:
         # The system aligns memory to 16 bytes.
@@ -80,8 +87,8 @@ class Record:
             self.attributes = start + packer.cluster
         self.configuration: Final = ctypes.c_void_p(start)
         self.parameters: Final = ctypes.c_void_p(start + packer.table)
-        self.keep: object = None
-        """What must live as long as the record is used."""
+        self.report: Report | None = None
+        """Where the launch writes what it has to say, of code that writes it to memory of its own."""
 
 
 class Packer:

@@ -38,8 +38,8 @@ class Slot(NamedTuple):
     | global     | the name of a global variable: its address                      |
     | table      | bytes of a constant tile: the address of a copy on the GPU      |
     | scratch    | bytes for each tile block, and their alignment: an address      |
-    | failures   | where asserts that fail are written: an address                 |
-    | output     | where what is printed is written: an address                    |
+    | failures   | the asserts: the address of where failures are written          |
+    | output     | the prints: the address of where they are written               |
     | nothing    | none: Triton's own, a null pointer                              |
     """
 

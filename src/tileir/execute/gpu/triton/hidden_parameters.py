@@ -11,6 +11,7 @@ from tileir.execute.gpu.launched_code import Complete
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Code, Slot
 from tileir.execute.gpu.triton.own_memory import global_address, scratch_address, table_address
+from tileir.execute.gpu.triton.reports import REPORTED, Report
 from tileir.execute.gpu.triton.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, TensorMaps
 from tileir.execute.memory import Region
 
@@ -54,6 +55,7 @@ class HiddenParameters:
         self._addresses: Final[dict[int, list[int]]] = {}
         """By context, those that are the same in each launch."""
         self._has_words: Final = any(slot.kind != _NOTHING for slot in self._words)
+        self._reported: Final = [number for number, slot in enumerate(self._words) if slot.kind in REPORTED]
         self._scratch: Final = [number for number, slot in enumerate(self._words) if slot.kind == _SCRATCH]
 
     def complete(self) -> Complete | None:
@@ -71,10 +73,16 @@ class HiddenParameters:
                 addresses = self._addresses[context] = [self._address(slot, context) for slot in self._words]
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
+            if self._reported:
+                addresses = list(addresses)
+                report = Report([self._words[number] for number in self._reported], context, stream)
+                for number, address in zip(self._reported, report.addresses, strict=True):
+                    addresses[number] = address
+                record.report = report
             self._pack_words(record.memory, self._words_place, *addresses)
 
     def _address(self, slot: Slot, context: int) -> int:
-        """The address that a word is in every launch in a context; 0 for scratch, which depends on the launch."""
+        """The address that a word is in every launch in a context; 0 for what depends on the launch."""
         if slot.kind == "global":
             return global_address(self._globals, str(slot.content), context)
         if slot.kind == "table":

@@ -11,17 +11,20 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from tileir.execute.gpu.driver.devices import require_driver, target_here
+from tileir.execute.engine import LaunchOptions
+from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.launching import GpuLauncher
 from tileir.execute.gpu.loading import KernelLoader
+from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.compiling import compile_kernel
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.reports import Report
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
 from tileir.execute.memory import Region
@@ -94,6 +97,14 @@ class TritonKernel(GpuLauncher):
         # Its global variables are no symbols in the code: nothing is to be filled in there.
         loader = KernelLoader(self.entry, {}, lambda target: code.cubin, packer.form)
         return LaunchedCode(packer, loader, hidden.complete())
+
+    def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
+        self.wait(stream, place)
+        if isinstance(report, Report):
+            text, failed = report.read(self.speech)
+            write_output(text, options.output)
+            if failed is not None:
+                raise failed
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         # Imported here: a kernel from the cache runs without what compiles it.

@@ -66,14 +66,15 @@ def _while_capturing() -> Iterator[None]:
         driver().call("cuThreadExchangeStreamCaptureMode", attempt, ctypes.byref(mode))
 
 
-def _reserve(size: int, what: str) -> int:
+def reserve(size: int, what: str) -> int:
+    """Memory in the context that is current, also while a graph is made."""
     with _while_capturing():
         return driver().handle("cuMemAlloc_v2", lambda: f"reserving {size} bytes on the GPU for {what}", max(size, 1))
 
 
 def _uploaded(start: int, size: int, what: str) -> int:
     """A copy of memory of the host, which is there when this returns."""
-    address = _reserve(size, what)
+    address = reserve(size, what)
     with _while_capturing():
         driver().call("cuMemcpyHtoD_v2", f"copying {what} to the GPU", address, start, size)
     return address
@@ -108,7 +109,7 @@ def scratch_address(size: int, context: int, stream: int, is_kept: bool = False)
     """Memory for one launch after the other of a stream; of its own if it `is_kept`, or the stream makes a graph."""
     store = _store()
     if is_kept or is_capturing(stream):
-        return _reserve(size, "scratch")
+        return reserve(size, "scratch")
     with NO_FORK:
         address, has = store.scratch.get((context, stream), (0, 0))
         if has < size:
@@ -116,7 +117,7 @@ def scratch_address(size: int, context: int, stream: int, is_kept: bool = False)
                 store.outgrown.append((context, address))
             # Some more, so that it is outgrown seldom.
             has = max(2 * size if address else size, _LEAST_SCRATCH)
-            address = _reserve(has, "scratch")
+            address = reserve(has, "scratch")
             store.scratch[context, stream] = (address, has)
     return address
 

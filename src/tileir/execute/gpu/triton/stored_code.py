@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import Any
+from typing import Any, Final
 
 from tileir.execute.gpu.triton.code import Slot, TensorMap
 from tileir.execute.gpu.triton.options import Schedule, Specialization
+from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
+
+_SITES: Final[dict[str, Any]] = {"failures": AssertSite, "output": PrintSite}
 
 
 def packed_slots(slots: tuple[Slot, ...]) -> list[list[Any]]:
@@ -28,6 +31,8 @@ def unpacked_slots(packed: list[list[Any]]) -> tuple[Slot, ...]:
 def _unpacked(kind: str, content: Any) -> Any:
     if kind == "table":
         return b64decode(content)
+    if kind in _SITES:
+        return tuple([_SITES[kind](*_tuples(each)) for each in content])
     if kind == "descriptor":
         return TensorMap(*[_tuples(each) for each in content])
     return _tuples(content)
