@@ -112,11 +112,16 @@ class TritonBackend(CompileBackend):
 
     def __init__(self, given: Arguments) -> None:
         from tileir.execute.gpu.triton.options import CodeOptions, Limits
+        from tileir.execute.gpu.triton.versions import why_missing
+        from tileir.execute.gpu.triton.worker.pool import start_worker
 
         super().__init__(given)
         usual = Limits()
         self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
         self._limits = Limits(_seconds(given, usual.seconds), _memory(given, usual.memory))
+        if self.stage != "ttir" and not why_missing():
+            # It imports Triton while this reads the program.
+            start_worker()
 
     def target(self, text: str) -> str:
         from tileir.execute.gpu.triton.targets import triton_target

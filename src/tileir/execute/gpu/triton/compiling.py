@@ -33,6 +33,11 @@ def compile_kernel(
         found = stored_code(key, installed_triton()) if key else None
         if found is None:
             # Imported here: a kernel from the cache runs without what compiles it.
+            from tileir.execute.gpu.triton.worker.pool import start_worker
+
+            if installed_triton() is not None:
+                # It imports Triton while this imports what lowers kernels.
+                start_worker()
             from tileir.execute.gpu.triton.making import make
 
             found = make(entry, gpu, options, limits).code

@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 LENGTH: Final = 8
@@ -56,6 +57,9 @@ def _serve(requests: int, answers: int) -> None:
     stages, problem = _imported()
     poll = select.poll()
     poll.register(requests, select.POLLIN)
+    if stages is not None and not poll.poll(0):
+        # Nobody waits yet.
+        _answer_to(stages.warm)
     while poll.poll(_IDLE_SECONDS * 1000):
         request = _received(requests)
         if request is None:
@@ -64,7 +68,7 @@ def _serve(requests: int, answers: int) -> None:
         os.ftruncate(2, 0)
         _limit(seconds, memory)
         _end_with(requests, True)
-        answer = (BROKEN, problem) if stages is None else _answer(stages, asked)
+        answer = (BROKEN, problem) if stages is None else _answer_to(stages.compile, *asked)
         _end_with(requests, False)
         _send(answers, message(answer))
 
@@ -74,14 +78,14 @@ def _imported() -> tuple[Any, str]:
     try:
         from tileir.execute.gpu.triton.worker.stages import Stages
 
-        return Stages(), ""
+        return Stages(in_parts=True), ""
     except (Exception, SystemExit) as error:
         return None, f"{type(error).__name__}: {error}"
 
 
-def _answer(stages: Any, asked: Any) -> tuple[Any, ...]:
+def _answer_to(work: Callable[..., Any], *asked: Any) -> tuple[Any, ...]:
     try:
-        return (MADE, *stages.compile(*asked), _said())
+        return (MADE, *(work(*asked) or ()), _said())
     except MemoryError:
         # What ends a process for want of memory ends it here too.
         os.abort()

@@ -13,13 +13,20 @@ import os
 import re
 import sys
 import tempfile
+from importlib.machinery import PathFinder
+from types import ModuleType
 from typing import Any, Final
 
 FILE: Final = "program.ttir"
 _LLVM: Final = "llir"
 """What Triton calls the stage `llvm`."""
+_EMPTY: Final = "module {\n  tt.func public @empty() {\n    tt.return\n  }\n}\n"
 _ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
 _AMD_PARAMETER: Final = re.compile(r"^\s+(?:- )?\.value_kind:\s+(?!hidden_)", re.MULTILINE)
+
+
+_SKIPPED: Final = ("triton", "triton.runtime", "triton.backends")
+"""Packages that import all of Triton's language, and all plugins that are installed, of which nothing is needed."""
 
 
 class Failure(Exception):
@@ -29,13 +36,12 @@ class Failure(Exception):
 class Stages:
     """The stages of Triton, imported."""
 
-    def __init__(self) -> None:
-        from triton._C import libtriton
-        from triton.backends.compiler import GPUTarget, Language
-
+    def __init__(self, in_parts: bool = False) -> None:
+        """Import them, `in_parts` if this version lets it: that takes a third of the time."""
+        libtriton, target, language = _imported(in_parts)
         self._triton: Final[Any] = libtriton
-        self._target: Final[Any] = GPUTarget
-        self._language: Final[Any] = Language
+        self._target: Final[Any] = target
+        self._language: Final[Any] = language
         self._backends: dict[str, Any] = {}
         self._flush: Final[Any] = libtriton.nvidia.set_nvvm_reflect_ftz
 
@@ -94,11 +100,45 @@ class Stages:
         data = current if isinstance(current, bytes) else str(current).encode()
         return data, texts, {key: _plain(value) for key, value in metadata.items()}, parameters
 
+    def warm(self) -> None:
+        """Have done what is done with the first kernel, as far as it is the same for all."""
+        self.compile(_EMPTY, "sm_90", {"enable_fp_fusion": False}, "ptx", ())
+
     def _set_flushing(self, options: dict[str, Any]) -> None:
         """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
         self._triton.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
+
+
+def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
+    if in_parts:
+        _skip_packages()
+    try:
+        from triton._C import libtriton
+        from triton.backends.compiler import GPUTarget, Language
+        from triton.backends.nvidia import compiler  # noqa: F401
+
+        return libtriton, GPUTarget, Language
+    except (ImportError, AttributeError):
+        if not in_parts:
+            raise
+    # A version that needs what was left out.
+    for name in [name for name in sys.modules if name == "triton" or name.startswith("triton.")]:
+        del sys.modules[name]
+    return _imported(False)
+
+
+def _skip_packages() -> None:
+    """Have modules of Triton imported without what the packages that they are in import."""
+    found = PathFinder.find_spec("triton")
+    if found is None or not found.submodule_search_locations:
+        return
+    root = found.submodule_search_locations[0]
+    for name in _SKIPPED:
+        package = ModuleType(name)
+        package.__path__ = [os.path.join(root, *name.split(".")[1:])]
+        sys.modules[name] = package
 
 
 def _leave(module: object) -> None:

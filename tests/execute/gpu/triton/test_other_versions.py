@@ -1,0 +1,57 @@
+"""Versions of Triton beside the one that is installed: those in the folders that TILEIR_TRITON_VERSIONS lists.
+
+    pip download --no-deps triton==3.6.0 && unzip -d triton-3.6 triton-3.6.0-*.whl
+    TILEIR_TRITON_VERSIONS=triton-3.6:triton-3.8 make test-long
+
+Each compiles all examples for a GPU of each generation, and for one of AMD's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.execute.entries import entries_of
+from tileir.execute.gpu.triton.making import make
+from tileir.execute.gpu.triton.targets import TRITON_TARGETS, triton_target
+from tileir.execute.gpu.triton.versions import find_triton
+from tileir.execute.gpu.triton.worker.pool import close_workers
+
+FOLDERS = [folder for folder in os.environ.get("TILEIR_TRITON_VERSIONS", "").split(os.pathsep) if folder]
+EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.mlir"))
+TARGETS = ("sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "gfx942")
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(params=FOLDERS or [""], ids=[Path(folder).name for folder in FOLDERS] or ["none"])
+def version(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if not request.param:
+        pytest.skip("TILEIR_TRITON_VERSIONS lists no folders with other versions of Triton")
+    monkeypatch.setenv("TILEIR_TRITON", request.param)
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TILEIR_CRASH_DIR", str(tmp_path / "crashes"))
+    yield
+    close_workers()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_compiled_by_every_version(example: Path, version: None) -> None:
+    if example.stem == "broken":
+        pytest.skip("it is an example of a program that is wrong")
+    module = tileir.load(example)
+    for name in TARGETS:
+        target = triton_target(name)
+        if find_triton().number < target.since:
+            continue
+        for entry in entries_of(module).values():
+            made = make(entry, target)
+            assert made.data.startswith(b"\x7fELF")
+            if not target.is_amd:
+                assert made.code.cubin.target == (TRITON_TARGETS[name].made_as or name)
+                assert len(made.code.slots) == len(made.code.cubin.parameter_sizes or [])
+                assert not made.resources.spills
