@@ -193,4 +193,4 @@ def lower_pointer_cast(lowering: Lowering, operation: Operation) -> None:
         lowering.result(operation, build.bitcast(value, target))
         return
     name = "tt.int_to_ptr" if operation.declaration is ops.INT_TO_PTR else "tt.ptr_to_int"
-    lowering.result(operation, build.pointer_cast(name, value, target))
+    lowering.result(operation, build.reinterpret(name, value, target))

@@ -66,9 +66,9 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
     number = access.tensor.number
     view = lowering.program.views[number]
     shape = access.type.tile_shape
-    if not (lowering.schedule.descriptors and number in lowering.specialization.described and view.is_known):
+    if not (may_describe(lowering) and number in lowering.specialization.described and view.is_known):
         return None
-    if not has_accelerator(lowering.target) or hint_of(operation, "allow_tma", lowering.target) == 0:
+    if hint_of(operation, "allow_tma", lowering.target) == 0:
         return None
     if operation.keyword("memory_ordering_semantics") != "weak" or isinstance(access.type, GatherScatterViewType):
         return None
@@ -116,10 +116,13 @@ def store(lowering: Lowering, access: Access, by: Described, value: TtirValue) -
     build.descriptor_store(by.descriptor, by.coordinates, stored)
 
 
-def has_accelerator(target: str) -> bool:
-    """Whether a GPU has a tensor memory accelerator."""
-    number = target.removeprefix("sm_")
-    return number.isdigit() and int(number) >= _FIRST_TARGET
+def may_describe(lowering: Lowering) -> bool:
+    """Whether the code may use the accelerator at all."""
+    return (
+        lowering.capability >= _FIRST_TARGET
+        and lowering.schedule.descriptors
+        and bool(lowering.specialization.described)
+    )
 
 
 def _is_of_product(operation: Operation) -> bool:

@@ -6,6 +6,7 @@ from tileir.execute.gpu.triton.lowering import descriptors, elements
 from tileir.execute.gpu.triton.lowering.accesses import access_of
 from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.ordered import ordered_load, ordered_store
 from tileir.ir.core import Operation
 
 
@@ -18,7 +19,11 @@ def lower_load_view(lowering: Lowering, operation: Operation) -> None:
     else:
         pointers, mask = addresses(lowering, access), inside(lowering, access)
         other = elements.padding(build, access.type, pointers.shape) if mask is not None else None
-        value = elements.from_memory(build, access.type.tensor.element, build.load(pointers, mask, other))
+        if operation.keyword("memory_ordering_semantics") == "weak":
+            loaded = build.load(pointers, mask, other)
+        else:
+            loaded = ordered_load(lowering, operation, pointers, mask, other)
+        value = elements.from_memory(build, access.type.tensor.element, loaded)
     lowering.result(operation, value)
 
 
@@ -31,4 +36,8 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
         descriptors.store(lowering, access, by, value)
         return
     stored = elements.to_memory(build, access.type.tensor.element, value)
-    build.store(addresses(lowering, access), stored, inside(lowering, access))
+    pointers, mask = addresses(lowering, access), inside(lowering, access)
+    if operation.keyword("memory_ordering_semantics") == "weak":
+        build.store(pointers, stored, mask)
+    else:
+        ordered_store(lowering, operation, pointers, stored, mask)

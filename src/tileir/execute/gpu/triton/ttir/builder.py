@@ -231,11 +231,6 @@ class TtirBuilder:
         type = type_text(element, value.shape)
         return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
 
-    def pointer_cast(self, name: str, value: TtirValue, element: str) -> TtirValue:
-        """`tt.int_to_ptr` and `tt.ptr_to_int`."""
-        type = type_text(element, value.shape)
-        return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
-
     def fma(self, left: TtirValue, right: TtirValue, addend: TtirValue) -> TtirValue:
         text = f"math.fma {left.name}, {right.name}, {addend.name} : {left.type}"
         return self.emit(text, left.element, left.shape)

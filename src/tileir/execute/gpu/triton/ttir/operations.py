@@ -1,24 +1,19 @@
-"""TTIR's operations beyond those of every program: control flow, reductions, products, memory."""
+"""TTIR's operations beyond those of every program: control flow, reductions, products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
 
-from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
-from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, pointee_of, type_text
+from tileir.execute.gpu.triton.ttir.memory import TtirMemory
+from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, type_text
 
 Combine = Callable[["list[TtirValue]", "list[TtirValue]"], "list[TtirValue]"]
 """How two elements, or two of each of several tiles, become one."""
 
 
-class TtirOperations(TtirBuilder):
+class TtirOperations(TtirMemory):
     """A builder for one version of Triton."""
-
-    def __init__(self, version: tuple[int, ...]) -> None:
-        super().__init__()
-        self.version: Final = version
 
     # --- control flow ---
 
@@ -133,43 +128,6 @@ class TtirOperations(TtirBuilder):
         given = ", ".join([value.type for value in values])
         self.write(f"}}) : ({given}) -> ({', '.join([value.type for value in results])})")
         return results
-
-    # --- memory ---
-
-    def load(
-        self,
-        pointer: TtirValue,
-        mask: TtirValue | None = None,
-        other: TtirValue | None = None,
-        attributes: str = "",
-    ) -> TtirValue:
-        """Elements by their addresses; where the mask is false, `other`."""
-        operands = ", ".join([each.name for each in (pointer, mask, other) if each is not None])
-        element = pointee_of(pointer.element)
-        return self.emit(f"tt.load {operands} {attributes}: {pointer.type}", element, pointer.shape)
-
-    def store(self, pointer: TtirValue, value: TtirValue, mask: TtirValue | None = None, attributes: str = "") -> None:
-        operands = ", ".join([each.name for each in (pointer, value, mask) if each is not None])
-        self.write(f"tt.store {operands} {attributes}: {pointer.type}")
-
-    def descriptor_type(self, box: Shape, element: str) -> str:
-        """The type of a descriptor for TMA."""
-        block = "x".join([*map(str, box), element])
-        return f"!tt.tensordesc<{block}>" if self.version >= (3, 8) else f"!tt.tensordesc<tensor<{block}>>"
-
-    def descriptor_load(
-        self, descriptor: TtirValue, coordinates: Sequence[TtirValue], element: str, shape: Shape
-    ) -> TtirValue:
-        """A tile at a place; the shape may lack the first dimensions of the box where these have one element."""
-        places = ", ".join([each.name for each in coordinates])
-        type = type_text(element, shape)
-        return self.emit(
-            f"tt.descriptor_load {descriptor.name}[{places}] : {descriptor.type} -> {type}", element, shape
-        )
-
-    def descriptor_store(self, descriptor: TtirValue, coordinates: Sequence[TtirValue], value: TtirValue) -> None:
-        places = ", ".join([each.name for each in coordinates])
-        self.write(f"tt.descriptor_store {descriptor.name}[{places}], {value.name} : {descriptor.type}, {value.type}")
 
     # --- products ---
 
