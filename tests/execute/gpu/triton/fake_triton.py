@@ -77,7 +77,7 @@ def write_fake_triton(folder: Path, version: str = "3.9.0", beginning: str = "")
     files = {
         "__init__.py": f"__version__ = '{version}'\n{beginning}",
         "_C/__init__.py": "",
-        "_C/libtriton.py": LIBRARY,
+        "_C/libtriton.py": beginning + LIBRARY,
         "backends/__init__.py": "",
         "backends/compiler.py": COMPILER,
         "backends/nvidia/__init__.py": "",
