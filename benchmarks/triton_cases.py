@@ -62,22 +62,20 @@ class Work(NamedTuple):
 # --- products ---
 
 
-def matmul_grid(size: int, rows: int, columns: int) -> tuple[int, ...]:
-    """As many tile blocks as run at once: large tiles have a multiprocessor of their own."""
-    at_once = 1 if rows * columns >= 128 * 256 else 2 if rows * columns >= 128 * 128 else 4
-    return (min(PROCESSORS * at_once, (size // rows) * (size // columns)),)
-
-
-def matmul(element: tileir.Type, size: int, tiles: list[tuple[int, int, int]], transposed: bool) -> list[Candidate]:
+def matmul(
+    element: tileir.Type, size: int, tiles: list[tuple[int, int, int]], *, transposed: bool = False, persistent: bool
+) -> list[Candidate]:
+    """Products in tiles; persistent ones have as many tile blocks as run at once, others one for every tile."""
     result = bf16 if element is bf16 else f16
-    return [
-        Candidate(
-            f"{rows}x{columns}x{depth}",
-            functools.partial(gpu_programs.matmul, size, rows, columns, depth, 8, element, result, transposed),
-            matmul_grid(size, rows, columns),
+    found = []
+    for rows, columns, depth in tiles:
+        count = (size // rows) * (size // columns)
+        at_once = PROCESSORS * (1 if rows * columns >= 128 * 256 else 2)
+        module = functools.partial(
+            gpu_programs.matmul, size, rows, columns, depth, 8, element, result, transposed, persistent
         )
-        for rows, columns, depth in tiles
-    ]
+        found.append(Candidate(f"{rows}x{columns}x{depth}", module, (min(at_once, count) if persistent else count,)))
+    return found
 
 
 def square_products(element: tileir.Type, size: int, tiles: list[tuple[int, int, int]], both: bool, bars: Bars) -> Work:
@@ -91,7 +89,7 @@ def square_products(element: tileir.Type, size: int, tiles: list[tuple[int, int,
 
     name = f"matmul {element} {size}^3{', tiles' if both else ''}"
     engines = (TRITON, ASSEMBLER) if both else (TRITON,)
-    candidates = matmul(element, size, tiles, False)
+    candidates = matmul(element, size, tiles, persistent=not both)
     return Work(name, candidates, arrays, ways, 1e-2, 2.0 * size**3, "TFLOP/s", engines, bars)
 
 
@@ -110,7 +108,7 @@ def narrow_products(size: int, tiles: list[tuple[int, int, int]]) -> Work:
             for fast, dtype in ((True, torch.float16), (False, torch.bfloat16))
         }
 
-    candidates = matmul(f8E4M3FN, size, tiles, True)
+    candidates = matmul(f8E4M3FN, size, tiles, transposed=True, persistent=True)
     flops = 2.0 * size**3
     name = f"matmul f8E4M3FN {size}^3"
     return Work(name, candidates, arrays, ways, 2e-2, flops, "TFLOP/s", (TRITON, ASSEMBLER), Bars(of_torch=0.8))
@@ -169,7 +167,7 @@ def vectors(kind: str) -> Work:
         return {"torch": lambda: torch.add(given[0], given[1], out=other)}
 
     candidates = [
-        Candidate(f"{lanes}", functools.partial(module, size, lanes), (size // lanes,)) for lanes in (1024, 4096)
+        Candidate(f"{lanes}", functools.partial(module, size, lanes), (size // lanes,)) for lanes in (512, 1024)
     ]
     name = f"{kind} f32 2^27"
     engines = (TRITON, ASSEMBLER)
@@ -223,7 +221,7 @@ def row_work(kind: str) -> Work:
 
     candidates = [
         Candidate(f"{blocks} tile blocks", functools.partial(module, rows, columns), (blocks,))
-        for blocks in (rows, 2 * PROCESSORS, 4 * PROCESSORS, 8 * PROCESSORS)
+        for blocks in (rows, 4 * PROCESSORS)
     ]
     moved = 4.0 * rows * columns
     name = f"{kind} f16 {rows}x{columns}"

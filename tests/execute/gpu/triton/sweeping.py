@@ -22,12 +22,10 @@ from typing import NamedTuple
 import tileir
 from tileir.execute.entries import entries_of
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.lowering.lower import lower
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
-from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.making import Prepared, make
+from tileir.execute.gpu.triton.options import CodeOptions, Limits
+from tileir.execute.gpu.triton.targets import triton_target
 from tileir.execute.gpu.triton.versions import find_triton
-from tileir.execute.gpu.triton.worker.pool import compile_ttir
-from tileir.execute.gpu.triton.worker.requests import Request
 
 TARGETS = ("sm_80", "sm_90", "sm_100")
 TIME_LIMIT = 120.0
@@ -53,19 +51,13 @@ class Failure(NamedTuple):
 
 def compile_program(name: str, text: str, target: str, only_lower: bool = False) -> Iterator[Failure]:
     """Compile the kernels of a program; what fails."""
-    version = find_triton().number
-    lowered = None
+    gpu = triton_target(target)
     try:
         for entry in entries_of(tileir.parse(text)).values():
-            program = Program(entry)
-            usual = Specialization(
-                tuple([16] * len(program.parameters)),
-                frozenset(range(len(program.views))),
-                frozenset(range(len(program.views))),
-            )
-            lowered = lower(program, target, Schedule(), usual, CodeOptions(), version)
-            if not only_lower:
-                compile_ttir(Request(lowered.text, target, lowered.options), TIME_LIMIT)
+            if only_lower:
+                Prepared(entry, gpu, CodeOptions(), find_triton())
+            else:
+                make(entry, gpu, CodeOptions(), Limits(seconds=TIME_LIMIT))
     except TritonCrash as error:
         words = next((line for line in error.said.splitlines() if "Assert" in line or "rror" in line), error.message)
         yield Failure(name, text, target, "crash", words)
@@ -74,10 +66,6 @@ def compile_program(name: str, text: str, target: str, only_lower: bool = False)
     except TritonError as error:
         where = "Triton" if error.said else "lowering"
         words = error.message.removeprefix("Triton refuses the program: ")
-        place = re.search(r"program\.ttir:(\d+)", words)
-        if place and lowered is not None:
-            operation = lowered.operations[int(place[1]) - 1]
-            words = f"{'' if operation is None else operation.name + ': '}{words}"
         yield Failure(name, text, target, where, words)
     except tileir.TileIRError as error:
         yield Failure(name, text, target, "lowering", str(error))
