@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     build.add_argument("--no-code", action="store_true", help="leave the assembler to `assemble`, or to a stand-in")
     build.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
     build.add_argument("--at-most", type=float, default=float("inf"), help="seconds after which no code is begun")
+    build.add_argument("--backend", choices=("tileiras", "triton"), default="tileiras", help="which engine compiles")
     build.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     code = commands.add_parser("assemble", help="make the code again, on a machine with more processors say")
     code.add_argument("directory", type=Path)
@@ -56,6 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     code.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
     code.add_argument("--at-most", type=float, default=float("inf"), help="seconds after which no code is begun")
     code.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
+    code.add_argument("--backend", choices=("tileiras", "triton"), default="tileiras", help="which engine compiles")
     code.add_argument("--opt-level", type=int, choices=range(4), help="how much the assembler optimizes")
     run = commands.add_parser("run", help="run the programs on the GPU")
     run.add_argument("directory", type=Path)
@@ -108,6 +110,8 @@ def _assemble(given: argparse.Namespace) -> int:
 
     target, processes = given.target, given.processes
     programs = files.read_programs(given.directory)
+    if getattr(given, "backend", None) == "triton":
+        return _compile(given, programs)
     start = time.perf_counter()
     level = getattr(given, "opt_level", None)
     assembly = assemble(programs, target, processes, given.as_written, given.host, given.at_most, level)
@@ -117,6 +121,21 @@ def _assemble(given: argparse.Namespace) -> int:
     print(f"{texts} programs in {len(assembly.files)} files for {target}, {len(assembly.refused)} refused: ", end="")
     rate = texts / seconds * 60 / processes
     print(f"{seconds:.0f} s, {rate:.0f} programs a minute for each of {processes} processes, {size / 1e6:.1f} MB")
+    return 0
+
+
+def _compile(given: argparse.Namespace, programs: list[Program]) -> int:
+    """Code of the engine of Triton, in a cache beside the programs."""
+    from tests.hardware.agreement import comparing
+    from tests.hardware.agreement.compiling import compile_programs
+
+    start = time.perf_counter()
+    cache = given.directory / CACHE
+    refused = list(compile_programs(programs, cache, given.target, given.processes, given.at_most))
+    size = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file())
+    print(comparing.refusals(refused))
+    seconds = time.perf_counter() - start
+    print(f"{len(programs)} programs for {given.target}, {len(refused)} refused: {seconds:.0f} s, {size / 1e6:.1f} MB")
     return 0
 
 
