@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import tileir
 from tileir.types import f16, f32, i32, ptr, tile
@@ -102,49 +103,77 @@ def matmul(
     return build.finish()
 
 
-def softmax(rows: int, columns: int) -> tileir.Operation:
-    """Of the rows of an f16 matrix; a tile block takes one row after the other."""
+def over_rows(build: tileir.Builder, rows: int, persistent: bool, one_row: Callable[[tileir.Value], None]) -> None:
+    """The work on a row, by a tile block for each or, `persistent`, by tile blocks that take one after the other."""
+    block, _, _ = build.get_tile_block_id()
+    if not persistent:
+        one_row(block)
+        return
+    blocks, _, _ = build.get_num_tile_blocks()
+    with build.for_(block, build.constant(rows, tile((), i32)), blocks) as loop:
+        one_row(loop.index)
+        build.continue_()
+
+
+class RowVector:
+    """A vector that all rows use, f16: loaded before the first, or where a tile block has but one, where it is used."""
+
+    def __init__(self, build: tileir.Builder, pointer: tileir.Value, columns: int, persistent: bool) -> None:
+        self._build = build
+        self._tiles = tiles(build, pointer, (1, columns), (1, columns))
+        self._before = self._load() if persistent else None
+
+    def _load(self) -> tileir.Value:
+        found, _ = self._build.load_view_tko(self._tiles, [0, 0])
+        return self._build.ftof(found, f32)
+
+    def value(self) -> tileir.Value:
+        return self._load() if self._before is None else self._before
+
+
+def softmax(rows: int, columns: int, persistent: bool = True) -> tileir.Operation:
+    """Of the rows of an f16 matrix."""
     build = tileir.Builder("kernels")
     with build.entry("softmax", ptr(f16), ptr(f16)) as (source, target):
         source, target = aligned(build, source, target)
         x_tiles = tiles(build, source, (rows, columns), (1, columns))
         y_tiles = tiles(build, target, (rows, columns), (1, columns))
-        block, _, _ = build.get_tile_block_id()
-        blocks, _, _ = build.get_num_tile_blocks()
-        with build.for_(block, build.constant(rows, tile((), i32)), blocks) as loop:
-            x, _ = build.load_view_tko(x_tiles, [loop.index, 0])
+
+        def one_row(row: tileir.Value) -> None:
+            x, _ = build.load_view_tko(x_tiles, [row, 0])
             x = build.ftof(x, f32)
             largest = build.reduce(x, 1, -math.inf, body=build.maxf)
             powers = build.exp(build.subf(x, spread(build, largest, (1, 1), (1, columns))))
             total = build.reduce(powers, 1, 0.0, body=build.addf)
             result = build.divf(powers, spread(build, total, (1, 1), (1, columns)))
-            build.store_view_tko(build.ftof(result, f16), y_tiles, [loop.index, 0])
-            build.continue_()
+            build.store_view_tko(build.ftof(result, f16), y_tiles, [row, 0])
+
+        over_rows(build, rows, persistent, one_row)
     return build.finish()
 
 
-def layer_norm(rows: int, columns: int) -> tileir.Operation:
+def layer_norm(rows: int, columns: int, persistent: bool = True) -> tileir.Operation:
+    """Of the rows of an f16 matrix."""
     build = tileir.Builder("kernels")
     with build.entry("layer_norm", ptr(f16), ptr(f16), ptr(f16), ptr(f16)) as (source, weight, bias, target):
         source, weight, bias, target = aligned(build, source, weight, bias, target)
         x_tiles = tiles(build, source, (rows, columns), (1, columns))
         y_tiles = tiles(build, target, (rows, columns), (1, columns))
-        w, _ = build.load_view_tko(tiles(build, weight, (1, columns), (1, columns)), [0, 0])
-        b, _ = build.load_view_tko(tiles(build, bias, (1, columns), (1, columns)), [0, 0])
-        w, b = build.ftof(w, f32), build.ftof(b, f32)
-        block, _, _ = build.get_tile_block_id()
-        blocks, _, _ = build.get_num_tile_blocks()
+        w, b = [RowVector(build, each, columns, persistent) for each in (weight, bias)]
         part = build.constant(1.0 / columns, tile((1,), f32))
-        with build.for_(block, build.constant(rows, tile((), i32)), blocks) as loop:
-            x, _ = build.load_view_tko(x_tiles, [loop.index, 0])
+
+        def one_row(row: tileir.Value) -> None:
+            x, _ = build.load_view_tko(x_tiles, [row, 0])
             x = build.ftof(x, f32)
             mean = build.mulf(build.reduce(x, 1, 0.0, body=build.addf), part)
             centred = build.subf(x, spread(build, mean, (1, 1), (1, columns)))
             squares = build.reduce(build.mulf(centred, centred), 1, 0.0, body=build.addf)
             variance = build.addf(build.mulf(squares, part), build.constant(1e-5, tile((1,), f32)))
             normal = build.mulf(centred, spread(build, build.rsqrt(variance), (1, 1), (1, columns)))
-            build.store_view_tko(build.ftof(build.fma(normal, w, b), f16), y_tiles, [loop.index, 0])
-            build.continue_()
+            result = build.fma(normal, w.value(), b.value())
+            build.store_view_tko(build.ftof(result, f16), y_tiles, [row, 0])
+
+        over_rows(build, rows, persistent, one_row)
     return build.finish()
 
 

@@ -200,7 +200,7 @@ def transposition() -> Work:
 
 def row_work(kind: str) -> Work:
     rows, columns = 32768, 4096
-    module: Callable[[int, int], tileir.Operation] = {
+    module: Callable[[int, int, bool], tileir.Operation] = {
         "softmax": gpu_programs.softmax,
         "rms norm": triton_programs.rms_norm,
         "layer norm": gpu_programs.layer_norm,
@@ -220,8 +220,8 @@ def row_work(kind: str) -> Work:
         return {"torch": lambda: functional.layer_norm(x, (columns,), given[0][0], given[1][0], 1e-5)}
 
     candidates = [
-        Candidate(f"{blocks} tile blocks", functools.partial(module, rows, columns), (blocks,))
-        for blocks in (rows, 4 * PROCESSORS)
+        Candidate("a tile block for a row", functools.partial(module, rows, columns, False), (rows,)),
+        Candidate("persistent", functools.partial(module, rows, columns, True), (4 * PROCESSORS,)),
     ]
     moved = 4.0 * rows * columns
     name = f"{kind} f16 {rows}x{columns}"

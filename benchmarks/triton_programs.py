@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tileir
-from gpu_programs import aligned, spread, tiles
-from tileir.types import f16, f32, i32, ptr, tile
+from gpu_programs import RowVector, aligned, over_rows, spread, tiles
+from tileir.types import f16, f32, ptr, tile
 
 
 def copy(size: int, lanes: int) -> tileir.Operation:
@@ -30,24 +30,23 @@ def transpose(size: int, rows: int, columns: int, element: tileir.Type = f16) ->
     return build.finish()
 
 
-def rms_norm(rows: int, columns: int) -> tileir.Operation:
-    """Of the rows of an f16 matrix; a tile block takes one row after the other."""
+def rms_norm(rows: int, columns: int, persistent: bool = True) -> tileir.Operation:
+    """Of the rows of an f16 matrix."""
     build = tileir.Builder("kernels")
     with build.entry("rms_norm", ptr(f16), ptr(f16), ptr(f16)) as (source, weight, target):
         source, weight, target = aligned(build, source, weight, target)
         x_tiles = tiles(build, source, (rows, columns), (1, columns))
         y_tiles = tiles(build, target, (rows, columns), (1, columns))
-        w, _ = build.load_view_tko(tiles(build, weight, (1, columns), (1, columns)), [0, 0])
-        w = build.ftof(w, f32)
-        block, _, _ = build.get_tile_block_id()
-        blocks, _, _ = build.get_num_tile_blocks()
+        w = RowVector(build, weight, columns, persistent)
         part = build.constant(1.0 / columns, tile((1,), f32))
-        with build.for_(block, build.constant(rows, tile((), i32)), blocks) as loop:
-            x, _ = build.load_view_tko(x_tiles, [loop.index, 0])
+
+        def one_row(row: tileir.Value) -> None:
+            x, _ = build.load_view_tko(x_tiles, [row, 0])
             x = build.ftof(x, f32)
             squares = build.reduce(build.mulf(x, x), 1, 0.0, body=build.addf)
             mean = build.addf(build.mulf(squares, part), build.constant(1e-5, tile((1,), f32)))
             normal = build.mulf(x, spread(build, build.rsqrt(mean), (1, 1), (1, columns)))
-            build.store_view_tko(build.ftof(build.mulf(normal, w), f16), y_tiles, [loop.index, 0])
-            build.continue_()
+            build.store_view_tko(build.ftof(build.mulf(normal, w.value()), f16), y_tiles, [row, 0])
+
+        over_rows(build, rows, persistent, one_row)
     return build.finish()

@@ -29,6 +29,8 @@ from typing import Any
 import tileir
 from gpu_timing import Flusher, difference, event_times, private_copy, verdict, versions
 from measure import table
+from tileir.execute.gpu.triton.ahead import compile_ahead
+from tileir.execute.gpu.triton.versions import VARIABLE, find_triton
 from triton_cases import ASSEMBLER, TRITON, Candidate, Work, works
 
 NOISE = 0.03
@@ -50,6 +52,9 @@ def build(folder: Path, only: list[str], target: str, host: str, processes: int)
     """Compile all kernels into the cache of a folder."""
     os.environ["TILEIR_CACHE_DIR"] = str(folder / "cache")
     (folder / "cache").mkdir(parents=True, exist_ok=True, mode=0o700)
+    named = folder / "triton" / "triton"
+    named.mkdir(parents=True, exist_ok=True)
+    (named / "__init__.py").write_text(f"__version__ = {find_triton().version!r}\n")
     wanted = [
         (work.name, candidate.name, engine)
         for work in chosen(only)
@@ -69,10 +74,14 @@ def built(which: tuple[str, str, str], target: str, host: str) -> str:
     begin = time.perf_counter()
     try:
         kernel = tileir.compile(candidate.module(), backend=engine)
-        code = kernel.cubin(target, host=host) if engine == ASSEMBLER else kernel.cubin(target)
+        if engine == ASSEMBLER:
+            used = kernel.cubin(target, host=host).resources
+        else:
+            # All arguments are arrays, which are aligned.
+            count = len(kernel.entry.regions[0].blocks[0].arguments)
+            used = compile_ahead(kernel.entry, target, [(number + 1) << 40 for number in range(count)]).cubin.resources
     except tileir.TileIRError as error:
         return f"{work_name}, {name}, {engine}: {str(error).splitlines()[0]}"
-    used = code.resources
     spills = "spills" if used.spills else "no spills"
     seconds = time.perf_counter() - begin
     return f"{work_name}, {name}, {engine}: {used.registers} registers, {spills}, {seconds:.1f} s"
@@ -210,7 +219,9 @@ def run(folder: Path, only: list[str], output: str | None, each: bool) -> bool:
 
     cache = private_copy(folder)
     os.environ["TILEIR_CACHE_DIR"] = cache
-    told = versions(torch)
+    # The version that made the code, so that no other makes it again.
+    os.environ[VARIABLE] = str(folder / "triton")
+    told = {**versions(torch), "Triton": find_triton().version}
     print(", ".join([f"{name} {what}" for name, what in told.items()]) + "\n")
     peaks = peaks_of(torch.cuda.get_device_name(0))
     bandwidth = None if peaks is None else peaks.memory * 1e12

@@ -62,14 +62,15 @@ def test_matmul_by_few_tile_blocks(programs: ModuleType, blocks: int, persistent
     assert found == pytest.approx(a.astype(numpy.float32) @ b.astype(numpy.float32), abs=0.05)
 
 
-def test_softmax_and_layer_norm(programs: ModuleType) -> None:
+@pytest.mark.parametrize(("blocks", "persistent"), [(4, True), (10, False)])
+def test_softmax_and_layer_norm(programs: ModuleType, blocks: int, persistent: bool) -> None:
     x, weight, bias = halves(10, 256), halves(1, 256), halves(1, 256)
     wide = x.astype(numpy.float64)
     powers = numpy.exp(wide - wide.max(1, keepdims=True))
-    found = run(programs.softmax(10, 256), (4,), x, numpy.zeros_like(x))
+    found = run(programs.softmax(10, 256, persistent), (blocks,), x, numpy.zeros_like(x))
     assert found == pytest.approx(powers / powers.sum(1, keepdims=True), abs=1e-3)
     normal = (wide - wide.mean(1, keepdims=True)) / numpy.sqrt(wide.var(1, keepdims=True) + 1e-5)
-    found = run(programs.layer_norm(10, 256), (4,), x, weight, bias, numpy.zeros_like(x))
+    found = run(programs.layer_norm(10, 256, persistent), (blocks,), x, weight, bias, numpy.zeros_like(x))
     assert found == pytest.approx(normal * weight + bias, abs=0.02)
 
 
@@ -100,9 +101,10 @@ def test_what_only_moves(more_programs: ModuleType) -> None:
     assert (run(more_programs.transpose(64, 32, 16), (4, 2), x, numpy.zeros_like(x)) == x.T).all()
 
 
-def test_rms_norm(more_programs: ModuleType) -> None:
+@pytest.mark.parametrize(("blocks", "persistent"), [(4, True), (10, False)])
+def test_rms_norm(more_programs: ModuleType, blocks: int, persistent: bool) -> None:
     x, weight = halves(10, 256), halves(1, 256)
     wide = x.astype(numpy.float64)
     expected = wide / numpy.sqrt((wide * wide).mean(1, keepdims=True) + 1e-5) * weight
-    found = run(more_programs.rms_norm(10, 256), (4,), x, weight, numpy.zeros_like(x))
+    found = run(more_programs.rms_norm(10, 256, persistent), (blocks,), x, weight, numpy.zeros_like(x))
     assert found == pytest.approx(expected, abs=0.02)
