@@ -34,7 +34,7 @@ PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")
 """The folders of the package that decide what TTIR a kernel becomes."""
 NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work", "worker")
 """The names of folders in them that do not."""
-_WORKER: Final = ("execute/gpu/triton/worker",)
+_WORKER: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
 """What decides what becomes of TTIR."""
 
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
@@ -109,7 +109,7 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
         unpacked_schedule(known["schedule"]),
         unpacked_specialization(known["specialization"]),
         metadata.get("num_ctas", 1),
-        tuple(known["notes"]),
+        (*known["notes"], *made.get("notes", ())),
     )
 
 

@@ -18,6 +18,7 @@ from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.specialized import OPTION, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
 from tileir.execute.gpu.triton.versions import MISSING, Triton, find_triton, installed_triton, is_made_by
@@ -65,7 +66,7 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
     else:
         answer = prepared.compiled(target.stages[-1], limits)
-        data, made = answer.data, _description(answer, triton)
+        data, made = answer.data, _description(answer, triton, prepared.notes)
         default_cache().put(key, data, made)
     known = prepared.description(key)
     if not options.lineinfo:
@@ -121,13 +122,20 @@ class Prepared:
         lowered = lower(self.program, target.name, self._schedule, self._special, options, number)
         if options.lineinfo:
             lowered = lowered._replace(options={**lowered.options, "lineinfo": True})
+        if self._schedule.warp_specialize:
+            lowered = lowered._replace(options={**lowered.options, OPTION: True})
         self.lowered: Final[Lowered] = lowered
+        self.notes: tuple[str, ...] = ()
+        """What there is to say about how it was compiled."""
 
     def compiled(self, last: str, limits: Limits) -> Answer:
         """What Triton makes of it."""
-        request = Request(self.lowered.text, self._target.code, self.lowered.options, last)
+        text, options = self.lowered.text, self.lowered.options
         try:
-            return compile_ttir(request, limits.seconds, limits.memory)
+            if OPTION in options:
+                answer, self.notes = compile_specialized(text, self._target, options, last, limits)
+                return answer
+            return compile_ttir(Request(text, self._target.code, options, last), limits.seconds, limits.memory)
         except TritonError as error:
             self._place(error)
             raise
@@ -181,8 +189,9 @@ def _is_divided(type: object) -> bool:
     return isinstance(type, TileType) and isinstance(type.element, (IntegerType, PointerType))
 
 
-def _description(answer: Answer, triton: Triton) -> dict[str, Any]:
+def _description(answer: Answer, triton: Triton, notes: tuple[str, ...]) -> dict[str, Any]:
     return {
+        "notes": list(notes),
         "version": triton.version,
         "look": triton.look,
         "metadata": answer.metadata,

@@ -170,7 +170,7 @@ def _crash(ended: Ended, triton: Triton, request: Request, limit: int) -> Triton
     if ended.peak >= limit // 4 or "bad_alloc" in ended.said or "out of memory" in ended.said.lower():
         memory = f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
     digest = blake2b(repr(request).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    asked = {"target": request.target, "options": request.options, "last": request.last}
+    asked = {"target": request.target, "options": request.options, "last": request.last, "first": request.first}
     with open(stages.__file__, "rb") as file:
         source = file.read()
     saved = save_reproducer(

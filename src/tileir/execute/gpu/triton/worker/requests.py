@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Request(NamedTuple):
-    """TTIR to compile."""
+    """TTIR, or TTGIR, to compile."""
 
     text: str
     target: str
@@ -17,6 +17,8 @@ class Request(NamedTuple):
     """The stage to end with: ttir, ttgir, llvm, ptx, cubin; of AMD's GPUs ttir, ttgir, llvm, amdgcn, hsaco."""
     kept: tuple[str, ...] = ()
     """Stages whose text is wanted."""
+    first: str = "ttir"
+    """The stage whose text is given: TTIR, or TTGIR that has all that the stage `ttgir` makes."""
 
 
 class Answer(NamedTuple):

@@ -61,7 +61,7 @@ class Stages:
         return found
 
     def compile(
-        self, text: str, target: str, options: dict[str, Any], last: str, kept: tuple[str, ...]
+        self, text: str, target: str, options: dict[str, Any], last: str, kept: tuple[str, ...], first: str = "ttir"
     ) -> tuple[bytes, dict[str, str], dict[str, Any], int]:
         """What the last stage gives, the texts of stages to keep, Triton's metadata, and the number of parameters."""
         backend = self._backend(target)
@@ -80,7 +80,7 @@ class Stages:
         if ending not in stages:
             raise Failure(f"there is no stage '{last}' for {target}")
         with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, FILE)
+            path = os.path.join(directory, FILE if first == "ttir" else f"program.{first}")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             current = libtriton.ir.parse_mlir_module(path, context)
@@ -88,6 +88,9 @@ class Stages:
         metadata: dict[str, Any] = {"num_warps": parsed.num_warps, "num_ctas": getattr(parsed, "num_ctas", 1)}
         texts: dict[str, str] = {}
         parameters = 0
+        if first == "ttgir":
+            del stages["ttir"], stages["ttgir"]
+            metadata["tensordesc_meta"] = current.get_tensordesc_metadata()
         for stage, make in stages.items():
             current = make(current, metadata)
             name = "llvm" if stage == _LLVM else stage
@@ -171,7 +174,8 @@ def _main(path: str) -> None:
         request = json.load(file)
     with open(os.path.join(os.path.dirname(path), FILE), encoding="utf-8") as file:
         text = file.read()
-    data, _, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], ())
+    first = request.get("first", "ttir")
+    data, _, metadata, _ = Stages().compile(text, request["target"], request["options"], request["last"], (), first)
     print(f"{len(data)} bytes, {metadata}")
 
 

@@ -1,0 +1,51 @@
+"""Kernels with warps that load and warps that compute: TTIR through Triton twice, with a step of our own between."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from tileir.execute.gpu.triton.options import Limits
+from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.ttgir.specialize import specialize
+from tileir.execute.gpu.triton.ttgir.text import Unfit
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Answer, Request
+
+OPTION: Final = "warp_specialize"
+"""Among the options for Triton, which has none of this name: that a kernel is to be one of this kind."""
+_WARPS: Final = 8
+"""That compute."""
+_GROUP_WARPS: Final = 4
+
+
+class Specialized(NamedTuple):
+    """What Triton made."""
+
+    answer: Answer
+    notes: tuple[str, ...]
+    """Why it is a kernel as any other, if it is."""
+
+
+def compile_specialized(
+    text: str, target: TritonTarget, options: dict[str, Any], last: str, limits: Limits
+) -> Specialized:
+    """What Triton makes of TTIR as such a kernel, or as any other where it cannot be one."""
+    plain = {name: value for name, value in options.items() if name != OPTION}
+    why = f"{target.name} has no products by groups of warps"
+    if target.has_wgmma:
+        # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
+        waiting = {**plain, "num_warps": _WARPS, "num_stages": 1}
+        waiting.pop("maxnreg", None)
+        made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits.seconds, limits.memory)
+        try:
+            changed = specialize(made.data.decode(), options["num_stages"], target.shared)
+        except Unfit as error:
+            why = str(error)
+        else:
+            if last == "ttgir":
+                return Specialized(made._replace(data=changed.encode()), ())
+            waiting["num_warps"] = _GROUP_WARPS
+            request = Request(changed, target.code, waiting, last, first="ttgir")
+            return Specialized(compile_ttir(request, limits.seconds, limits.memory), ())
+    answer = compile_ttir(Request(text, target.code, plain, last), limits.seconds, limits.memory)
+    return Specialized(answer, (f"no warps are specialised: {why}",))

@@ -1,0 +1,169 @@
+"""The copies by TMA from global memory in a kernel, and the buffers for them.
+
+Triton's text for one is a buffer and a barrier, both allocated for it, and statements that wait until it is done.
+Copies of one descriptor that follow each other share buffers, one after the other: a ring.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
+
+_COPY: Final = re.compile(
+    r"ttng\.async_tma_copy_global_to_local (%\S+?)\[(.*?)\] (%\S+), (%\S+), (%\S+)(.*?) : "
+    r"(!tt\.tensordesc<.*>), (!ttg\.memdesc<1xi64.*>) -> (!ttg\.memdesc<.*>)"
+)
+_EXPECT: Final = re.compile(r"ttng\.barrier_expect %\S+, (\d+).*")
+_BARRIER_STATEMENTS: Final = frozenset(
+    ("ttng.init_barrier", "ttng.barrier_expect", "ttng.wait_barrier", "ttng.inval_barrier")
+)
+VIEWS: Final = frozenset(
+    ("ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_subslice", "ttg.memdesc_reinterpret")
+)
+"""Statements whose result is the same memory in another form."""
+
+
+class Copy:
+    """A copy."""
+
+    def __init__(self, statement: Statement, region: Region, loops: int) -> None:
+        found = _COPY.fullmatch(statement.text)
+        if found is None:
+            raise Unfit("it has a copy of an unusual kind")
+        self.statement: Final = statement
+        self.region: Final = region
+        """Where it stands."""
+        self.loops: Final = loops
+        """In how many loops."""
+        self.descriptor: Final = found[1]
+        self.place: Final = found[2].split(", ")
+        self.buffer: Final = found[3]
+        self.barrier: Final = found[4]
+        self.condition: Final = found[5]
+        self.options: Final = found[6]
+        self.descriptor_type: Final = found[7]
+        self.barrier_type: Final = found[8]
+        self.type: Final = found[9]
+        """Of the buffer."""
+        self.bytes: int = 0
+        self.is_own: bool = False
+        """Whether it is rows of the result: each group has its own."""
+        self.last_use: Statement | None = None
+        """The statement beside it after which the buffer is free."""
+
+
+class Copies:
+    """All of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.all: Final[list[Copy]] = []
+        self.of: Final[dict[Statement, Copy]] = {}
+        self.dropped: Final[set[Statement]] = set()
+        """Statements that are written anew."""
+        self.views: Final[dict[str, Copy]] = {}
+        """What is, by any name, the buffer of a copy."""
+        self._find(kernel.body, 0)
+        barriers = {copy.barrier: copy for copy in self.all}
+        buffers = {copy.buffer: copy for copy in self.all}
+        constants = {}
+        for statement in kernel.body.walk():
+            name, operands = statement.name, statement.operands()
+            if name in _BARRIER_STATEMENTS:
+                copy = barriers.get(operands[0])
+                if copy is None:
+                    raise Unfit("it has barriers of its own")
+                self.dropped.add(statement)
+                if found := _EXPECT.fullmatch(statement.text):
+                    copy.bytes += int(found[1])
+            elif name == "ttg.local_alloc" and (statement.result in barriers or statement.result in buffers):
+                self.dropped.add(statement)
+            elif statement.text == "arith.constant true":
+                constants[statement.result] = True
+        for copy in self.all:
+            if copy.condition not in constants or not copy.bytes:
+                raise Unfit("it has a copy under a condition")
+            self._find_uses(copy)
+
+    def _find(self, region: Region, loops: int) -> None:
+        for statement in region.statements:
+            if statement.name == "ttng.async_tma_copy_global_to_local":
+                copy = Copy(statement, region, loops)
+                self.all.append(copy)
+                self.of[statement] = copy
+            elif statement.name == "scf.if" and any("async_tma" in each.text for each in walk(statement)):
+                raise Unfit("it has a copy under a condition")
+            for inner in statement.regions:
+                self._find(inner, loops + isinstance(statement, Loop))
+
+    def _find_uses(self, copy: Copy) -> None:
+        derived = {copy.buffer}
+        for statement in copy.region.statements:
+            if statement in self.dropped or statement is copy.statement:
+                continue
+            for each in walk(statement):
+                if not derived.intersection(each.operands()):
+                    continue
+                if each.name in VIEWS:
+                    derived.add(each.result)
+                elif each.name == "ttng.warp_group_dot":
+                    left, right = each.operands()[:2]
+                    if left in derived:
+                        if left != copy.buffer or right in derived:
+                            raise Unfit("a tile that is loaded is a left operand in another form")
+                        copy.is_own = True
+                elif each.name == "ttng.warp_group_dot_wait":
+                    derived.update(
+                        value
+                        for value, operand in zip(each.values(), each.operands(), strict=False)
+                        if operand in derived
+                    )
+                else:
+                    raise Unfit(f"a tile that is loaded is used by '{each.name}'")
+                copy.last_use = statement
+        for value in derived:
+            self.views[value] = copy
+        uses = [each for statement in copy.region.statements for each in walk(statement) if each.name == _DOT]
+        rights = any(each.operands()[1] in derived for each in uses)
+        if copy.is_own and rights:
+            raise Unfit("a tile that is loaded is a left and a right operand")
+
+
+_DOT: Final = "ttng.warp_group_dot"
+
+
+def walk(statement: Statement) -> list[Statement]:
+    """A statement, and all in it."""
+    return [statement, *[each for region in statement.regions for each in region.walk()]]
+
+
+class Ring:
+    """Buffers that copies use in turn."""
+
+    def __init__(self, number: int, copies: list[Copy], depth: int) -> None:
+        self.number: Final = number
+        self.copies: Final = copies
+        first = copies[0]
+        self.is_own: Final = first.is_own
+        # What a loop inside this one uses again and again is loaded once for it.
+        is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)
+        self.depth: Final = depth if is_streamed else 1
+        self.type: Final = first.type
+        self.bytes: Final = first.bytes
+
+    @property
+    def is_reused(self) -> bool:
+        """Whether a buffer holds one tile after another."""
+        return len(self.copies) > self.depth or any(copy.loops for copy in self.copies)
+
+
+def rings_of(copies: Copies, depth: int) -> dict[Copy, Ring]:
+    """Which copy uses which ring: the first copies of a descriptor in each loop share one, the second ones another."""
+    groups: dict[tuple[str, str, int, bool], list[Copy]] = {}
+    for number, copy in enumerate(copies.all):
+        earlier = copies.all[:number]
+        ordinal = sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
+        groups.setdefault((copy.descriptor, copy.type, ordinal, copy.is_own), []).append(copy)
+    rings = [Ring(number, group, depth) for number, group in enumerate(groups.values())]
+    return {copy: ring for ring in rings for copy in ring.copies}

@@ -1,0 +1,229 @@
+"""TTGIR as text: the statements of a kernel with their regions, every value with a name of its own.
+
+Triton prints one operation in a line, and those with regions over several.  What is needed of it is which values a
+statement has and uses, so that statements can be copied, moved and given other operands; all else stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+VALUE: Final = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_RESULTS: Final = re.compile(r"(%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)*) = ")
+_LOCATION: Final = re.compile(r'\s*loc\((?:#loc\d*|"[^"]*":\d+:\d+|unknown|"[^"]*"(?:\([^()]*\))?)\)')
+_LOOP: Final = re.compile(
+    r"scf\.for (%\S+) = (%\S+) to (%\S+) step (%\S+)(?: iter_args\((.*)\) -> \((.*)\))?\s*: (i32|i64) \{"
+)
+_FUNCTION: Final = re.compile(r"(tt\.func .*?@[\w$.]+)\((.*)\)((?: attributes \{.*\})?) \{")
+
+
+class Unfit(Exception):
+    """A kernel that this cannot be done with; the words say why."""
+
+
+class Statement:
+    """An operation."""
+
+    __slots__ = ("closings", "regions", "results", "text")
+
+    def __init__(self, results: list[tuple[str, int]], text: str) -> None:
+        self.results: list[tuple[str, int]] = results
+        """Names, and how many values a name has (`%5#0`, `%5#1`); 0 for one without a number."""
+        self.text: str = text
+        """Of one with regions: all before the first."""
+        self.regions: list[Region] = []
+        self.closings: list[str] = []
+        """What stands behind each region."""
+
+    @property
+    def name(self) -> str:
+        """That of the operation: `arith.addi`."""
+        return self.text.split(None, 1)[0].split("(", 1)[0].strip('"')
+
+    @property
+    def result(self) -> str:
+        """The first value."""
+        name, count = self.results[0]
+        return f"{name}#0" if count else name
+
+    def values(self) -> list[str]:
+        """All that it defines for those behind it."""
+        return [value for name, count in self.results for value in _values(name, count)]
+
+    def uses(self) -> set[str]:
+        """All that is used in it, and in its regions."""
+        found = set(VALUE.findall(self.text))
+        for region in self.regions:
+            for statement in region.statements:
+                found |= statement.uses()
+        return found
+
+    def operands(self) -> list[str]:
+        """What its own text uses, in order."""
+        return VALUE.findall(self.text)
+
+
+class Region:
+    """The statements between two brackets."""
+
+    __slots__ = ("header", "statements")
+
+    def __init__(self, header: str = "") -> None:
+        self.header: str = header
+        """The arguments of its block, where they are printed in a line of their own."""
+        self.statements: list[Statement] = []
+
+    def walk(self) -> Iterator[Statement]:
+        for statement in self.statements:
+            yield statement
+            for region in statement.regions:
+                yield from region.walk()
+
+
+class Loop(Statement):
+    """`scf.for`."""
+
+    __slots__ = ("carried", "counter", "first", "given", "last", "step", "type", "types")
+
+    def __init__(self, results: list[tuple[str, int]], text: str) -> None:
+        super().__init__(results, text)
+        found = _LOOP.fullmatch(text)
+        if found is None:
+            raise Unfit(f"it has a loop of an unusual kind, '{text[:60]}'")
+        self.counter, self.first, self.last, self.step = found[1], found[2], found[3], found[4]
+        pairs = [pair.split(" = ") for pair in split_list(found[5] or "")]
+        self.carried: list[str] = [inside for inside, _ in pairs]
+        self.given: list[str] = [given for _, given in pairs]
+        self.types: list[str] = split_list(found[6] or "")
+        self.type: str = found[7]
+
+    @property
+    def body(self) -> list[Statement]:
+        """Without the `scf.yield` at its end."""
+        statements = self.regions[0].statements
+        return statements[:-1] if statements and statements[-1].name == "scf.yield" else statements
+
+    @property
+    def yielded(self) -> list[str]:
+        last = self.regions[0].statements[-1:]
+        return last[0].operands() if last and last[0].name == "scf.yield" else []
+
+    def values(self) -> list[str]:
+        return [value for name, count in self.results for value in _values(name, count)]
+
+
+class Kernel:
+    """A module with one function."""
+
+    def __init__(self, text: str) -> None:
+        lines = [_LOCATION.sub("", line).rstrip() for line in text.splitlines() if not line.startswith("#loc")]
+        start = next((number for number, line in enumerate(lines) if line.lstrip().startswith("tt.func")), None)
+        if start is None or sum(line.lstrip().startswith("tt.func") for line in lines) != 1:
+            raise Unfit("it has other functions")
+        self.head: list[str] = lines[:start]
+        """Names of layouts, and the line that opens the module."""
+        found = _FUNCTION.fullmatch(lines[start].strip())
+        if found is None:
+            raise Unfit("its function is of an unusual kind")
+        self.function: str = found[1]
+        self.attributes: str = found[3]
+        self.parameters: list[tuple[str, str]] = []
+        """Names and types, with attributes behind them."""
+        names: dict[str, str] = {}
+        for parameter in split_list(found[2]):
+            name, type = parameter.split(": ", 1)
+            names[name] = f"%parameter{len(names)}"
+            self.parameters.append((names[name], type))
+        self.body: Region = _Reader(lines, start + 1).region([names], "")
+
+
+class _Reader:
+    """Reads lines, and gives every value a name that no other has."""
+
+    def __init__(self, lines: list[str], at: int) -> None:
+        self._lines: Final = lines
+        self._at: int = at
+        self._count: int = 0
+
+    def _line(self) -> str:
+        while not self._lines[self._at].strip():
+            self._at += 1
+        return self._lines[self._at].strip()
+
+    def region(self, scopes: list[dict[str, str]], header: str) -> Region:
+        """Statements up to a bracket that closes, which is left."""
+        region = Region(self._defined(header, scopes[-1]))
+        while not (line := self._line()).startswith("}"):
+            self._at += 1
+            region.statements.append(self._statement(line, scopes))
+        return region
+
+    def _statement(self, line: str, scopes: list[dict[str, str]]) -> Statement:
+        found = _RESULTS.match(line)
+        results = [name.partition(":")[::2] for name in found[1].split(", ")] if found else []
+        text = line[found.end() :] if found else line
+        inner: dict[str, str] = {}
+        if text.startswith("scf.for "):
+            before, _, rest = text.partition(" = ")
+            arguments = rest.partition(" iter_args(")[2].partition(") -> (")[0]
+            inside = [before.split()[-1], *[pair.split(" = ")[0] for pair in split_list(arguments)]]
+            for name in inside:
+                inner[name] = self._fresh()
+            text = self._used(text, [*scopes, inner])
+        else:
+            text = self._used(text, scopes)
+        named = [(self._fresh(), int(count) if count else 0) for _, count in results]
+        statement = Loop(named, text) if text.startswith("scf.for ") else Statement(named, text)
+        while line.endswith("{"):
+            header = self._line()
+            if header.startswith("^"):
+                self._at += 1
+            else:
+                header = ""
+            statement.regions.append(self.region([*scopes, dict(inner)], header))
+            line = self._line()
+            self._at += 1
+            statement.closings.append(line)
+        for (name, _), (renamed, _) in zip(results, named, strict=True):
+            scopes[-1][name] = renamed
+        return statement
+
+    def _defined(self, header: str, scope: dict[str, str]) -> str:
+        for name in VALUE.findall(header):
+            scope[name] = self._fresh()
+        return VALUE.sub(lambda found: scope[found[0]], header)
+
+    def _used(self, text: str, scopes: list[dict[str, str]]) -> str:
+        def renamed(found: re.Match[str]) -> str:
+            name, mark, number = found[0].partition("#")
+            for scope in reversed(scopes):
+                if name in scope:
+                    return scope[name] + mark + number
+            raise Unfit(f"it uses '{name}' in an unusual way")
+
+        return VALUE.sub(renamed, text)
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+
+def split_list(text: str) -> list[str]:
+    """What is between the commas that are in no brackets."""
+    found, depth, begin = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "<([{":
+            depth += 1
+        elif character in ")]}" or (character == ">" and text[at - 1] != "-"):
+            depth -= 1
+        elif character == "," and not depth:
+            found.append(text[begin:at].strip())
+            begin = at + 1
+    rest = text[begin:].strip()
+    return [*found, rest] if rest else found
+
+
+def _values(name: str, count: int) -> list[str]:
+    return [f"{name}#{number}" for number in range(count)] if count else [name]
