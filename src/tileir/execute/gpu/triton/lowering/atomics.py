@@ -7,7 +7,7 @@ from typing import Final
 from tileir.execute.gpu.triton.lowering.accesses import access_of
 from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.fences import fenced_barrier
+from tileir.execute.gpu.triton.lowering.fences import fenced_barrier, wait_for_others
 from tileir.execute.gpu.triton.lowering.ordered import Owners, as_word, from_word, ordering_of
 from tileir.execute.gpu.triton.lowering.pointers import optional
 from tileir.execute.gpu.triton.ttir.values import TtirValue, bits_of
@@ -41,6 +41,7 @@ _ACQUIRES: Final = ("acquire", "acq_rel")
 
 
 def lower_atomic_rmw(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     build = lowering.build
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
     mask = optional(lowering, operation, "mask")
@@ -84,6 +85,7 @@ def _added_bf16(
 
 
 def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     pointers, expected, value = [lowering.value(operand) for operand in operation.operands[:3]]
     mask = optional(lowering, operation, "mask")
     ordering, scope = ordering_of(operation)
@@ -126,6 +128,7 @@ def _masked_swap(
 
 def lower_atomic_view(lowering: Lowering, operation: Operation) -> None:
     """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
+    wait_for_others(lowering, operation)
     access = access_of(lowering, operation)
     value = lowering.build.reshape(lowering.value(operation.operand_group("value")[0]), access.shape)
     _atomic(lowering, operation, addresses(lowering, access), value, inside(lowering, access))

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.triton.lowering.barriers import barriers_of
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
@@ -60,6 +61,8 @@ class Lowering:
         """Tiles, without their dimensions of one element (`value_type`); tokens have none."""
         self.views: Final[dict[Value, Any]] = {}
         """What is known of views while lowering (`views.py`): they are no values in TTIR."""
+        self.barriers: Final = barriers_of(program.entry)
+        """The accesses before which the threads of a tile block wait for each other."""
         self.hidden: Final[list[Hidden]] = []
         self.compile_options: Final[dict[str, Any]] = {}
         """What the program needs of Triton's options, beside the schedule."""

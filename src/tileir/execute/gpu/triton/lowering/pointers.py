@@ -10,6 +10,7 @@ from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.lowering import elements
 from tileir.execute.gpu.triton.lowering.blocks import block_number
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.fences import wait_for_others
 from tileir.execute.gpu.triton.lowering.ordered import ordered_load, ordered_store
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.attributes import IntegerAttribute, SymbolAttribute
@@ -31,6 +32,7 @@ def _counted(lowering: Lowering, offsets: TtirValue) -> TtirValue:
 
 
 def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     build = lowering.build
     pointers = lowering.value(operation.operands[0])
     element = pointee_of(operation.operands[0])
@@ -48,6 +50,7 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     build = lowering.build
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
     mask = optional(lowering, operation, "mask")

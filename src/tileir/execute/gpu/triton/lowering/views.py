@@ -6,11 +6,13 @@ from tileir.execute.gpu.triton.lowering import descriptors, elements
 from tileir.execute.gpu.triton.lowering.accesses import access_of
 from tileir.execute.gpu.triton.lowering.addresses import addresses, inside
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.fences import wait_for_others
 from tileir.execute.gpu.triton.lowering.ordered import ordered_load, ordered_store
 from tileir.ir.core import Operation
 
 
 def lower_load_view(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     build = lowering.build
     access = access_of(lowering, operation)
     by = descriptors.described(lowering, operation, access)
@@ -28,6 +30,7 @@ def lower_load_view(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
+    wait_for_others(lowering, operation)
     build = lowering.build
     access = access_of(lowering, operation)
     value = lowering.value(operation.operand_group("tile")[0])

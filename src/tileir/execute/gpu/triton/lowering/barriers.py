@@ -1,0 +1,224 @@
+"""Before which accesses the threads of a tile block have to wait for each other.
+
+In a tile program only tokens order accesses.  The threads that a tile block becomes run apart from each other, so what
+one has written another may not see, or may overwrite before it is read.  A barrier is needed before an access if
+
+1. its token comes, by whatever way, from another access,
+2. one of the two writes, and they may reach the same memory,
+3. no barrier stands between them on some way from the one to the other.
+
+Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
+pointers from it alone.  Arguments may share memory.  Around a loop, an access is no trouble to itself where each
+element is always written by the same thread: through a partition view, whose tiles do not overlap.
+
+Sets of accesses are the bits of numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect import ops
+from tileir.dialect.types import TOKEN, PartitionViewType
+from tileir.execute.analysis.aliasing import UNKNOWN, Origins
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.traversal import pre_order
+from tileir.ir.values import BlockArgument, Value
+
+_LOOPS: Final = (ops.FOR, ops.LOOP)
+
+
+def barriers_of(entry: Operation) -> frozenset[Operation]:
+    """The accesses that a barrier has to stand before."""
+    accesses = [each for each in pre_order(entry) if _is_access(each)]
+    if not any(operation.declaration.writes for operation in accesses):
+        return frozenset()
+    return frozenset(_Search(entry, accesses).found)
+
+
+def _is_access(operation: Operation) -> bool:
+    declaration = operation.declaration
+    return declaration.has_trait(TOKEN_ORDERED) and bool(declaration.reads or declaration.writes)
+
+
+class _Search:
+    """Walks a kernel in the order in which it runs, with the accesses since the last barrier."""
+
+    def __init__(self, entry: Operation, accesses: list[Operation]) -> None:
+        self.found: Final[set[Operation]] = set()
+        self._bits: Final = {operation: 1 << number for number, operation in enumerate(accesses)}
+        self._before: Final = _Tokens(entry, self._bits)
+        self._origins: Final = Origins(entry, overlapping=True)
+        self._reads: Final[dict[frozenset[object], int]] = {}
+        self._writes: Final[dict[frozenset[object], int]] = {}
+        for operation, bit in self._bits.items():
+            origin = self._origin(operation)
+            if operation.declaration.writes:
+                self._writes[origin] = self._writes.get(origin, 0) | bit
+            else:
+                self._reads[origin] = self._reads.get(origin, 0) | bit
+        self._ended: int = 0
+        """The accesses since a barrier where some iteration of the loop around ends early."""
+        self._block(entry.regions[0].blocks[0], 0)
+
+    def _block(self, block: Block, since: int) -> int:
+        for operation in block:
+            since = self._operation(operation, since)
+        return since
+
+    def _operation(self, operation: Operation, since: int) -> int:
+        bit = self._bits.get(operation)
+        if bit is not None:
+            if self._before.of(operation) & since & self._conflicts(operation):
+                self.found.add(operation)
+                since = 0
+            return since | bit
+        if operation.declaration is ops.MEMORY_FENCE_ALIAS_TKO:
+            # A barrier itself.
+            return 0
+        if operation.declaration in (ops.BREAK, ops.CONTINUE):
+            self._ended |= since
+        elif operation.declaration in _LOOPS:
+            outer, self._ended = self._ended, 0
+            inside = self._accesses_in(operation)
+            # Any of them may come before the first, an iteration earlier.
+            ended = self._block(operation.regions[0].blocks[0], since | inside)
+            since |= ended | self._ended
+            self._ended = outer
+        elif operation.declaration is ops.IF:
+            ends = [self._block(block, since) for region in operation.regions for block in region.blocks]
+            for end in ends:
+                since |= end
+        return since
+
+    def _accesses_in(self, loop: Operation) -> int:
+        found = 0
+        for operation in pre_order(loop):
+            found |= self._bits.get(operation, 0)
+        return found
+
+    def _conflicts(self, operation: Operation) -> int:
+        """The accesses that may reach what this one does, of which one writes."""
+        origin = self._origin(operation)
+        found = 0
+        for of, accesses in self._writes.items():
+            if self._may_meet(origin, of):
+                found |= accesses
+        if operation.declaration.writes:
+            for of, accesses in self._reads.items():
+                if self._may_meet(origin, of):
+                    found |= accesses
+        if _is_no_trouble_to_itself(operation):
+            found &= ~self._bits[operation]
+        return found
+
+    def _origin(self, operation: Operation) -> frozenset[object]:
+        declaration = operation.declaration
+        name = declaration.reads or declaration.writes
+        assert name is not None
+        return self._origins.provenance(operation.operand_group(name)[0])
+
+    def _may_meet(self, first: frozenset[object], second: frozenset[object]) -> bool:
+        return UNKNOWN in first or UNKNOWN in second or bool(first & second)
+
+
+def _is_no_trouble_to_itself(operation: Operation) -> bool:
+    if operation.declaration is not ops.STORE_VIEW_TKO:
+        return False
+    view = operation.operand_group("view")[0]
+    if not isinstance(view.type, PartitionViewType):
+        return False
+    # What the tensor memory accelerator has under way it may overtake: then the tile has to be another each time.
+    return any(_varies(index, operation) for index in operation.operand_group("index"))
+
+
+def _varies(value: Value, user: Operation) -> bool:
+    """Whether a value is made in the innermost loop around its user."""
+    loop = user.parent_operation
+    while loop is not None and loop.declaration not in _LOOPS:
+        loop = loop.parent_operation
+    owner = value.parent_block.parent_operation if value.parent_block is not None else None
+    return loop is not None and owner is not None and (owner is loop or loop.is_ancestor_of(owner))
+
+
+class _Tokens:
+    """The accesses that tokens come after."""
+
+    def __init__(self, entry: Operation, bits: dict[Operation, int]) -> None:
+        self._bits: Final = bits
+        self._known: Final[dict[Value, int]] = {}
+        self._ends: Final[dict[Operation, list[Operation]]] = {}
+        """By loop and branch, what ends it."""
+        tokens: list[Value] = []
+        for operation in pre_order(entry):
+            values: list[Value] = list(operation.results)
+            for region in operation.regions:
+                for block in region.blocks:
+                    values.extend(block.arguments)
+            tokens.extend([value for value in values if value.type is TOKEN])
+            owner = _ended_by(operation)
+            if owner is not None:
+                self._ends.setdefault(owner, []).append(operation)
+        changed = True
+        # Tokens stand in order but for those around loops, so that few rounds are needed.
+        while changed:
+            changed = False
+            for token in tokens:
+                before = self._known.get(token, 0)
+                after = before | self._made(token)
+                if after != before:
+                    self._known[token] = after
+                    changed = True
+
+    def of(self, operation: Operation) -> int:
+        """All accesses that an access comes after."""
+        return self._joined([operand for operand in operation.operands if operand.type is TOKEN])
+
+    def _joined(self, tokens: list[Value]) -> int:
+        found = 0
+        for token in tokens:
+            found |= self._known.get(token, 0)
+        return found
+
+    def _made(self, token: Value) -> int:
+        operation = token.defining_operation
+        if operation is None:
+            assert isinstance(token, BlockArgument)
+            return self._carried(token)
+        if operation.declaration in _LOOPS:
+            return self.of(operation) | self._given(operation)
+        if operation.declaration is ops.IF:
+            return self._given(operation)
+        return self.of(operation) | self._bits.get(operation, 0)
+
+    def _carried(self, token: BlockArgument) -> int:
+        loop = token.block.parent_operation
+        if loop is None or loop.declaration not in _LOOPS:
+            return 0
+        # A `for` has its bounds and step before what it carries, and its counter inside.
+        outside, inside = (2, -1) if loop.declaration is ops.FOR else (0, 0)
+        found = self._known.get(loop.operands[token.index + outside], 0)
+        return found | self._given(loop, token.index + inside)
+
+    def _given(self, operation: Operation, place: int = -1) -> int:
+        """What ends a loop or a branch gives: all of its tokens, or what goes on at a place."""
+        found = 0
+        for each in self._ends.get(operation, []):
+            if place < 0:
+                found |= self.of(each)
+            elif each.declaration is ops.CONTINUE:
+                found |= self._known.get(each.operands[place], 0)
+        return found
+
+
+def _ended_by(operation: Operation) -> Operation | None:
+    """The loop or branch that a terminator ends, or goes on with."""
+    owner = operation.parent_operation
+    if operation.declaration is ops.YIELD:
+        return owner
+    if operation.declaration not in (ops.CONTINUE, ops.BREAK):
+        return None
+    while owner is not None and owner.declaration not in _LOOPS:
+        owner = owner.parent_operation
+    return owner
