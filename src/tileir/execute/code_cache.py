@@ -88,6 +88,14 @@ class Cache:
             self.prune()
         self._written += 1
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin in some way."""
+        files = self._files
+        if files is None or not files.is_safe():
+            return []
+        names = [name for name, _, _ in files.entries() if name.startswith(prefix) and name.endswith(_SUFFIX)]
+        return sorted([name.removesuffix(_SUFFIX) for name in names])
+
     def _secret(self, files: PrivateDirectory) -> bytes | None:
         """The user's key, made where there is none; another process may make one at the same time."""
         for _ in range(2):

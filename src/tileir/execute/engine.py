@@ -141,6 +141,9 @@ class Measured:
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
+    chosen_engine: str = ""
+    """The engine whose code it ran last, where it has that of several; empty where it has one."""
+
     @abstractmethod
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         """Run the kernel once for each tile block; what it writes is in the arrays when this returns.

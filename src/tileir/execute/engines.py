@@ -8,11 +8,13 @@ registered takes part in the choice of "auto".
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
+from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.gpu.triton.engine import TritonEngine
 from tileir.execute.interpreter.engine import Interpreter
@@ -28,6 +30,9 @@ ENTRY_POINTS: Final = "tileir.engines"
 _BUILT_IN: Final[dict[str, Engine]] = {
     engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine(), TritonEngine())
 }
+_MEASURED: Final = [_BUILT_IN[TileirasEngine.name], _BUILT_IN[TritonEngine.name]]
+"""Those for GPUs of which the faster one is taken."""
+_CHOICE: Final = GpuChoice(_MEASURED)
 _registered: dict[str, Engine] = {}
 _installed: dict[str, Engine] = {}
 """Those of entry points that were loaded."""
@@ -105,12 +110,37 @@ def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptio
     """The engine that `backend="auto"` takes for a launch: where arrays are on a GPU one of those that run there, and
     otherwise the interpreter, unless another suits."""
     on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
-    for engine in _preferred:
+    forced = _forced() if on_gpu else None
+    for engine in _preferred if forced is None else [forced]:
         if engine.on_gpu is on_gpu and engine.suits(entry, arguments, options) and not why_missing(engine):
-            return engine
+            return _faster(engine) if forced is None and engine in _MEASURED else engine
     if on_gpu:
         raise LaunchError(_no_gpu_engine(entry, options))
     return _BUILT_IN[Interpreter.name]
+
+
+def _forced() -> Engine | None:
+    """The engine for GPUs that the environment names."""
+    name = os.environ.get(VARIABLE, "")
+    if not name:
+        return None
+    found = find_engine(name)
+    if not found.on_gpu:
+        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {_gpu_names()}")
+    return found
+
+
+def _gpu_names() -> str:
+    return ", ".join([engine.name for engine in _preferred if engine.on_gpu])
+
+
+def _faster(first: Engine) -> Engine:
+    """What runs a launch on a GPU that names no engine, if the first that can work is `first`."""
+    able = [engine for engine in _MEASURED if engine is first or not why_missing(engine)]
+    installed = compilers_here()
+    ready = [engine for engine in able if installed[engine.name]]
+    # Where nothing can be compiled, code of the cache may be of either.
+    return _CHOICE if len(ready or able) > 1 else (ready or able)[0]
 
 
 def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
@@ -199,7 +229,7 @@ def why_missing(engine: Engine) -> str:
 
 def is_own(engine: Engine) -> bool:
     """Whether an engine is one of tileir's, whose failures are its own errors."""
-    return engine is _BUILT_IN.get(engine.name)
+    return engine is _BUILT_IN.get(engine.name) or engine is _CHOICE
 
 
 def _unknown(name: object) -> str:

@@ -111,6 +111,8 @@ class Kernel:
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
         # The kernel for launches that ask for nothing, where nothing is left to be done for them but to run it.
         self._plain: PreparedKernel | None = None
+        # What ran the last launch, as the engine and its kernel.
+        self._latest: tuple[Engine, PreparedKernel] | None = None
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
@@ -158,7 +160,11 @@ class Kernel:
 
     @property
     def engine(self) -> str:
-        """The name of the engine that runs launches which ask for nothing special."""
+        """The name of the engine that runs launches which ask for nothing special; where none was named, of the one
+        that ran the last launch, and before the first of the one for arrays on the host."""
+        if self._engine is None and self._latest is not None:
+            engine, prepared = self._latest
+            return prepared.chosen_engine or engine.name
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     def prepare(self) -> PreparedKernel:
@@ -219,7 +225,7 @@ class Kernel:
                 schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream
             )
         engine = self._chosen(options, arguments)
-        prepared = self._prepared_by(engine)
+        prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
         if engine.overlaps or engine.on_gpu:
             if options is self._ordinary:
                 self._plain = prepared
@@ -258,7 +264,7 @@ class Kernel:
             if not engine.on_gpu:
                 bind_arguments(self.entry, arguments)
             short = engine.overlaps or engine.on_gpu
-            run = self._prepared_by(engine).bind(grid, arguments, chosen) if short else None
+            run = self._used(engine).bind(grid, arguments, chosen) if short else None
             if run is not None:
                 return run
         else:
@@ -282,7 +288,7 @@ class Kernel:
         if num_threads is not None or unchecked is not None:
             options = self._checked(None, False, None, (), None, None, num_threads, unchecked)
         engine = self._chosen(options, arguments)
-        return self._prepared_by(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
+        return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
     def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
         """What a launch moves and computes, counted from the program without running it (docs/gpu.md).
@@ -322,10 +328,11 @@ class Kernel:
         chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked, stream)
         engine = self._chosen(chosen, arguments)
         extents = check_grid(grid)
-        measured = self._prepared_by(engine).timed(extents, arguments, chosen, repeat, flush_cache)
+        prepared = self._used(engine)
+        measured = prepared.timed(extents, arguments, chosen, repeat, flush_cache)
         if measured is None:
             measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
-        return Timing(measured, work, engine.name)
+        return Timing(measured, work, prepared.chosen_engine or engine.name)
 
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
@@ -444,6 +451,12 @@ class Kernel:
             require(engine)
             # Two threads may prepare it at once: both use the one that was ready first.
             found = self._prepared.setdefault(engine, self._prepare(engine))
+        return found
+
+    def _used(self, engine: Engine) -> PreparedKernel:
+        """The kernel as an engine has it that is to run a launch."""
+        found = self._prepared_by(engine)
+        self._latest = (engine, found)
         return found
 
     def _prepare(self, engine: Engine) -> PreparedKernel:

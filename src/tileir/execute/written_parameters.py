@@ -1,4 +1,4 @@
-"""Through which of its parameters a kernel may write."""
+"""Through which of its parameters a kernel may write and read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,23 @@ def may_write(entry: Operation, number: int) -> bool:
 
 
 def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
-    """The operations that may write through a parameter: follows every value that comes from it, wherever it goes."""
+    """The operations that may write through a parameter."""
+    for operation, value in _accesses_of(entry, number):
+        writes = operation.declaration.writes
+        if writes is not None and value in operation.operand_group(writes):
+            yield operation
+
+
+def readers_of(entry: Operation, number: int) -> Iterator[Operation]:
+    """The operations that may read through a parameter."""
+    for operation, value in _accesses_of(entry, number):
+        reads = operation.declaration.reads
+        if reads is not None and value in operation.operand_group(reads):
+            yield operation
+
+
+def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any]]:
+    """Operations on memory, and what of a parameter they are given: every value that comes from it is followed."""
     work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
     seen = set(work)
     while work:
@@ -23,8 +39,7 @@ def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
         for user in value.users:
             declaration = user.declaration
             if declaration.accesses_memory:
-                if declaration.writes is not None and value in user.operand_group(declaration.writes):
-                    yield user
+                yield user, value
                 continue
             reached: list[Any] = list(user.results)
             if declaration in (YIELD, BREAK, CONTINUE):

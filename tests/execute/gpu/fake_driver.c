@@ -5,7 +5,8 @@
  *
  *     target sm_90
  *     kernel NAME SIZES         the sizes of its parameters in bytes, as in 8,8,4
- *     does NAME WHAT            add, print, assert, wild; a kernel that does nothing is only written down
+ *     does NAME WHAT            add, print, assert, wild, count; a kernel that does nothing is only written down
+ *     takes NAME MICROSECONDS   by the clock of events; 250 if nothing is said
  *     global NAME SIZE
  *
  * Kernels run when somebody synchronizes, but for `add`, which runs at once.
@@ -25,7 +26,7 @@ enum { MOST = 64, CONTEXTS = 0x1000, STREAMS = 0x20000 };
 
 typedef struct {
     char name[64], does[16];
-    int count, sizes[64], shared;
+    int count, sizes[64], shared, takes;
 } Kernel;
 typedef struct {
     char name[64];
@@ -58,7 +59,8 @@ static Library *libraries[4096];
 static int library_count;
 static Memory memory[4096];
 static int memory_count;
-static int events, streams, retained[MOST];
+static long now, event_times[4096];
+static int made_events, events, streams, retained[MOST];
 static Failure failures[MOST];
 static int failure_count;
 static char pending_output[65536];
@@ -336,11 +338,15 @@ CUresult cuLibraryLoadData(uintptr_t *found, const char *code, void *a, void *b,
         if (sscanf(line, "kernel %63s %255s", name, value) == 2) {
             Kernel *kernel = &library->kernel[library->kernels++];
             strcpy(kernel->name, name);
+            kernel->takes = 250;
             char *sizes = value, *size;
             while (strcmp(value, "-") && (size = strsep(&sizes, ","))) kernel->sizes[kernel->count++] = atoi(size);
         } else if (sscanf(line, "does %63s %255s", name, value) == 2) {
             for (int n = 0; n < library->kernels; n++)
                 if (!strcmp(library->kernel[n].name, name)) snprintf(library->kernel[n].does, 16, "%.15s", value);
+        } else if (sscanf(line, "takes %63s %255s", name, value) == 2) {
+            for (int n = 0; n < library->kernels; n++)
+                if (!strcmp(library->kernel[n].name, name)) library->kernel[n].takes = atoi(value);
         } else if (sscanf(line, "global %63s %255s", name, value) == 2) {
             Global *global = &library->global[library->globals++];
             strcpy(global->name, name);
@@ -452,6 +458,8 @@ static void run(Kernel *kernel, void **parameters) {
         float *a = *(float **)parameters[0], *b = *(float **)parameters[1], *c = *(float **)parameters[2];
         int count = *(int *)parameters[3];
         for (int n = 0; n < count; n++) c[n] = a[n] + b[n];
+    } else if (!strcmp(kernel->does, "count")) {
+        ++**(float **)parameters[0];
     } else if (!strcmp(kernel->does, "print")) {
         size_t end = strlen(pending_output);
         snprintf(pending_output + end, sizeof pending_output - end, "printed by %s\n", kernel->name);
@@ -486,7 +494,10 @@ CUresult cuLaunchKernelEx(const Configuration *c, void *given, void **parameters
     CUresult result = enter(__func__);
     if (!result) result = refused;
     if (!result && c->shared > 48 << 10 && (int)c->shared > kernel->shared) result = 1;
-    if (!result) run(kernel, parameters);
+    if (!result) {
+        now += kernel->takes;
+        run(kernel, parameters);
+    }
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -520,11 +531,12 @@ CUresult cuStreamIsCapturing(uintptr_t stream, int *status) {
 CUresult cuEventCreate(uintptr_t *event, unsigned flags) {
     ENTER("cuEventCreate %u", flags)
     events++;
-    *event = 0x30000 + events;
+    *event = 0x30000 + made_events++ % 4096;
     LEAVE(0);
 }
 CUresult cuEventRecord(uintptr_t event, uintptr_t stream) {
     ENTER("cuEventRecord %#lx", (long)stream)
+    event_times[event - 0x30000] = now;
     LEAVE(0);
 }
 CUresult cuEventQuery(uintptr_t event) {
@@ -537,7 +549,7 @@ CUresult cuEventSynchronize(uintptr_t event) {
 }
 CUresult cuEventElapsedTime(float *milliseconds, uintptr_t start, uintptr_t end) {
     ENTER("cuEventElapsedTime")
-    *milliseconds = 0.25f;
+    *milliseconds = (event_times[end - 0x30000] - event_times[start - 0x30000]) / 1000.0f;
     LEAVE(0);
 }
 CUresult cuEventDestroy_v2(uintptr_t event) {

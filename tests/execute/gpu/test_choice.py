@@ -98,10 +98,17 @@ def test_first_launch_may_be_on_a_gpu(gpu: Gpu, kernel: tileir.Kernel) -> None:
     assert len(gpu.launched) == 1 and (arrays[2] == 2).all()
 
 
-def test_engine_is_that_of_arrays_on_the_host(gpu: Gpu, kernel: tileir.Kernel) -> None:
+def test_engine_is_that_of_the_last_launch_and_before_that_of_arrays_on_the_host(
+    gpu: Gpu, kernel: tileir.Kernel
+) -> None:
     expected = "cpu" if pytest.importorskip("llvmlite") else "interpreter"
     assert kernel.engine == expected
-    kernel.launch(1, *there(vectors()), 128)
+    for _ in range(2):
+        kernel.launch(1, *there(vectors()), 128)
+        assert kernel.engine == gpu.name
+        kernel.launch(1, *vectors(), 128)
+        assert kernel.engine == expected
+    kernel.launch(1, *vectors(), 128, sanitize=True)
     assert kernel.engine == expected
 
 

@@ -126,7 +126,7 @@ class GpuLauncher(PreparedKernel):
         self.variants[key] = found
         return found
 
-    def _filled(self, launching: Launching) -> tuple[LaunchedCode, Record, Any]:
+    def filled(self, launching: Launching) -> tuple[LaunchedCode, Record, Any]:
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
         assert code is not None, "there is code for arguments that were looked at"
@@ -138,7 +138,7 @@ class GpuLauncher(PreparedKernel):
             code.packer.give(record)
             if not launching.is_described:
                 raise
-            return self._filled(launching._replace(is_described=False))
+            return self.filled(launching._replace(is_described=False))
         return code, record, kernel.function_in(launching.context, self.name)
 
     def give_back(self, code: LaunchedCode, record: Record, is_launched: bool = False) -> None:
@@ -178,7 +178,7 @@ class GpuLauncher(PreparedKernel):
         launching = Launching(place, context, grid, stream, bound.values, bound)
         of = driver()
         with current(context):
-            code, record, _ = self._filled(launching)
+            code, record, _ = self.filled(launching)
             self.give_back(code, record)
             kernel = code.loader.kernel(place, context)
             if self.speech or context != place.context or options.progress is not None or options.memory:
@@ -213,7 +213,7 @@ class GpuLauncher(PreparedKernel):
                 values = _copied_values(bound, copies)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
-            code, record, function = self._filled(Launching(place, context, grid, stream, values, bound))
+            code, record, function = self.filled(Launching(place, context, grid, stream, values, bound))
             failed = of.function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None)
             report = record.report
             self.give_back(code, record, is_launched=True)
@@ -262,7 +262,7 @@ class GpuLauncher(PreparedKernel):
             if copies is not None:
                 copies.copy_there(stack)
                 values = _copied_values(bound, copies)
-            filled, record, function = self._filled(Launching(place, context, grid, stream, values, bound))
+            filled, record, function = self.filled(Launching(place, context, grid, stream, values, bound))
             launch = of.function("cuLaunchKernelEx")
 
             def once() -> None:

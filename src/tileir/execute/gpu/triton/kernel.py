@@ -59,9 +59,14 @@ class TritonKernel(GpuLauncher):
     def key(self) -> VariantKey:
         return self._key
 
+    def kind_of(self, launching: Launching) -> Specialization:
+        """The kind of a launch."""
+        has_tma = triton_target(launching.place.target).has_tma
+        return self._classifier.specialization(launching.values, launching.is_described and has_tma)
+
     def code_for(self, launching: Launching) -> LaunchedCode:
         target = triton_target(launching.place.target)
-        wanted = self._classifier.specialization(launching.values, launching.is_described and target.has_tma)
+        wanted = self.kind_of(launching)
         found = self._codes.get((target.name, wanted))
         return found if found is not None else self._code(target, wanted)
 
