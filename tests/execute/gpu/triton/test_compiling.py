@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,12 @@ def test_what_triton_wants_of_descriptors_is_what_the_launcher_gets() -> None:
     assert found.slots[4:] == (Slot("scratch", (128, 64)), Slot("nothing"))
     assert (found.threads, found.shared, found.notes) == (384, 1024, ("one",))
     assert found.specialization == Specialization((16,), frozenset([1]))
+
+
+def test_lines_of_the_source_are_told_to_profilers(triton: None) -> None:
+    entry = tileir.compile(tileir.load(MATMUL), backend="interpreter").entry
+    text = making.stage_text(entry, triton_target("sm_90"), CodeOptions(lineinfo=True), "ptx", Limits())
+    product = next(n for n, line in enumerate(MATMUL.read_text().splitlines(), 1) if " mmaf " in line)
+    assert re.search(rf"\.loc\s+\d+ {product} ", text)
+    assert f"matmul.mlir:{product}:" in text
+    assert "program.ttir" not in text

@@ -21,6 +21,7 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.specialized import OPTION, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
+from tileir.execute.gpu.triton.ttir.locations import located_text
 from tileir.execute.gpu.triton.versions import MISSING, Triton, find_triton, installed_triton, is_made_by
 from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.requests import Answer, Request
@@ -121,7 +122,8 @@ class Prepared:
         number = _NEWEST if triton is None else triton.number
         lowered = lower(self.program, target.name, self._schedule, self._special, options, number)
         if options.lineinfo:
-            lowered = lowered._replace(options={**lowered.options, "lineinfo": True})
+            text = located_text(lowered.text, lowered.operations)
+            lowered = lowered._replace(text=text, options={**lowered.options, "lineinfo": True})
         if self._schedule.warp_specialize:
             lowered = lowered._replace(options={**lowered.options, OPTION: True})
         self.lowered: Final[Lowered] = lowered
