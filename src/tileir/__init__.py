@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
     from tileir.execute.gpu.peaks import Peaks
     from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
+    from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -264,6 +265,9 @@ __all__ = [
     "TileIRError",
     "Timing",
     "Trace",
+    "TritonCrash",
+    "TritonError",
+    "TritonTimeout",
     "Type",
     "Value",
     "ValueHistory",
@@ -340,6 +344,7 @@ _HOMES = {
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
+    "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
     "tileir.execute.argument_words": "WordError",
     "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
     "tileir.execute.timing": "Timing",

@@ -339,7 +339,8 @@ class Kernel:
     ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
         "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for; for
-        NVIDIA's assembler "bytecode" or "sass", for a `target` such as "sm_90" (docs/gpu.md)."""
+        NVIDIA's assembler "bytecode" or "sass", and for Triton "ttir", "ttgir", "llvm", "ptx" or "sass", of code for a
+        `target` such as "sm_90" (docs/gpu.md)."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
         options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
@@ -355,39 +356,50 @@ class Kernel:
         self,
         target: str | None = None,
         *,
+        backend: str | None = None,
         opt_level: int = 3,
         lineinfo: bool = False,
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90", by NVIDIA's assembler (docs/gpu.md); none need be here.
+        """The kernel compiled for a GPU, such as "sm_90" (docs/gpu.md); none need be here.
 
-        Without a `target` it is for the GPU of this machine.  `lineinfo` tells profilers which line each instruction
-        comes from.  `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
-        `time_limit` is for the assembler, in seconds.  A kernel that was given a cubin gives that one, unless another
-        is asked for.  What the assembler warns of, and that a kernel runs out of registers, is an `AssemblerWarning`.
+        Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
+        "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
+        profilers which line each instruction comes from.  `time_limit` is for the compiler, in seconds.  For the
+        assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.  A kernel
+        that was given a cubin gives that one, unless another is asked for.  What the compiler warns of, and that a
+        kernel runs out of registers, is an `AssemblerWarning`.
         """
-        from tileir.execute.gpu.tileiras.cached import make_cubin
-        from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
+        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[0]
 
-        limit = TIME_LIMIT if time_limit is None else time_limit
-        options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)
-        if self._cubin is not None and options == AssemblyOptions():
-            from tileir.execute.gpu.cubin import cubin_of
-            from tileir.execute.gpu.targets import target_named
-
-            ready = cubin_of(self.entry, self._cubin)
-            if target is None or target_named(target) == ready.target:
-                return ready
-        if target is None:
-            from tileir.execute.gpu.driver.devices import target_here
-
-            target = target_here()
-        return make_cubin(self.entry, target, options, warns=True)
-
-    def resources(self, target: str | None = None, **options: Any) -> Resources:
+    def resources(
+        self,
+        target: str | None = None,
+        *,
+        backend: str | None = None,
+        opt_level: int = 3,
+        lineinfo: bool = False,
+        host: str | None = None,
+        time_limit: float | None = None,
+    ) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
-        return self.cubin(target, **options).resources
+        return self._compiled(target, backend, opt_level, lineinfo, host, time_limit)[1]
+
+    def _compiled(
+        self,
+        target: str | None,
+        backend: str | None,
+        opt_level: int,
+        lineinfo: bool,
+        host: str | None,
+        time_limit: float | None,
+    ) -> tuple[Cubin, Resources]:
+        from tileir.execute.gpu.kernel_code import COMPILERS, CodeRequest, compiled
+
+        own = self.backend if self.backend in COMPILERS else COMPILERS[0]
+        request = CodeRequest(self.entry, target, opt_level, lineinfo, host or "", time_limit, self.fast, self._cubin)
+        return compiled(own if backend is None else backend, request)
 
     def _checked(
         self,

@@ -19,5 +19,6 @@ packing.py           the arguments of a launch as the driver takes them, prebuil
 launched_code.py     the codes of a kernel, and what tells which one a launch gets
 usual_launches.py    launches with arguments of the usual kinds, by a function written for the kernel
 launching.py         kernels on a GPU and their launches
+kernel_code.py       the cubin of a kernel and its resources, without a launch
 tileiras/            the engine that has NVIDIA's assembler make cubins
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
@@ -193,3 +194,39 @@ def test_lines_of_the_source_are_told_to_profilers(triton: None) -> None:
     assert re.search(rf"\.loc\s+\d+ {product} ", text)
     assert f"matmul.mlir:{product}:" in text
     assert "program.ttir" not in text
+
+
+def test_kernels_give_their_cubins_and_resources(triton: None) -> None:
+    made = tileir.compile(tileir.parse(COPY), backend="triton")
+    assert made.cubin("sm_90").data == compile_kernel(made.entry, "sm_90").cubin.data
+    other = tileir.compile(tileir.parse(COPY), backend="interpreter")
+    assert other.cubin("sm_90", backend="triton").data == made.cubin("sm_90").data
+    assert made.resources("sm_90").threads == made.resources("sm_80").threads == 128
+    assert "tt.func" in made.dump("ttir", target="sm_90")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"backend": "cpu"}, "'cpu' makes no cubins: choose the backend tileiras or triton"),
+        ({"opt_level": 1}, "opt_level and host are the assembler's"),
+        ({"target": "gfx942"}, "there are no cubins for gfx942: nobody has run"),
+    ],
+)
+def test_cubins_that_there_are_not_are_refused(options: dict[str, Any], words: str) -> None:
+    made = tileir.compile(tileir.parse(COPY), backend="triton")
+    with pytest.raises(tileir.LaunchError, match=words):
+        made.cubin(**{"target": "sm_90", **options})
+
+
+def test_a_kernel_that_spills_is_warned_of(fake_triton: Path) -> None:
+    from tests.execute.gpu.cubin_files import cubin
+
+    data = cubin(["copy"], registers=255, stack=64, instructions=(0x387, 0x983, 0x918), sizes=(8, 8))
+    (fake_triton / "data").write_bytes(data)
+    backend = fake_triton / "triton" / "backends" / "nvidia" / "compiler.py"
+    stage = f'lambda text, metadata: metadata.update(name="copy", shared=8) or open({str(fake_triton / "data")!r}, "rb").read()'
+    backend.write_text(backend.read_text().replace("lambda text, metadata: text.encode()", stage))
+    with pytest.warns(tileir.AssemblerWarning, match="kernel @copy runs out of registers on sm_90: it keeps 64 bytes"):
+        found = tileir.compile(tileir.parse(COPY), backend="triton").resources("sm_90")
+    assert found.spills and found.shared == 8
