@@ -12,11 +12,13 @@ import numpy
 import pytest
 from tests.execute.gpu.conftest import fake, fake_library  # noqa: F401  (fixtures)
 from tests.execute.gpu.fake_cuda import FakeDriver
+from tests.execute.gpu.triton.fake_code import fake_code
 from tests.hardware.agreement import files
 from tests.hardware.agreement.assembling import Assembled, assemble, find_tool
 from tests.hardware.agreement.comparing import compare, table_of_measures
 from tests.hardware.agreement.families import FAMILIES, programs_of
 from tests.hardware.agreement.interpreting import Outcome, interpret
+from tests.hardware.agreement.launching import Launcher
 from tests.hardware.agreement.program import Address, Number, Pointer, Program, simple
 from tests.hardware.agreement.rules import RULES
 from tests.hardware.agreement.running import (
@@ -29,6 +31,9 @@ from tests.hardware.agreement.running import (
     laid_out,
     run_all,
 )
+
+from tileir.execute.errors import CompilationError
+from tileir.execute.gpu.triton.kernel import TritonKernel
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hardware_agreement.py"
 FAST = "folded,accesses,atomics,control"
@@ -164,6 +169,28 @@ def test_a_program_on_the_driver(fake: FakeDriver) -> None:  # noqa: F811
     # A kernel that writes one element too many.
     program.arguments[3] = Number("i32", 5)
     assert gpu.run(program, "k7")[1] == "guard"
+    gpu.device.close()
+
+
+def test_a_program_through_an_engine(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    def compiled(self: Any, target: Any, kind: Any) -> Any:
+        if self.entry.regions[0].blocks[0].arguments[0].type.text.endswith("i32>>"):
+            raise CompilationError("there is no code for it")
+        return fake_code(self.entry, target.name, kind, "add")
+
+    monkeypatch.setattr(TritonKernel, "compiled", compiled)
+    text = """cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+    return } }"""
+    values: list[Any] = [("f32", numpy.arange(4, dtype="f4")), ("f32", numpy.full(4, 2, "f4"))]
+    program = simple("add", text, [*values, ("f32", numpy.zeros(4, "f4")), Number("i32", 3)], (2, 3, 1))
+    gpu = Launcher("triton", size=1 << 16)
+    assert gpu.name.endswith("sm_90, CUDA 13.0, backend='triton'")
+    memories, trouble = gpu.run(program, "k")
+    assert (trouble, numpy.frombuffer(memories[2], "f4").tolist()) == ("", [2, 3, 4, 0])
+    program.arguments[3] = Number("i32", 5)
+    assert gpu.run(program, "k")[1] == "guard"
+    memories, trouble = gpu.run(small("refused"), "k")
+    assert compare(small("refused"), interpret(small("refused")), Result(0, memories, trouble)).kind == "refused"
     gpu.device.close()
 
 
