@@ -23,6 +23,6 @@ engine.py         the engine as the choice of one sees it
 
 The folders in order, each uses those before it; `compiling.py` brings them together:
 
-    preparing <- ttir <- lowering
-    schedule, ttgir, worker
+    schedule <- preparing <- ttir <- lowering
+    ttgir, worker
 """

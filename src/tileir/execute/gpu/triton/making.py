@@ -16,8 +16,10 @@ from tileir.execute.gpu.triton.cached import code_of, program_key, ttir_key
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
 from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.execute.gpu.triton.schedule.model import schedule_for, smaller
 from tileir.execute.gpu.triton.specialized import OPTION, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
@@ -58,17 +60,14 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         triton = find_triton()
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    lowered = prepared.lowered
-    key = ttir_key(lowered.text, target, lowered.options)
-    found = default_cache().get(key)
-    if found is not None and is_made_by(found[1], triton):
-        data, made = found
-    elif triton is None:
-        raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
-    else:
-        answer = prepared.compiled(target.stages[-1], limits)
-        data, made = answer.data, _description(answer, triton, prepared.notes)
-        default_cache().put(key, data, made)
+    data, made, key = _made(prepared, target, triton, limits)
+    while options.schedule is None and made["metadata"]["shared"] > target.shared:
+        # What the model counts is not all that Triton takes.
+        less = smaller(prepared.schedule)
+        if less is None:
+            break
+        prepared = Prepared(entry, target, options._replace(schedule=less), triton)
+        data, made, key = _made(prepared, target, triton, limits)
     known = prepared.description(key)
     if not options.lineinfo:
         default_cache().put(program_key(entry, target, options), b"", known)
@@ -82,6 +81,23 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
     resources = resources_of(code)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     return Made(data, code, [*prepared.program.warnings, *warnings], resources)
+
+
+def _made(
+    prepared: Prepared, target: TritonTarget, triton: Triton | None, limits: Limits
+) -> tuple[bytes, dict[str, Any], str]:
+    """The code of a kernel, its description and the key of both in the cache."""
+    lowered = prepared.lowered
+    key = ttir_key(lowered.text, target, lowered.options)
+    found = default_cache().get(key)
+    if found is not None and is_made_by(found[1], triton):
+        return *found, key
+    if triton is None:
+        raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
+    answer = prepared.compiled(target.stages[-1], limits)
+    made = _description(answer, triton, prepared.notes)
+    default_cache().put(key, answer.data, made)
+    return answer.data, made, key
 
 
 def resources_of(code: Code) -> Resources:
@@ -116,15 +132,15 @@ class Prepared:
         self._target: Final = target
         self._triton: Final = triton
         self.program: Final = Program(entry)
-        self._schedule: Final = options.schedule if options.schedule is not None else Schedule()
+        self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry), target)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program)
         number = _NEWEST if triton is None else triton.number
-        lowered = lower(self.program, target.name, self._schedule, self._special, options, number)
+        lowered = lower(self.program, target.name, self.schedule, self._special, options, number)
         if options.lineinfo:
             text = located_text(lowered.text, lowered.operations)
             lowered = lowered._replace(text=text, options={**lowered.options, "lineinfo": True})
-        if self._schedule.warp_specialize:
+        if self.schedule.warp_specialize:
             lowered = lowered._replace(options={**lowered.options, OPTION: True})
         self.lowered: Final[Lowered] = lowered
         self.notes: tuple[str, ...] = ()
@@ -149,7 +165,7 @@ class Prepared:
             "key": key,
             "number": list(number),
             "slots": packed_slots(self.lowered.slots),
-            "schedule": list(self._schedule),
+            "schedule": list(self.schedule),
             "specialization": packed_specialization(self._special),
             "notes": list(self.lowered.notes),
         }

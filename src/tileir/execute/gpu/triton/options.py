@@ -23,6 +23,8 @@ class Schedule(NamedTuple):
     """In how many parts the result of a product is stored."""
     most_registers: int = 0
     """For each thread; 0 for as many as there are."""
+    row_stages: int = 1
+    """How many iterations of loops without products have their loads under way at once."""
 
 
 class Specialization(NamedTuple):

@@ -9,6 +9,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.lowering.barriers import barriers_of
+from tileir.execute.gpu.triton.lowering.loop_attributes import loop_attributes
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.ttir.operations import TtirOperations
@@ -67,6 +68,7 @@ class Lowering:
         self.compile_options: Final[dict[str, Any]] = {}
         """What the program needs of Triton's options, beside the schedule."""
         self.notes: Final[list[str]] = []
+        self.loop_attributes: Final = loop_attributes(program.entry, schedule)
         self._handlers: Final = handlers
 
     # --- values ---

@@ -190,7 +190,8 @@ def lower_for(lowering: Lowering, operation: Operation) -> None:
     initial = [lowering.value(given) for given in tiles(operation.operands[3:])]
     arguments = tiles(block.arguments[1:])
     start, end, step, back = _bounds(lowering, operation)
-    with lowering.build.for_loop(start, end, step, initial) as (number, carried, results):
+    attributes = lowering.loop_attributes.get(operation, "")
+    with lowering.build.for_loop(start, end, step, initial, attributes) as (number, carried, results):
         lowering.define(counter, back(number))
         for argument, value in zip(arguments, carried, strict=True):
             lowering.define(argument, value)

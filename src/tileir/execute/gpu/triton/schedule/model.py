@@ -1,0 +1,321 @@
+"""The model that chooses how the work of a tile block is laid out on a GPU: a table of rules.
+
+Each setting has its rules, of which the first that holds wins.  The figures behind them were measured on an H200;
+`docs/gpu.md` shows the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from tileir.execute.gpu.triton.options import Schedule
+from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
+from tileir.execute.gpu.triton.schedule.features import Features, ProductLoop
+from tileir.execute.gpu.triton.targets import TritonTarget
+
+_KIBIBYTE: Final = 1024
+_LARGE_SUMS: Final = 32768
+"""Sums of f32 that take 128 registers of each thread of 8 warps, and all there are of 4 warps."""
+_VECTOR: Final = 16
+"""Bytes that a thread loads at once."""
+_WARP: Final = 32
+_BARRIERS: Final = 256
+"""Bytes of shared memory beside the stages."""
+
+Setting = Callable[[Features, TritonTarget], Any]
+
+
+class Rule(NamedTuple):
+    """When a setting has which value, and why."""
+
+    setting: str
+    """A field of `Schedule`."""
+    condition: str
+    """In words."""
+    value: str
+    """In words."""
+    because: str
+    holds: Callable[[Features, TritonTarget], bool]
+    choose: Setting
+
+
+def _always(features: Features, target: TritonTarget) -> bool:
+    return True
+
+
+def _has_loops(features: Features, target: TritonTarget) -> bool:
+    return bool(features.loops)
+
+
+def _sums(features: Features) -> int:
+    """The registers that products and what loops carry take, in all threads."""
+    single = max([each.sums for each in features.products], default=0)
+    return max([single, *[each.sum_registers for each in features.loops]])
+
+
+def _largest(features: Features) -> ProductLoop:
+    """The loop whose stages take the most."""
+    return max(features.loops, key=lambda each: each.stage_bytes)
+
+
+def _k_bytes(loop: ProductLoop) -> int:
+    return max([each.k_bytes for each in loop.products])
+
+
+def _shares_multiprocessor(features: Features, target: TritonTarget) -> bool:
+    """Whether two tile blocks with three stages each fit on a multiprocessor."""
+    return 6 * _largest(features).stage_bytes <= target.shared
+
+
+def _stages_within(features: Features, target: TritonTarget, most: int) -> int:
+    return max(1, min(most, stages_that_fit(features, target)))
+
+
+def stages_that_fit(features: Features, target: TritonTarget, blocks: int = 1) -> int:
+    """How many stages of the largest loop so many tile blocks have room for, beside what they store."""
+    loop = _largest(features)
+    if not loop.stage_bytes:
+        return 8
+    room = target.shared // blocks - _BARRIERS
+    if is_persistent(features, target):
+        # The result of a tile is stored while the next is loaded.
+        room -= features.stored_bytes // _parts(features, target)
+    return max(0, room) // loop.stage_bytes
+
+
+def is_persistent(features: Features, target: TritonTarget) -> bool:
+    """Whether a tile block computes one tile after the other, and may load for the next before it stores one."""
+    return target.has_tma and features.persistent is not None and may_load_early(features.persistent)
+
+
+def _parts(features: Features, target: TritonTarget) -> int:
+    return 2 if is_persistent(features, target) and _sums(features) >= _LARGE_SUMS else 1
+
+
+def _row_warps(features: Features, vectors: int, most: int) -> int:
+    """As many warps as give each thread so many vectors of the largest tile."""
+    warps = 4
+    tile = max(features.loaded_bytes, features.stored_bytes)
+    while warps < most and tile > warps * _WARP * _VECTOR * vectors:
+        warps *= 2
+    return warps
+
+
+def _row_stages(features: Features, target: TritonTarget) -> int:
+    return max(1, min(4, target.shared // 2 // max(1, features.row_bytes)))
+
+
+RULES: Final = (
+    Rule(
+        "num_warps",
+        "products of f32 or without tensor cores, of 8192 sums or more",
+        "8",
+        "multiplied element by element: half of the registers for each thread",
+        lambda f, t: any(not each.on_tensor_cores and each.sums >= 8192 for each in f.products),
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "products whose sums take 32768 registers or more",
+        "8",
+        "4 warps would spill: 128 registers of each thread are sums",
+        lambda f, t: _sums(f) >= _LARGE_SUMS,
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "one product in the loop of 16384 sums or more, 128 bytes of K, two tile blocks on a multiprocessor",
+        "8",
+        "658 TFLOP/s, 640 with 4 warps (128x128x64)",
+        lambda f, t: (
+            len(f.loops) == 1
+            and len(f.loops[0].products) == 1
+            and f.loops[0].products[0].sums >= 16384
+            and _k_bytes(f.loops[0]) == 128
+            and f.persistent is None
+            and _shares_multiprocessor(f, t)
+        ),
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "other products",
+        "4",
+        "a group of four warps multiplies; more share less work",
+        lambda f, t: bool(f.products),
+        lambda f, t: 4,
+    ),
+    Rule(
+        "num_warps",
+        "tiles that are turned, of 4096 elements or more",
+        "8",
+        "they go through shared memory: more threads hide that",
+        lambda f, t: f.transposes and f.widest >= 4096,
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "reductions and scans",
+        "4 to 16: at most four vectors of 16 bytes for each thread",
+        "rows of 8 KiB: 4.07 TB/s with 4 warps, 4.0 with 8, 3.2 to 3.8 with 16",
+        lambda f, t: f.reduces,
+        lambda f, t: _row_warps(f, 4, 16),
+    ),
+    Rule(
+        "num_warps",
+        "all others",
+        "4 or 8: at most two vectors of 16 bytes for each thread",
+        "1024 elements of f32: as fast as a copy; more for each thread is 1 to 4 % slower",
+        _always,
+        lambda f, t: _row_warps(f, 2, 8),
+    ),
+    Rule(
+        "num_stages",
+        "no loop with products",
+        "3",
+        "there is nothing to overlap",
+        lambda f, t: not f.loops,
+        lambda f, t: 3,
+    ),
+    Rule(
+        "num_stages",
+        "loops with products, stages of at most 8 KiB",
+        "8, as far as they fit",
+        "332 TFLOP/s, 315 with 4 stages (64x64x32)",
+        lambda f, t: _largest(f).stage_bytes <= 8 * _KIBIBYTE,
+        lambda f, t: _stages_within(f, t, 8),
+    ),
+    Rule(
+        "num_stages",
+        "several products in the loop",
+        "3, as far as they fit",
+        "the products wait for each other: more stages change nothing, and take room from other tile blocks",
+        lambda f, t: len(_largest(f).products) > 1,
+        lambda f, t: _stages_within(f, t, 3),
+    ),
+    Rule(
+        "num_stages",
+        "persistent loops of which two with 3 stages fit on a multiprocessor",
+        "5, as far as two of them fit",
+        "629 TFLOP/s with two on each, 542 with a tile block for every tile (64x128x64)",
+        lambda f, t: is_persistent(f, t) and stages_that_fit(f, t, 2) >= 3,
+        lambda f, t: min(5, stages_that_fit(f, t, 2)),
+    ),
+    Rule(
+        "num_stages",
+        "at most 64 bytes of K",
+        "5, as far as they fit",
+        "687 TFLOP/s, 527 with 3 stages (128x256x32)",
+        lambda f, t: _k_bytes(_largest(f)) <= 64,
+        lambda f, t: _stages_within(f, t, 5),
+    ),
+    Rule(
+        "num_stages",
+        "two tile blocks with 3 stages each on a multiprocessor",
+        "3",
+        "a second or third tile block hides more than a fourth stage: 509 TFLOP/s, 469 with 4 (128x64x64)",
+        lambda f, t: f.persistent is None and _shares_multiprocessor(f, t),
+        lambda f, t: 3,
+    ),
+    Rule(
+        "num_stages",
+        "at most 128 bytes of K",
+        "5, as far as they fit",
+        "625 TFLOP/s, 507 with 3 stages (64x256x64)",
+        lambda f, t: _k_bytes(_largest(f)) <= 128,
+        lambda f, t: _stages_within(f, t, 5),
+    ),
+    Rule(
+        "num_stages",
+        "other products",
+        "4, as far as they fit",
+        "535 TFLOP/s, 454 with 3 stages (64x128x128)",
+        _always,
+        lambda f, t: _stages_within(f, t, 4),
+    ),
+    Rule(
+        "descriptors",
+        "a GPU with TMA",
+        "yes, for operands and results of products",
+        "2 to 4 % faster than addresses for products, and slower for everything else",
+        lambda f, t: t.has_tma,
+        lambda f, t: True,
+    ),
+    Rule("descriptors", "other GPUs", "no", "they have none", _always, lambda f, t: False),
+    Rule(
+        "flatten",
+        "a persistent loop around the only one with products, on a GPU with TMA",
+        "yes",
+        "loads for the next tile are under way while one is stored: 2 %",
+        is_persistent,
+        lambda f, t: True,
+    ),
+    Rule("flatten", "all others", "no", "there is one loop, or it stores what it loads", _always, lambda f, t: False),
+    Rule(
+        "warp_specialize",
+        "all",
+        "no",
+        "warps that load beside warps that compute; `tune` tries it",
+        _always,
+        lambda f, t: False,
+    ),
+    Rule(
+        "epilogue_parts",
+        "persistent loops whose sums take 32768 registers or more",
+        "2",
+        "leaves shared memory for a fourth stage: 1 %",
+        lambda f, t: _parts(f, t) == 2,
+        _parts,
+    ),
+    Rule("epilogue_parts", "all others", "1", "the stages' memory is free by then", _always, lambda f, t: 1),
+    Rule("most_registers", "all", "as many as there are", "fewer spill", _always, lambda f, t: 0),
+    Rule(
+        "row_stages",
+        "loops without products that load 2 KiB or more in an iteration",
+        "4, within half of the shared memory",
+        "rows are loaded while others are computed: 3.8 TB/s, 1.1 to 2.9 without (one row after the other)",
+        lambda f, t: bool(f.row_loops) and f.row_bytes >= 2 * _KIBIBYTE,
+        _row_stages,
+    ),
+    Rule("row_stages", "all others", "1", "the hardware does enough", _always, lambda f, t: 1),
+)
+
+
+def schedule_for(features: Features, target: TritonTarget) -> Schedule:
+    """What the rules say."""
+    chosen: dict[str, Any] = {}
+    for rule in RULES:
+        if rule.setting not in chosen and rule.holds(features, target):
+            chosen[rule.setting] = rule.choose(features, target)
+    return Schedule(**chosen)
+
+
+def shared_bytes(features: Features, schedule: Schedule, target: TritonTarget) -> int:
+    """How much shared memory the loops with products take, about."""
+    if not features.loops:
+        return 0
+    stored = features.stored_bytes // schedule.epilogue_parts if schedule.flatten else 0
+    return _largest(features).stage_bytes * schedule.num_stages + stored + _BARRIERS
+
+
+def smaller(schedule: Schedule) -> Schedule | None:
+    """What to try where a GPU has too little for one: fewer stages, then the result in more parts; None for nothing."""
+    if schedule.row_stages > 1:
+        return schedule._replace(row_stages=schedule.row_stages - 1)
+    if schedule.num_stages > 1:
+        return schedule._replace(num_stages=schedule.num_stages - 1)
+    if schedule.flatten:
+        return schedule._replace(flatten=False)
+    return None
+
+
+def table() -> str:
+    """The rules as a table of Markdown, for the documentation."""
+    lines = ["| setting | where | value | because |", "|---|---|---|---|"]
+    last = ""
+    for rule in RULES:
+        name = f"`{rule.setting}`" if rule.setting != last else ""
+        last = rule.setting
+        lines.append(f"| {name} | {rule.condition} | {rule.value} | {rule.because} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,115 @@
+"""The model: what it chooses for which programs, and that what it chooses fits and does not spill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.execute.gpu.triton.product_programs import matmul
+
+import tileir
+from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.making import make
+from tileir.execute.gpu.triton.options import Schedule
+from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule.features import Features, features_of
+from tileir.execute.gpu.triton.schedule.model import RULES, schedule_for, shared_bytes, smaller, table
+from tileir.execute.gpu.triton.targets import triton_target
+
+H200 = triton_target("sm_90")
+
+
+def features(module: Any) -> Features:
+    return features_of(Program(select_entry(module, None)).entry)
+
+
+def chosen(module: Any, target: str = "sm_90") -> Schedule:
+    return schedule_for(features(module), triton_target(target))
+
+
+def test_every_setting_has_a_rule_that_always_holds() -> None:
+    for name in Schedule._fields:
+        rules = [rule for rule in RULES if rule.setting == name]
+        assert rules, name
+        nothing = tileir.parse("cuda_tile.module @m { entry @k() { return } }")
+        assert any(rule.holds(features(nothing), H200) for rule in rules), name
+
+
+@pytest.mark.parametrize(
+    ("tile", "warps", "stages"),
+    [
+        ((64, 64, 32), 4, 8),
+        ((128, 64, 64), 4, 3),
+        ((64, 256, 64), 4, 5),
+        ((128, 128, 32), 4, 5),
+        ((128, 128, 64), 8, 3),
+        ((128, 256, 64), 8, 4),
+        ((256, 128, 64), 8, 4),
+        ((128, 128, 128), 4, 3),
+    ],
+)
+def test_products_get_what_was_fastest_on_an_h200(tile: tuple[int, int, int], warps: int, stages: int) -> None:
+    found = chosen(matmul(*tile))
+    assert (found.num_warps, found.num_stages, found.flatten) == (warps, stages, False)
+
+
+def test_a_persistent_product_is_flattened_and_stored_in_parts() -> None:
+    found = chosen(matmul(128, 256, 64, persistent=True))
+    assert found == Schedule(num_warps=8, num_stages=4, flatten=True, epilogue_parts=2)
+
+
+def test_a_gpu_without_tma_has_no_descriptors() -> None:
+    found = chosen(matmul(128, 128, 32, persistent=True), "sm_80")
+    assert not found.descriptors and not found.flatten
+
+
+def test_a_loop_that_loads_what_it_stores_is_not_joined() -> None:
+    """The token of a store leads to the load of the next iteration: it must not be made before."""
+    found = features(matmul(64, 64, 32, persistent=True, ordered=True))
+    assert found.persistent is not None and not schedule_for(found, H200).flatten
+    assert schedule_for(features(matmul(64, 64, 32, persistent=True)), H200).flatten
+
+
+def test_what_does_not_fit_gets_smaller_until_nothing_is_left() -> None:
+    schedule: Schedule | None = chosen(matmul(128, 256, 64, persistent=True))
+    seen = []
+    while schedule is not None:
+        seen.append(schedule)
+        schedule = smaller(schedule)
+    assert [each.num_stages for each in seen] == [4, 3, 2, 1, 1] and not seen[-1].flatten
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+def test_stages_fit_in_shared_memory(target: str) -> None:
+    gpu = triton_target(target)
+    for m in (64, 128, 256):
+        for n in (64, 128, 256):
+            for k in (32, 64):
+                found = features(matmul(m, n, k))
+                schedule = schedule_for(found, gpu)
+                assert schedule.num_stages == 1 or shared_bytes(found, schedule, gpu) <= gpu.shared
+
+
+@pytest.mark.parametrize("tile", [(128, 256, 64)])
+def test_a_product_of_a_large_tile_does_not_spill(tile: tuple[int, int, int]) -> None:
+    made = make(select_entry(matmul(*tile), None), H200)
+    assert made.resources is not None and not made.resources.spills
+    assert made.resources.shared <= H200.shared
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("m", [64, 128, 256])
+@pytest.mark.parametrize("n", [64, 128, 256])
+@pytest.mark.parametrize("k", [32, 64, 128])
+def test_no_product_spills(m: int, n: int, k: int, persistent: bool) -> None:
+    if m * n > 32768:
+        m //= 2
+    made = make(select_entry(matmul(m, n, k, persistent=persistent), None), H200)
+    assert made.resources is not None and not made.resources.spills
+    assert made.resources.shared <= H200.shared
+
+
+def test_the_table_in_the_documents_is_the_one_of_the_model() -> None:
+    assert table() in (Path(__file__).parents[4] / "docs" / "gpu.md").read_text(encoding="utf-8")
