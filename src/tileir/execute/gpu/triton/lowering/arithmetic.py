@@ -13,6 +13,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import directed, library
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.functions import flushed
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -71,7 +72,9 @@ def _approximate(
     """f32 only."""
     build = lowering.build
     if not lowering.has_ptx:
-        return build.binary("arith.divf", *values) if len(values) == 2 else build.unary("math.sqrt", values[0])
+        values = [flushed(build, value) for value in values] if flush else values
+        made = build.binary("arith.divf", *values) if len(values) == 2 else build.unary("math.sqrt", values[0])
+        return flushed(build, made) if flush else made
     instruction = f"{_MNEMONICS[operation.declaration]}.{rounding}{'.ftz' if flush else ''}.f32"
     return build.assembly(instruction, values, "f32")
 

@@ -45,7 +45,7 @@ _FAST: Final[dict[OperationDeclaration, str]] = {
     ops.SIN: "sin.approx",
     ops.COS: "cos.approx",
 }
-"""Those that flush."""
+"""With `fast`."""
 _LOG2_E: Final = 0x3FB8AA3B
 """log2(e), as f32."""
 _LN_2: Final = 0x3F317218
@@ -92,16 +92,17 @@ def _approximate(lowering: Lowering, declaration: OperationDeclaration, values: 
     """An instruction or two; None where there is none."""
     build = lowering.build
     shape = values[0].shape
+    flush = ".ftz" if lowering.options.fast else ""
     if declaration is ops.TANH:
         return build.assembly("tanh.approx.f32", values, "f32")
     if declaration is ops.EXP:
         power = build.binary("arith.mulf", values[0], build.float_bits(_LOG2_E, "f32", shape))
-        return build.assembly("ex2.approx.ftz.f32", [power], "f32")
+        return build.assembly(f"ex2.approx{flush}.f32", [power], "f32")
     if declaration is ops.LOG:
-        made = build.assembly("lg2.approx.ftz.f32", values, "f32")
+        made = build.assembly(f"lg2.approx{flush}.f32", values, "f32")
         return build.binary("arith.mulf", made, build.float_bits(_LN_2, "f32", shape))
     if declaration in _FAST:
-        return build.assembly(f"{_FAST[declaration]}.ftz.f32", values, "f32")
+        return build.assembly(f"{_FAST[declaration]}{flush}.f32", values, "f32")
     return None
 
 
