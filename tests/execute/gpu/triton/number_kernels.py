@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from tests.execute.cpu.elementwise import Case
 from tests.execute.cpu.operations import FLOATS, INTEGERS, POINTEES, all_operations, case_of
 
 import tileir
+from tileir.dialect.types import TileType
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.lowering.context import Lowering
+from tileir.execute.gpu.triton.lowering.elements import from_memory, to_memory
 from tileir.execute.gpu.triton.lowering.elementwise import ELEMENTWISE
 from tileir.execute.gpu.triton.lowering.roster import HANDLERS
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
-from tileir.execute.gpu.triton.ttir.values import TtirValue
+from tileir.execute.gpu.triton.ttir.values import TtirValue, memory_element
 from tileir.ir.core import Operation
 
 EXTENT = 256
@@ -90,33 +92,15 @@ def kernel(operations: list[Operation], target: str, fast: bool = False) -> str:
 
     for number, operation in enumerate(operations):
         for letter, operand in zip("abc", operation.operands, strict=False):
-            element, _ = made.type_of(operand)
-            loaded = build.load(pointers(f"%p{letter}{number}", _stored(element)))
-            made.values[operand] = _taken(build, loaded, element)
+            if operand in made.values:
+                continue
+            element = cast(TileType, operand.type).element
+            loaded = build.load(pointers(f"%p{letter}{number}", memory_element(element)))
+            made.values[operand] = from_memory(build, element, loaded)
         made.operation(operation)
-        result = made.value(operation.results[0])
-        build.store(pointers(f"%r{number}", _stored(result.element)), _given(build, result))
+        (result,) = operation.results
+        element = cast(TileType, result.type).element
+        stored = to_memory(build, element, made.value(result))
+        build.store(pointers(f"%r{number}", memory_element(element)), stored)
     lines = "\n".join([line.text for line in build.lines()])
     return f"module {{\n  tt.func public @k({', '.join(parameters.values())}) {{\n{lines}\n    tt.return\n  }}\n}}\n"
-
-
-def _stored(element: str) -> str:
-    if element.startswith("!tt.ptr"):
-        return "i64"
-    return "i8" if element in ("i1", "f8E4M3FN", "f8E5M2") else element
-
-
-def _taken(build: Any, loaded: TtirValue, element: str) -> TtirValue:
-    if element == "i1":
-        return build.compare("ne", loaded, build.integer(0, "i8", loaded.shape))
-    if element.startswith("!tt.ptr"):
-        return build.pointer_cast("tt.int_to_ptr", loaded, element)
-    return build.bitcast(loaded, element)
-
-
-def _given(build: Any, value: TtirValue) -> TtirValue:
-    if value.element == "i1":
-        return build.convert("arith.extui", value, "i8")
-    if value.element.startswith("!tt.ptr"):
-        return build.pointer_cast("tt.ptr_to_int", value, "i64")
-    return build.bitcast(value, _stored(value.element))
