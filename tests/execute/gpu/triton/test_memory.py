@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.execute.gpu.triton.lowered_programs import loading
+from tests.execute.gpu.triton.lowered_programs import entry, loading
 from tests.execute.gpu.triton.lowered_programs import lowered as lowered_by_any
 from tests.execute.gpu.triton.lowered_programs import ptx as ptx_by_any
 
@@ -54,6 +54,50 @@ def test_rows_with_a_ragged_end_move_sixteen_bytes_at_once() -> None:
     view = "partition_view<tile=(1x1024), padding_value = neg_inf, tensor_view<?x?xf32, strides=[?,1]>>"
     made = ptx(loading(view, "%x, %zero"))
     assert "ld.global.v4.b32" in made and "st.global.v4.b32" in made
+
+
+COPY_IN_PLACE = """
+ %x, %y, %z = get_tile_block_id : tile<i32>
+ %v = make_tensor_view %p1, shape = [%n1], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+ %w = make_partition_view %v : partition_view<tile=(1024), tensor_view<?xf32, strides=[1]>>
+ %a, %t = load_view_tko weak %w[%x] : partition_view<tile=(1024), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<1024xf32>, token
+ %t1 = store_view_tko weak %a, %w[%x] : tile<1024xf32>, partition_view<tile=(1024), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token"""
+
+PROMISED_POINTER = " %p1 = assume div_by<16>, %p : tile<ptr<f32>>\n"
+PROMISED_EXTENT = " %n1 = assume div_by<16>, %n : tile<i32>\n"
+LOADED_POINTER = """
+ %l, %t0 = load_ptr_tko weak %q : tile<ptr<i64>> -> tile<i64>, token
+ %p0 = int_to_ptr %l : tile<i64> -> tile<ptr<f32>>
+ %p1 = assume div_by<16>, %p0 : tile<ptr<f32>>
+"""
+COMPUTED_EXTENT = """
+ %three = constant <i32: 3> : tile<i32>
+ %n0 = subi %n, %three : tile<i32>
+ %n1 = assume div_by<16>, %n0 : tile<i32>
+"""
+
+
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize(
+    "promises",
+    [PROMISED_POINTER + PROMISED_EXTENT, PROMISED_POINTER + COMPUTED_EXTENT, LOADED_POINTER + PROMISED_EXTENT],
+    ids=["parameters", "computed extent", "loaded pointer"],
+)
+def test_what_is_promised_to_be_aligned_moves_sixteen_bytes_at_once(promises: str) -> None:
+    made = ptx(entry(promises + COPY_IN_PLACE, "%p: tile<ptr<f32>>, %q: tile<ptr<i64>>, %n: tile<i32>"), divisor=1)
+    assert "ld.global.v4.b32" in made and "st.global.v4.b32" in made
+
+
+def test_a_promise_inside_of_a_branch_says_nothing_of_a_parameter() -> None:
+    text = """
+ %zero = constant <i32: 0> : tile<i32>
+ %is = cmpi equal %n, %zero, signed : tile<i32> -> tile<i1>
+ if %is {
+  %n1 = assume div_by<16>, %n : tile<i32>
+  %t = print_tko "%d", %n1 : tile<i32> -> token
+ }"""
+    made = lowered(entry(text), divisor=1).text
+    assert "%argument2: i32" in made and "tt.divisibility" not in made
 
 
 # --- masks ---

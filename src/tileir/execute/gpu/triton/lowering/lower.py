@@ -9,6 +9,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.code import Slot
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.control import lower_kernel
+from tileir.execute.gpu.triton.lowering.promises import promised_divisor
 from tileir.execute.gpu.triton.lowering.roster import HANDLERS
 from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
@@ -96,7 +97,7 @@ def _parameter(lowering: Lowering, number: int) -> str:
     else:
         lowering.values[argument] = given
     divisors = lowering.specialization.divisors
-    divisor = divisors[number] if number < len(divisors) else 1
+    divisor = max(divisors[number] if number < len(divisors) else 1, promised_divisor(lowering, argument))
     if not isinstance(element, FloatType) and divisor > 1 and given.bits >= 32:
         return f"{given.name}: {given.type} {{tt.divisibility = {divisor} : i32}}"
     return f"{given.name}: {given.type}"

@@ -19,11 +19,6 @@ def lower_nothing(lowering: Lowering, operation: Operation) -> None:
     """What has no equal in TTIR: tokens, which order what is in order anyway."""
 
 
-def lower_assume(lowering: Lowering, operation: Operation) -> None:
-    """A promise: what is known by it is asked of `lowering.facts`."""
-    lowering.result(operation, lowering.value(operation.operands[0]))
-
-
 def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
     before, after = _shape(operation.operands[0]), _shape(operation.results[0])
     value = lowering.value(operation.operands[0])

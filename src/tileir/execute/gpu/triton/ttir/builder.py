@@ -226,10 +226,10 @@ class TtirBuilder:
         type = type_text(element, value.shape)
         return self.emit(f"tt.bitcast {value.name} : {value.type} -> {type}", element, value.shape)
 
-    def reinterpret(self, name: str, value: TtirValue, element: str) -> TtirValue:
+    def reinterpret(self, name: str, value: TtirValue, element: str, attributes: str = "") -> TtirValue:
         """`tt.int_to_ptr` and `tt.ptr_to_int`."""
         type = type_text(element, value.shape)
-        return self.emit(f"{name} {value.name} : {value.type} -> {type}", element, value.shape)
+        return self.emit(f"{name} {value.name}{attributes} : {value.type} -> {type}", element, value.shape)
 
     def fma(self, left: TtirValue, right: TtirValue, addend: TtirValue) -> TtirValue:
         text = f"math.fma {left.name}, {right.name}, {addend.name} : {left.type}"
