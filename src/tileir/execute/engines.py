@@ -134,6 +134,17 @@ def _gpu_names() -> str:
     return ", ".join([engine.name for engine in _preferred if engine.on_gpu])
 
 
+def gpu_choice_words() -> str:
+    """What `backend="auto"` takes where arrays are on a GPU, in words."""
+    from tileir.execute.gpu.choosing.kept_choices import choices_words
+
+    forced = os.environ.get(VARIABLE, "")
+    if forced:
+        return f"'{forced}', which {VARIABLE} names"
+    names = " and ".join([engine.name for engine in _MEASURED])
+    return f"the faster one of {names}, measured at the first launch of its kind; of such choices {choices_words()}"
+
+
 def _faster(first: Engine) -> Engine:
     """What runs a launch on a GPU that names no engine, if the first that can work is `first`."""
     able = [engine for engine in _MEASURED if engine is first or not why_missing(engine)]

@@ -100,7 +100,7 @@ def _print_json(facts: dict[str, Any]) -> None:
 
 
 def _show_installation(as_json: bool) -> None:
-    from tileir.execute.engines import all_engines
+    from tileir.execute.engines import all_engines, gpu_choice_words
 
     engines, failures = all_engines()
     if as_json:
@@ -119,6 +119,7 @@ def _show_installation(as_json: bool) -> None:
             print(f"  {'':{width}}  {harmless_line(f'{name}: {what}')}")
     for name, reason in failures.items():
         print(f"  {harmless_line(name):{width}}  {harmless_line(reason)}")
+    print(f"  {'auto':{width}}  {harmless_line(f'on a GPU: {gpu_choice_words()}')}")
     print("\nprograms that are judged are confined by:")
     for name, what in _confinement().items():
         print(f"  {name}: {what}")
@@ -126,6 +127,7 @@ def _show_installation(as_json: bool) -> None:
 
 def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, Any]:
     from tileir import __version__
+    from tileir.execute.engines import gpu_choice_words
     from tileir.ir.declaration import NEWEST_NAME
 
     found: dict[str, Any] = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
@@ -142,6 +144,7 @@ def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, 
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "engines": found,
+        "auto": {"gpu": gpu_choice_words()},
         "confinement": _confinement(),
     }
 

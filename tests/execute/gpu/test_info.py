@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.execute.gpu.fake_cuda import FakeDriver
 
+from tileir.execute.gpu.choosing.kept_choices import Choice, choice_key, keep_choice
 from tileir.tools import info
 
 
@@ -42,3 +44,28 @@ def test_driver_that_is_too_old_is_told(fake: FakeDriver, capsys: pytest.Capture
     fake.reset(cuda=12080)
     found = engine_facts(capsys)
     assert "too old" in str(found["missing"]) and "12.8" in str(found["missing"])
+
+
+def test_choice_between_engines_is_told(
+    fake: FakeDriver, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TILEIR_GPU_ENGINE", raising=False)
+
+    def told() -> str:
+        assert info.run(["--json"]) == 0
+        return str(json.loads(capsys.readouterr().out)["auto"]["gpu"])
+
+    assert told().startswith("the faster one of tileiras and triton, measured at the first launch of its kind; ")
+    assert "none is kept yet" in told()
+    keep_choice(choice_key(("a",)), Choice("triton", {"triton": 1e-3}, {}))
+    assert f"1 are kept (triton 1); to forget them, remove {tmp_path}/choice-*" in told()
+    assert info.run([]) == 0 and "auto" in capsys.readouterr().out
+    monkeypatch.setenv("TILEIR_GPU_ENGINE", "triton")
+    assert told() == "'triton', which TILEIR_GPU_ENGINE names"
+
+
+def test_triton_is_described(fake: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
+    assert info.run(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    assert found["missing"] is None and "Triton" in found["facts"]["compiler"] and "cuda:0" in found["facts"]["GPUs"]

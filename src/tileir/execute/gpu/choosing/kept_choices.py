@@ -48,9 +48,9 @@ def choices_words() -> str:
     """How many choices are kept, and what can be done about them."""
     cache = default_cache()
     if cache.directory is None:
-        return "none are kept, as the cache is off"
+        return "none is kept, as the cache is off"
     found = [kept_choice(key) for key in cache.keys(PREFIX)]
     counted = Counter([choice.engine for choice in found if choice is not None])
     listed = ", ".join([f"{name} {count}" for name, count in sorted(counted.items())])
-    kept = f"{sum(counted.values())} are kept ({listed})" if counted else "none are kept yet"
+    kept = f"{sum(counted.values())} are kept ({listed})" if counted else "none is kept yet"
     return f"{kept}; to forget them, remove {cache.directory}/{PREFIX}*"
