@@ -60,7 +60,22 @@ class HiddenParameters:
 
     def complete(self) -> Complete | None:
         """What fills them; None if there is nothing to fill."""
-        return self if self._maps_place or self._has_words else None
+        if self._has_words:
+            return self
+        return self._only_maps() if self._maps_place else None
+
+    def _only_maps(self) -> Complete:
+        """The same for code that takes descriptors and no more, as most does: it is part of each launch."""
+        maps, pack, place = self._maps, self._pack_maps, self._maps_place
+        key, known, make = maps.key, maps.known, maps.encoded
+
+        def complete(
+            record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False
+        ) -> None:
+            found = known.get(key(values))
+            pack(record.memory, place, make(values) if found is None else found)
+
+        return complete
 
     def __call__(
         self, record: Record, context: int, grid: BlockId, stream: int, values: Sequence[Any], is_kept: bool = False

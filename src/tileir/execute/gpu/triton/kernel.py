@@ -20,7 +20,7 @@ from tileir.execute.gpu.loading import KernelLoader
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.compiling import compile_kernel
+from tileir.execute.gpu.triton.fitting import compile_fitting
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
@@ -93,7 +93,7 @@ class TritonKernel(GpuLauncher):
 
     def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
         """The code of the kernel for a kind of launches."""
-        return compile_kernel(self.entry, target.name, CodeOptions(self._fast, specialization=kind))
+        return compile_fitting(self.entry, target, CodeOptions(self._fast, specialization=kind))
 
     def _launched(self, code: Code) -> LaunchedCode:
         require_driver(code.cubin.oldest_driver)

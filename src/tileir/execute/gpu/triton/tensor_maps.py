@@ -38,19 +38,21 @@ class TensorMaps:
         self._signed: Final = signed
         numbers = sorted({number for each in maps for number in _arguments(each)})
         # With one number it gives that and no tuple, which is as good.
-        self._key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
-        self._known: dict[Any, bytes] = {}
+        self.key: Final[Callable[[Sequence[Any]], Any]] = itemgetter(*numbers) if numbers else len
+        """What of the arguments they depend on."""
+        self.known: Final[dict[Any, bytes]] = {}
+        """By key: all of them, one behind the other."""
 
     def encoded(self, values: Sequence[Any]) -> bytes:
         """All of them for the arguments of a launch, one behind the other."""
-        key = self._key(values)
-        found = self._known.get(key)
+        key = self.key(values)
+        found = self.known.get(key)
         if found is None:
             numbers = self._signed(values)
             found = b"".join([encode(each, numbers) for each in self._maps])
-            if len(self._known) >= _MOST_KEPT:
-                self._known.clear()
-            self._known[key] = found
+            if len(self.known) >= _MOST_KEPT:
+                self.known.clear()
+            self.known[key] = found
         return found
 
 
