@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tileir.execute.gpu.triton.ttgir.chaining import Chain, chain_of
 from tileir.execute.gpu.triton.ttgir.copies import Copy, Ring
 from tileir.execute.gpu.triton.ttgir.halves import half_memory, rows_of
-from tileir.execute.gpu.triton.ttgir.plan import STAGED, STORE, Plan
+from tileir.execute.gpu.triton.ttgir.plan import STAGED, STORE, Plan, mutable
 from tileir.execute.gpu.triton.ttgir.rotation import Rotation, rotation_of
 from tileir.execute.gpu.triton.ttgir.text import Loop, Statement, Unfit, split_list
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingValues, Writer
+from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingValues, Writer, many
 
 _DOT: Final = re.compile(
     r"ttng\.warp_group_dot (%\S+), (%\S+), (%[^\s,]+)((?:, %\S+)?)((?: \{[^{}]*\})?) : (.*) \* (.*) -> (.*)"
@@ -20,7 +21,14 @@ _DOT: Final = re.compile(
 class Computing(Writer):
     """A group that computes."""
 
-    def __init__(self, plan: Plan, group: int, values: dict[Ring, RingValues], captured: dict[str, str]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        group: int,
+        values: dict[Ring, RingValues],
+        staged: dict[Statement, str],
+        captured: dict[str, str],
+    ) -> None:
         super().__init__(f"g{group}_", 3)
         self._plan: Final = plan
         self._group: Final = group
@@ -32,9 +40,11 @@ class Computing(Writer):
         for copy in plan.copies.all:
             if copy.last_use is not None and plan.rings[copy].is_reused:
                 self._ends.setdefault(copy.last_use, []).append(copy)
+        self._staged: Final = {statement: self.names[buffer] for statement, buffer in staged.items()}
         self._free: Final[dict[Copy, str]] = {}
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
+        self._mutable: Final[set[str]] = set()
         self._constants: Final = {
             each.result: int(each.text.split()[1])
             for each in plan.kernel.body.walk()
@@ -42,6 +52,8 @@ class Computing(Writer):
         }
         self.start(plan.all_rings)
         self._statements(plan.kernel.body.statements)
+        if staged:
+            self.write("ttng.async_tma_store_wait {pendings = 0 : i32}")
 
     def types(self, text: str) -> str:
         return self._plan.halves.text(text, self._group)
@@ -66,7 +78,13 @@ class Computing(Writer):
     # --- statements ---
 
     def _statements(self, statements: list[Statement]) -> None:
+        kept = [each for each in statements if each in self._staged]
         for each in statements:
+            if each in kept[:1]:
+                # What was stored before, in the last iteration, has left its buffers.
+                self.write("ttng.async_tma_store_wait {pendings = 0 : i32}")
+            if kept and each.name == "ttng.async_tma_store_wait":
+                continue
             self._statement(each)
             for copy in self._ends.get(each, ()):
                 self._release(copy)
@@ -79,20 +97,19 @@ class Computing(Writer):
         if copy is not None:
             self._await(copy)
         elif isinstance(statement, Loop):
-            rotation = rotation_of(statement, self._copies)
-            if rotation is None:
-                self._loop(statement)
-            else:
+            if rotation := rotation_of(statement, self._copies):
                 self._rotated(statement, rotation)
+            elif chain := chain_of(statement, self._copies):
+                self._chained(statement, chain)
+            else:
+                self._loop(statement)
         elif name == "ttng.warp_group_dot":
             self._product(statement)
         elif name == "ttng.warp_group_dot_wait":
             self._wait(statement, 0)
         elif found := STAGED.fullmatch(statement.text):
             self._own.add(statement.result)
-            type = half_memory(found[3])
-            text = f"ttg.local_alloc {found[1]} : ({self.types(found[2])}) -> {type}"
-            self.write(self.define(statement) + self.used(text))
+            self._stage(statement, found)
         elif found := STORE.fullmatch(statement.text):
             self._store(found)
         else:
@@ -121,11 +138,25 @@ class Computing(Writer):
         for value, operand in zip(statement.values()[1:], operands[1:], strict=True):
             self.names[value] = self.used(operand)
 
+    def _stage(self, statement: Statement, found: re.Match[str]) -> None:
+        """Put a tile into shared memory: where it is stored from again and again, always into the same."""
+        type, source = half_memory(found[3]), self.used(found[1])
+        buffer = self._staged.get(statement)
+        if buffer is None:
+            text = f"ttg.local_alloc {source} : ({self.types(found[2])}) -> {type}"
+            self.write(self.define(statement) + text)
+            return
+        self.write(f"ttg.local_store {source}, {buffer} : {self.types(found[2])} -> {mutable(type)}")
+        self.names[statement.result] = buffer
+        self._mutable.add(statement.result)
+
     def _store(self, found: re.Match[str]) -> None:
         descriptor, place, source, options, descriptor_type, type = found.groups()
         if source not in self._own:
             raise Unfit("it stores what is no tile of its own")
         type = half_memory(type)
+        if source in self._mutable:
+            type = mutable(type)
         where = [self.used(index) for index in place.split(", ")]
         if self._group:
             where[-2] = self.emit(f"arith.addi {where[-2]}, {self.integer(rows_of(type) * self._group)} : i32")
@@ -158,6 +189,44 @@ class Computing(Writer):
         results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings)], types)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
+
+    def _chained(self, loop: Loop, chain: Chain) -> None:
+        """A loop of one product that adds to a sum: waited for when the next one has started."""
+        rings = self._plan.rings_in(loop.regions[0])
+        count = len(loop.carried)
+        types = [*map(self.types, loop.types), *["i32"] * (3 * len(rings))]
+        counter = self.names[loop.counter] = self.fresh()
+        bounds = f"{counter} = {self.used(f'{loop.first} to {loop.last} step {loop.step}')}"
+        before = [self.at[ring][0] for ring in rings]
+        given = [*map(self.used, loop.given), *self.counters(rings), *before]
+        name, carried = self.loop(bounds, loop.type, given, types)
+        self.names.update(zip(loop.carried, carried[:count], strict=True))
+        before = carried[count + 2 * len(rings) :]
+        self.set_counters(rings, carried[count:])
+        now = [self.at[ring][0] for ring in rings]
+        for each in loop.body:
+            if each is chain.wait:
+                self._wait(each, 1)
+                is_later = self.emit(f"arith.cmpi ne, {counter}, {self.used(loop.first)} : {loop.type}")
+                self._release_all(rings, before, is_later)
+            else:
+                self._statement(each)
+        yielded = [*map(self.used, loop.yielded), *self.counters(rings), *now]
+        results = self.close(name, yielded, types)
+        self.names.update(zip(loop.values(), results[:count], strict=True))
+        self.set_counters(rings, results[count:])
+        total, type = results[chain.sum_number], types[chain.sum_number]
+        done = self.emit(f"ttng.warp_group_dot_wait {total} {{pendings = 0 : i32}} : {type}")
+        self.names[loop.values()[chain.sum_number]] = done
+        has_run = self.emit(f"arith.cmpi slt, {self.used(f'{loop.first}, {loop.last}')} : {loop.type}")
+        self._release_all(rings, results[count + 2 * len(rings) :], has_run)
+
+    def _release_all(self, rings: list[Ring], indices: list[str], condition: str) -> None:
+        """Say that buffers may hold the next tiles, if a condition holds."""
+        for ring, index in zip(rings, indices, strict=True):
+            barriers = many(BARRIER, ring.depth)
+            free = self.emit(f"ttg.memdesc_index {self.ring_values[ring][2]}[{index}] : {barriers} -> {BARRIER}")
+            self.write(f"ttng.arrive_barrier {free}, 1, {condition} : {BARRIER}")
 
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
         """A loop of two products, rotated; nothing of it where it has no iteration."""

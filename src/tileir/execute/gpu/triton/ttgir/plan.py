@@ -7,7 +7,7 @@ from typing import Final
 
 from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Ring, rings_of
 from tileir.execute.gpu.triton.ttgir.halves import Halves, half_memory
-from tileir.execute.gpu.triton.ttgir.text import Kernel, Region, Statement, Unfit
+from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
 
 STAGED: Final = re.compile(r"ttg\.local_alloc (%\S+) : \((.*)\) -> (.*)")
 """A tile put into shared memory."""
@@ -47,6 +47,14 @@ class Plan:
         halved = stores | {copy.descriptor for copy in copies if copy.is_own}
         if halved & {copy.descriptor for copy in copies if not copy.is_own}:
             raise Unfit("what has rows of the result is read whole as well")
+        self.staged: Final = [
+            each
+            for loop in self.kernel.body.statements
+            if isinstance(loop, Loop)
+            for each in loop.regions[0].walk()
+            if STAGED.fullmatch(each.text)
+        ]
+        """Tiles that are put into shared memory, to be stored, again and again."""
         self.parameters: Final = [
             (name, half_memory(type) if name in halved else type) for name, type in self.kernel.parameters
         ]
@@ -91,3 +99,15 @@ def _staged_bytes(statement: Statement) -> int:
     for size in sizes[1].split("x")[:-1]:
         total *= int(size)
     return total
+
+
+def staged_type(statement: Statement) -> str:
+    """The type of the shared memory that half of a tile is put into."""
+    found = STAGED.fullmatch(statement.text)
+    assert found is not None, "it is put there"
+    return half_memory(found[3])
+
+
+def mutable(type: str) -> str:
+    """A type of shared memory, of such as is written more than once."""
+    return type if type.endswith("mutable>") else f"{type[:-1]}, mutable>"

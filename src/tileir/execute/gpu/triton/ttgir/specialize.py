@@ -17,7 +17,8 @@ from typing import Final
 from tileir.execute.gpu.triton.ttgir.computing import Computing
 from tileir.execute.gpu.triton.ttgir.copies import Ring
 from tileir.execute.gpu.triton.ttgir.loading import Loading
-from tileir.execute.gpu.triton.ttgir.plan import Plan
+from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable, staged_type
+from tileir.execute.gpu.triton.ttgir.text import Statement
 from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingValues, Writer, many
 
 REGISTERS: Final = 240
@@ -40,10 +41,16 @@ def _lines(plan: Plan) -> list[str]:
         made = [_allocate(opening, ring, 1 if ring.is_own else GROUPS) for _ in range(GROUPS if ring.is_own else 1)]
         for group in range(GROUPS):
             values[group][ring] = made[group % len(made)]
-    opening.write("gpu.barrier")
     captured: dict[str, str] = {}
-    for each in values:
-        for ring, (buffers, full, free) in each.items():
+    staged: list[dict[Statement, str]] = [{} for _ in range(GROUPS)]
+    for each in plan.staged:
+        type = mutable(staged_type(each))
+        for group in range(GROUPS):
+            staged[group][each] = opening.emit(f"ttg.local_alloc : () -> {type}")
+            captured[staged[group][each]] = type
+    opening.write("gpu.barrier")
+    for group_values in values:
+        for ring, (buffers, full, free) in group_values.items():
             captured[buffers] = many(opening.buffer_type(ring), ring.depth)
             captured[full] = many(BARRIER, ring.depth)
             if free:
@@ -52,7 +59,7 @@ def _lines(plan: Plan) -> list[str]:
     used = {use for each in plan.kernel.body.walk() for use in each.operands()}
     captured.update({name: type for name, type in bare if name in used})
     loading = Loading(plan, values)
-    computing = [Computing(plan, group, values[group], captured) for group in range(GROUPS)]
+    computing = [Computing(plan, group, values[group], staged[group], captured) for group in range(GROUPS)]
     registers = ", ".join([str(REGISTERS)] * GROUPS)
     types = ", ".join(captured.values())
     signature = ", ".join([f"{name}: {type}" for name, type in plan.parameters])
