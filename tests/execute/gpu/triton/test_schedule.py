@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
@@ -113,3 +114,17 @@ def test_no_product_spills(m: int, n: int, k: int, persistent: bool) -> None:
 
 def test_the_table_in_the_documents_is_the_one_of_the_model() -> None:
     assert table() in (Path(__file__).parents[4] / "docs" / "gpu.md").read_text(encoding="utf-8")
+
+
+def test_attention_has_warps_that_load_where_two_groups_have_rows() -> None:
+    found = chosen(attention(4096, 128, 128, 128))
+    assert (found.num_warps, found.warp_specialize) == (8, True)
+    assert not chosen(attention(4096, 128, 64, 64)).warp_specialize
+    assert not chosen(attention(4096, 128, 128, 128), "sm_80").warp_specialize
+    assert not chosen(attention(4096, 128, 128, 128), "sm_100").warp_specialize
+
+
+@pytest.mark.parametrize(("depth", "keys", "stages"), [(64, 128, 2), (64, 64, 2), (128, 64, 3)])
+def test_attention_of_64_rows_has_as_many_tile_blocks_as_fit(depth: int, keys: int, stages: int) -> None:
+    found = chosen(attention(4096, depth, 64, keys))
+    assert (found.num_warps, found.num_stages) == (4, stages)

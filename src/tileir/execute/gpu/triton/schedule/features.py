@@ -60,6 +60,8 @@ class ProductLoop(NamedTuple):
     """Of 32 bits, in all threads: what is carried around, and what products make that is not."""
     is_early: bool
     """Whether loads of later iterations may be made before stores of earlier ones."""
+    is_chained: bool = False
+    """Whether there are two products, and the second is of what the first gives."""
 
 
 class Features(NamedTuple):
@@ -141,7 +143,21 @@ def _product_loop(operation: Operation) -> ProductLoop:
         sum([tile_bytes(_tile(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),
+        len(inside) == 2 and _comes_from(_factors(inside[1])[0], inside[0]),
     )
+
+
+def _comes_from(value: Value, source: Operation) -> bool:
+    """Whether a value is made of what an operation gives."""
+    pending, seen = [value], {value}
+    while pending:
+        maker = pending.pop().defining_operation
+        if maker is source:
+            return True
+        fresh = [] if maker is None else [each for each in maker.operands if each not in seen]
+        seen.update(fresh)
+        pending.extend(fresh)
+    return False
 
 
 def _factors(product: Operation) -> list[Value]:

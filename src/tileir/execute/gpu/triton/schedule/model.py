@@ -84,6 +84,20 @@ def stages_that_fit(features: Features, target: TritonTarget, blocks: int = 1) -
     return max(0, room) // loop.stage_bytes
 
 
+def _blocks(features: Features, target: TritonTarget, stages: int) -> int:
+    """How many tile blocks, of up to four, a multiprocessor has shared memory for."""
+    loop = _largest(features)
+    # The left factor of the first product stays; each block has a kibibyte of the system's.
+    resident = loop.products[0].m * loop.products[0].k_bytes
+    each = stages * loop.stage_bytes + resident + _BARRIERS + _KIBIBYTE
+    return min(4, (target.shared + _KIBIBYTE) // each)
+
+
+def _is_attention(loop: ProductLoop) -> bool:
+    """Whether a loop has two products on tensor cores, one of what the other gives, of 64 rows for each of two."""
+    return loop.is_chained and all(each.on_tensor_cores and each.m % 128 == 0 for each in loop.products)
+
+
 def is_persistent(features: Features, target: TritonTarget) -> bool:
     """Whether a tile block computes one tile after the other, and may load for the next before it stores one."""
     return target.has_tma and features.persistent is not None and may_load_early(features.persistent)
@@ -121,6 +135,14 @@ RULES: Final = (
         "8",
         "4 warps would spill: 128 registers of each thread are sums",
         lambda f, t: _sums(f) >= _LARGE_SUMS,
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "two products in a loop, the second of what the first gives, of 128 rows",
+        "8",
+        "the first one's result and the second one's sums are in registers at once",
+        lambda f, t: any(_is_attention(each) for each in f.loops),
         lambda f, t: 8,
     ),
     Rule(
@@ -185,6 +207,16 @@ RULES: Final = (
         "332 TFLOP/s, 315 with 4 stages (64x64x32)",
         lambda f, t: _largest(f).stage_bytes <= 8 * _KIBIBYTE,
         lambda f, t: _stages_within(f, t, 8),
+    ),
+    Rule(
+        "num_stages",
+        "several products in the loop, of 64 rows, where two stages leave room for one more tile block, of up to four",
+        "2",
+        "tile blocks hide more of each other than a third stage does: 474 TFLOP/s, 445 with 3 (attention, 64x128)",
+        lambda f, t: (
+            len(_largest(f).products) > 1 and not _is_attention(_largest(f)) and _blocks(f, t, 2) > _blocks(f, t, 3)
+        ),
+        lambda f, t: 2,
     ),
     Rule(
         "num_stages",
@@ -254,7 +286,15 @@ RULES: Final = (
     Rule("flatten", "all others", "no", "there is one loop, or it stores what it loads", _always, lambda f, t: False),
     Rule(
         "warp_specialize",
-        "all",
+        "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`",
+        "yes",
+        "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64)",
+        lambda f, t: t.has_wgmma and any(_is_attention(each) and each.is_early for each in f.loops),
+        lambda f, t: True,
+    ),
+    Rule(
+        "warp_specialize",
+        "all others",
         "no",
         "warps that load beside warps that compute; `tune` tries it",
         _always,
