@@ -24,6 +24,10 @@ class ir:
         with open(path) as file:
             return Module(file.read())
 
+class llvm:
+    @staticmethod
+    def link_extern_libs(module, paths): pass
+
 class nvidia:
     @staticmethod
     def set_nvvm_reflect_ftz(module): module.flushes = True

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from tests.execute.gpu.triton.written_ttir import ADD, OPTIONS, with_body
 
@@ -67,3 +71,27 @@ def test_code_for_gpus_of_amd() -> None:
     assert found.data.startswith(b"\x7fELF")
     assert "gfx942" in found.stages["amdgcn"] and found.metadata["name"] == "add"
     assert found.parameters >= 2
+
+
+def test_functions_of_libdevice_are_the_same_in_parts() -> None:
+    # One that is linked with all of the library, by Triton's own way, in a process of its own.
+    from tileir.execute.gpu.triton.versions import find_triton
+    from tileir.execute.gpu.triton.worker import stages
+
+    several = (
+        ERF.replace("%y =", "%e =") + "\n    " + ERF.replace("erff", "expf").replace("elementwise %x", "elementwise %e")
+    )
+    program = f"""
+import sys
+sys.path.insert(0, {find_triton().folder!r})
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("stages", {stages.__file__!r})
+module = module_from_spec(spec)
+spec.loader.exec_module(module)
+print(module.Stages().compile({with_body(several)!r}, "sm_90", {OPTIONS!r}, "ptx", ())[0].decode())
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON_")}
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert "ex2" in found.stdout
+    for _ in range(2):
+        assert ptx(with_body(several)).strip() == found.stdout.strip()

@@ -76,9 +76,12 @@ def _serve(requests: int, answers: int) -> None:
 def _imported() -> tuple[Any, str]:
     """Triton's stages; or why they cannot be imported."""
     try:
+        from tileir.execute.gpu.triton.worker.libdevice import Libdevice
         from tileir.execute.gpu.triton.worker.stages import Stages
 
-        return Stages(in_parts=True), ""
+        stages = Stages(in_parts=True)
+        Libdevice(stages.library).install()
+        return stages, ""
     except (Exception, SystemExit) as error:
         return None, f"{type(error).__name__}: {error}"
 

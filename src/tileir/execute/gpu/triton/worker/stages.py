@@ -39,7 +39,7 @@ class Stages:
     def __init__(self, in_parts: bool = False) -> None:
         """Import them, `in_parts` if this version lets it: that takes a third of the time."""
         libtriton, target, language = _imported(in_parts)
-        self._triton: Final[Any] = libtriton
+        self.library: Final[Any] = libtriton
         self._target: Final[Any] = target
         self._language: Final[Any] = language
         self._backends: dict[str, Any] = {}
@@ -70,7 +70,7 @@ class Stages:
         os.environ["TRITON_DISABLE_LINE_INFO"] = "0" if options.pop("lineinfo", False) else "1"
         self._set_flushing(options)
         parsed = backend.parse_options(options)
-        libtriton = self._triton
+        libtriton = self.library
         context = libtriton.ir.context()
         libtriton.ir.load_dialects(context)
         backend.load_dialects(context)
@@ -111,7 +111,7 @@ class Stages:
         """Have functions of libdevice flush denormals or not, as an option says that came with Triton 3.6: before, they
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
-        self._triton.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
+        self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
