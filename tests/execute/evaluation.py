@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -64,11 +64,27 @@ def program(body: str, inputs: dict[str, str], outputs: dict[str, str], module: 
     )
 
 
-def evaluate(body: str, *, module: str = "", grid: Any = 1, observer: Any = None, **values: Any) -> Any:
-    """Run a body.  A keyword with an array is an input of its shape; one with a type, as `r="tile<4xf32>"`, an output.
+class Arranged(NamedTuple):
+    """A body as a kernel, with what it is launched on."""
 
-    An input may be a pair of an array and an element type's name where the dtype does not tell it.  The result is the
-    output, or a tuple of them.
+    text: str
+    arrays: list[Any]
+    outputs: dict[str, str]
+    """The types of the last arrays."""
+
+    def results(self) -> list[Any]:
+        """The outputs, once the kernel has run."""
+        found = []
+        for array, tile in zip(self.arrays[len(self.arrays) - len(self.outputs) :], self.outputs.values(), strict=True):
+            dtype = value_dtype(element_type(split_tile(tile)[1]))
+            found.append(array.view(dtype) if array.dtype != dtype else array)
+        return found
+
+
+def arrange(body: str, values: dict[str, Any], module: str = "") -> Arranged:
+    """A keyword with an array is an input of its shape; one with a type, as `r="tile<4xf32>"`, an output.
+
+    An input may be a pair of an array and an element type's name where the dtype does not tell it.
     """
     inputs: dict[str, str] = {}
     outputs: dict[str, str] = {}
@@ -85,12 +101,15 @@ def evaluate(body: str, *, module: str = "", grid: Any = 1, observer: Any = None
         inputs[name] = f"tile<{''.join([f'{extent}x' for extent in array.shape])}{element}>"
         arrays[name] = array.astype(array.dtype)
     text = program(body, inputs, outputs, module)
-    kernel = tileir.compile(tileir.parse(text))
-    kernel.launch(grid, *[arrays[name] for name in {**inputs, **outputs}], observer=observer)
-    found = []
-    for name, tile in outputs.items():
-        dtype = value_dtype(element_type(split_tile(tile)[1]))
-        found.append(arrays[name].view(dtype) if arrays[name].dtype != dtype else arrays[name])
+    return Arranged(text, [arrays[name] for name in {**inputs, **outputs}], outputs)
+
+
+def evaluate(body: str, *, module: str = "", grid: Any = 1, observer: Any = None, **values: Any) -> Any:
+    """Run a body (`arrange` says on what).  The result is the output, or a tuple of them."""
+    arranged = arrange(body, values, module)
+    kernel = tileir.compile(tileir.parse(arranged.text))
+    kernel.launch(grid, *arranged.arrays, observer=observer)
+    found = arranged.results()
     return found[0] if len(found) == 1 else tuple(found)
 
 

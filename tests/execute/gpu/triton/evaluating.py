@@ -14,13 +14,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
+from tests.execute.evaluation import arrange, same
 from tests.execute.gpu.triton import ttir_model
 from tests.execute.gpu.triton.lowered_programs import lowered
 from tests.execute.gpu.triton.ttir_text import Function, Node, Region, read, types
 
+import tileir
 from tileir.execute.gpu.triton.code import TensorMap
 from tileir.execute.gpu.triton.launch_values import evaluate
 from tileir.execute.gpu.triton.lowering.lower import Lowered
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Request
 
 _NAME = re.compile(r"%\w+")
 _NUMBER = re.compile(r"(\w+) = (-?\d+|true|false)")
@@ -330,6 +334,22 @@ def _pointee(text: str) -> Any:
 def launch(text: str, grid: Sequence[int] | int, *arguments: Any, **how: Any) -> None:
     """Lower the only kernel of a tile program, and run it on arrays and numbers."""
     run(lowered(text, **how), grid, arguments)
+
+
+def agrees(body: str, *, grid: tuple[int, ...] | int = 1, compiles: bool = False, **values: Any) -> Lowered:
+    """Check that a body gives the same bits as TTIR and in the interpreter; `evaluation.py` says on what it runs.
+
+    `compiles` also has Triton compile it.
+    """
+    wanted, found = arrange(body, values), arrange(body, values)
+    tileir.compile(tileir.parse(wanted.text), backend="interpreter").launch(grid, *wanted.arrays)
+    made = lowered(found.text, divisor=1)
+    run(made, grid, found.arrays)
+    for left, right in zip(wanted.results(), found.results(), strict=True):
+        assert same(left, right), f"{left}\n{right}"
+    if compiles:
+        assert compile_ttir(Request(made.text, "sm_90", made.options)).data
+    return made
 
 
 def run(made: Lowered, grid: Sequence[int] | int, arguments: Sequence[Any], memory: Memory | None = None) -> None:

@@ -27,7 +27,7 @@ from tileir.execute.gpu.triton.ttir.values import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.types import I1, I4, Type
+from tileir.ir.types import I1, Type
 
 _MOST_CHOICES: Final = 8
 """With more elements than this, a load is less than to choose one after the other."""
@@ -128,13 +128,7 @@ def places(lowering: Lowering, shape: Shape) -> TtirValue:
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
     type = cast(TileType, operation.results[0].type)
     element, shape = value_type(type)
-    if not shape:
-        made = lowering.build.integer(0, element)
-    else:
-        made = counted(lowering, shape[0], element)
-        if type.element is I4:
-            four = lowering.build.integer(4, element, shape)
-            made = lowering.build.binary("arith.shrsi", lowering.build.binary("arith.shli", made, four), four)
+    made = counted(lowering, shape[0], element) if shape else lowering.build.integer(0, element)
     lowering.result(operation, made)
 
 

@@ -20,7 +20,7 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.frames import ForFrame, Frame, KernelFrame, LoopFrame, Types, any_value, tiles
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Block, Operation
-from tileir.ir.types import I4, IntegerType
+from tileir.ir.types import IntegerType
 from tileir.ir.values import Value
 
 
@@ -212,21 +212,9 @@ def _bounds(
     width, element = type.element.width, start.element
     unsigned = "unsignedCmp" in operation.attributes
     if width < 32:
-
-        def widened(value: TtirValue) -> TtirValue:
-            if not unsigned:
-                return build.convert("arith.extsi", value, "i32")
-            if type.element is I4:
-                value = build.binary("arith.andi", value, build.integer(15, element))
-            return build.convert("arith.extui", value, "i32")
-
-        def narrowed(number: TtirValue) -> TtirValue:
-            if type.element is I4:
-                up = build.integer(28, "i32")
-                number = build.binary("arith.shrsi", build.binary("arith.shli", number, up), up)
-            return build.convert("arith.trunci", number, element)
-
-        return widened(start), widened(end), widened(step), narrowed
+        name = "arith.extui" if unsigned else "arith.extsi"
+        start, end, step = [build.convert(name, value, "i32") for value in (start, end, step)]
+        return start, end, step, lambda number: build.convert("arith.trunci", number, element)
     if not unsigned or all(lowering.facts.range(bound, signed=False)[1] < 1 << (width - 1) for bound in bounds[:2]):
         return start, end, step, lambda number: number
     # Less than, unsigned, is less than, signed, of numbers with the first bit turned.
