@@ -34,15 +34,16 @@ USAGE = Usage(
             "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
         ),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
-        Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),
+        Option("fast", "faster functions and matrix units (cpu, triton); results round differently"),
         Option("unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("cpu", "the machine that the cpu backend generates code for (default: this one)", value="NAME"),
         Option(
             "dump",
-            "print the backend's code instead: tiles, loops, llvm, llvm-opt, asm of cpu, bytecode, sass of tileiras",
+            "print the backend's code instead: tiles, loops, llvm, llvm-opt, asm of cpu, bytecode, sass of tileiras, "
+            "ttir, ttgir, llvm, ptx, sass of triton",
             value="STAGE",
         ),
-        Option("target", "the GPU that '--dump sass' is for, as in sm_90 (default: that of this machine)", value="GPU"),
+        Option("target", "the GPU that code to dump is for, as in sm_90 (default: that of this machine)", value="GPU"),
         Option(
             "time",
             "launch it again and again, LAUNCHES times, and show how long that takes, bytes and operations in a second",

@@ -1,4 +1,4 @@
-"""Code that does not fit the GPU is made anew with less of what makes it fast."""
+"""Code that cannot run on the GPU as it is wanted is made without descriptors, or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tileir.execute.errors import CompilationError
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.fitting import compile_fitting
-from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.options import CodeOptions, Specialization
 from tileir.execute.gpu.triton.targets import triton_target
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
@@ -36,17 +36,12 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[CodeOption
         def compile(entry: Any, target: str, options: CodeOptions) -> Code:
             asked.append(options)
             kind = options.specialization or DESCRIBED
-            schedule = options.schedule or Schedule(num_stages=4)
-            return fake_code(entry, target, kind, shared=shared(options), schedule=schedule)
+            return fake_code(entry, target, kind, shared=shared(options))
 
         monkeypatch.setattr("tileir.execute.gpu.triton.fitting.compile_kernel", compile)
         return asked
 
     return given
-
-
-def stages(options: CodeOptions) -> int:
-    return 4 if options.schedule is None else options.schedule.num_stages
 
 
 def test_code_that_fits_is_made_once(compiling: Any) -> None:
@@ -55,14 +50,11 @@ def test_code_that_fits_is_made_once(compiling: Any) -> None:
     assert len(asked) == 1 and code.notes == ()
 
 
-def test_stages_are_given_up_one_by_one(compiling: Any) -> None:
-    asked = compiling(lambda options: 100_000 * stages(options))
+def test_descriptors_are_given_up_where_they_take_too_much_memory(compiling: Any) -> None:
+    compiling(lambda options: 300_000 if options.specialization.described else 1000)
     code = compile_fitting(entry_of(MATRIX, MATRIX_BODY), SM_90, OPTIONS)
-    assert [stages(options) for options in asked] == [4, 3, 2]
-    assert code.notes == (
-        "compiled with 2 stages instead of 4, which need 400000 bytes of shared memory, and sm_90 has 232448",
-    )
-    assert code.specialization.described == {0}
+    assert code.specialization.described == frozenset() and code.shared == 1000
+    assert code.notes == ("compiled without descriptors, with which a tile block needs 300000 bytes of shared memory",)
 
 
 def test_descriptors_are_given_up_where_triton_refuses_them(compiling: Any) -> None:

@@ -6,14 +6,21 @@ code that was made elsewhere is enough.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tileir.execute.engine import Engine, KernelSettings
+from tileir.execute.engine_forms import EngineForm
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
+
+
+_SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
+_SHOWN_TARGETS: Final = ("sm_90", "sm_100")
+_MOST: Final = 20_000
+"""Operations of a kernel that is compiled only to look at its code."""
 
 
 class TritonEngine(Engine):
@@ -47,6 +54,26 @@ class TritonEngine(Engine):
             found["driver"] = f"for CUDA {version_words(driver().version)}"
             found["GPUs"] = ", ".join([each.words for each in devices()])
         return found
+
+    def forms(self) -> list[EngineForm]:
+        from tileir.execute.gpu import disassembly
+        from tileir.execute.gpu.triton.versions import why_missing
+
+        # No GPU is needed to compile for one, and nothing at all for TTIR.
+        reason = why_missing()
+        lacks = {"ttir": "", "sass": reason or disassembly.why_missing()}
+        return [
+            EngineForm(
+                f"triton-{stage}-{target}",
+                f"{title} for {target}",
+                "assembly",
+                f"{stage}-{target}",
+                lacks.get(stage, reason),
+                _MOST,
+            )
+            for stage, title in _SHOWN
+            for target in _SHOWN_TARGETS
+        ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
         from tileir.execute.gpu.triton.kernel import TritonKernel

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Final
 
 from tileir.execute.engine import LaunchOptions
+from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
@@ -27,6 +28,7 @@ from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specializatio
 from tileir.execute.gpu.triton.reports import Report
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
+from tileir.execute.gpu.triton.versions import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
@@ -46,6 +48,8 @@ class TritonKernel(GpuLauncher):
         self._made: Final[dict[str, list[Specialization]]] = {}
         """By target: the kinds of launches that code was made for."""
         self._making: Final = Lock()
+        self.notes: Final[list[str]] = []
+        """What there is to say about its codes, in sentences."""
 
     @cached_property
     def _classifier(self) -> Classifier:
@@ -78,7 +82,9 @@ class TritonKernel(GpuLauncher):
                 kind = self._kind(target, wanted)
                 found = self._codes.get((target.name, kind))
                 if found is None:
-                    found = self._launched(self.compiled(target, kind))
+                    code = self.compiled(target, kind)
+                    self.notes.extend([each for each in code.notes if each not in self.notes])
+                    found = self._launched(code)
                     self._made.setdefault(target.name, []).append(kind)
                     self._codes[target.name, kind] = found
                 self._codes[target.name, wanted] = found
@@ -110,6 +116,19 @@ class TritonKernel(GpuLauncher):
             write_output(text, options.output)
             if failed is not None:
                 raise failed
+
+    def located(self, stage: str) -> LocatedText:
+        form, _, target = stage.partition("-")
+        if form != "ttir":
+            lines = self.dump(form, target=target).splitlines()
+            return LocatedText(lines, [[] for _ in lines], [])
+        from tileir.execute.gpu.triton.making import Prepared
+
+        prepared = Prepared(self.entry, triton_target(target), CodeOptions(self._fast), installed_triton())
+        lowered, entry = prepared.lowered, prepared.program.entry
+        # The kernel as such is what all of it is of.
+        linked = [[] if each is None or each is entry else [each] for each in lowered.operations]
+        return located_lines(entry, lowered.text.splitlines(), linked, list(lowered.notes))
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         # Imported here: a kernel from the cache runs without what compiles it.
