@@ -161,3 +161,18 @@ def test_views_of_pointers_that_the_kernel_computes_go_by_addresses() -> None:
     text = loading(TILES, "%x, %y").replace("make_tensor_view %p,", "make_tensor_view %moved,")
     text = text.replace(" %from =", " %moved = offset %p, %x : tile<ptr<f16>>, tile<i32> -> tile<ptr<f16>>\n %from =")
     assert len(maps(text)) == 1
+
+
+def test_an_if_without_else_that_depends_on_a_tile_makes_it_no_factor() -> None:
+    text = entry(
+        " %zero = constant <i32: 0> : tile<i32>\n %limit = constant <f16: 1.0> : tile<f16>\n"
+        + tensor("%m", "%p", MATRIX)
+        + f" %view = make_partition_view %m : {TILES}\n"
+        + f" %v, %t = load_view_tko weak %view[%zero, %zero] : {TILES}, tile<i32> -> tile<64x128xf16>, token\n"
+        + " %e = extract %v[%zero, %zero] : tile<64x128xf16> -> tile<1x1xf16>\n"
+        + " %s = reshape %e : tile<1x1xf16> -> tile<f16>\n"
+        + " %c = cmpf less_than ordered %s, %limit : tile<f16> -> tile<i1>\n"
+        + " if %c {\n  %k = store_ptr_tko weak %q, %n : tile<ptr<i32>>, tile<i32> -> token\n }",
+        "%p: tile<ptr<f16>>, %q: tile<ptr<i32>>, %n: tile<i32>",
+    )
+    assert not maps(text)

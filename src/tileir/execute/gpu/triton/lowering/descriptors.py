@@ -140,7 +140,8 @@ def _users(value: Value) -> Iterator[Operation]:
             yield user
             reached: list[Value] = list(user.results)
             for region in user.regions:
-                reached.extend(region.blocks[0].arguments)
+                # Without an `else` there is no block.
+                reached.extend([argument for block in region.blocks for argument in block.arguments])
             parent = user.parent_operation if user.declaration.is_terminator else None
             if parent is not None:
                 reached.extend([*parent.results, *parent.regions[0].blocks[0].arguments])
