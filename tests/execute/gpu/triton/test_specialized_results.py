@@ -1,0 +1,115 @@
+"""Kernels with warps that load and warps that compute, run in a model: their results are those of the kernel before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.gpu.triton.attention_programs import attention
+from tests.execute.gpu.triton.evaluating import Memory, run
+from tests.execute.gpu.triton.product_programs import matmul
+from tests.execute.gpu.triton.ttgir_model import run_specialized
+
+import tileir
+from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.making import Prepared
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
+from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.ttgir.specialize import specialize
+from tileir.execute.gpu.triton.ttgir.text import Unfit
+from tileir.execute.gpu.triton.versions import find_triton
+
+pytestmark = pytest.mark.usefixtures("triton")
+WAITING = CodeOptions(schedule=Schedule(num_warps=8, num_stages=1))
+ORDERS = [(0, 1, 2), (2, 1, 0), (1, 0, 2)]
+
+
+def prepared(program: tileir.Operation) -> tuple[Any, str]:
+    """A lowered kernel, and its TTGIR."""
+    found = Prepared(select_entry(program, None), triton_target("sm_90"), WAITING, find_triton())
+    return found.lowered, found.compiled("ttgir", Limits()).data.decode()
+
+
+def check(
+    program: tileir.Operation,
+    stages: int,
+    grid: Sequence[int],
+    blocks: Sequence[Sequence[int]],
+    shapes: Sequence[tuple[int, ...]],
+) -> str:
+    """That results are the same bits, whichever group is fast; the text of the kernel."""
+    lowered, text = prepared(program)
+    changed = specialize(text, stages, 227 * 1024)
+    random = numpy.random.default_rng(1)
+    given = [random.standard_normal(shape).astype(numpy.float16) for shape in shapes]
+    expected = numpy.zeros_like(given[-1])
+    run(lowered, grid, [*given[:-1], expected], Memory())
+    for order in ORDERS:
+        made = numpy.zeros_like(expected)
+        run_specialized(changed, lowered, (*grid, 1, 1)[:3], blocks, order, *given[:-1], made)
+        written = made != 0
+        assert written.any()
+        assert numpy.array_equal(made[written], expected[written])
+    return changed
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal: bool) -> None:
+    shapes = [(2, 512, 64)] * 4
+    blocks = [(0, 0, 0), (3, 1, 0)]
+    text = check(attention(512, 64, 128, 128, causal), 2, (4, 2, 1), blocks, shapes)
+    assert "pendings = 1" in text
+
+
+@pytest.mark.parametrize(("rows", "persistent"), [(128, False), (128, True), (256, True)])
+def test_products(rows: int, persistent: bool) -> None:
+    grid = (1 if persistent else 256 // rows * 2, 1, 1)
+    blocks = [(0, 0, 0)] if persistent else [(0, 0, 0), (3, 0, 0)]
+    program = matmul(rows, 128, 64, size=256, persistent=persistent)
+    text = check(program, 3, grid, blocks, [(256, 256)] * 3)
+    assert "pendings = 1" in text
+    assert ("ttg.local_store" in text) == persistent, "what is stored again and again has a buffer of its own"
+
+
+def test_loads_that_wait_for_stores_are_not_made_early() -> None:
+    program = matmul(128, 128, 64, size=512, persistent=True, ordered=True)
+    _, text = prepared(program)
+    with pytest.raises(Unfit, match=r"may mix rows|barriers"):
+        specialize(text, 3, 227 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        # The first product is not done where its result is worked on.
+        (("pendings = 1 : i32", "pendings = 2 : i32"), "used before it is waited for"),
+        # The last products are not waited for.
+        (("pendings = 0 : i32", "pendings = 1 : i32"), "used before it is waited for"),
+        # Nobody says that buffers are free.
+        (("ttng.arrive_barrier", "ttng.fence_async_shared"), "all groups wait for each other"),
+    ],
+)
+def test_the_model_sees_what_is_wrong(change: tuple[str, str], words: str) -> None:
+    lowered, text = prepared(attention(512, 64, 128, 128))
+    changed = specialize(text, 2, 227 * 1024)
+    assert change[0] in changed
+    random = numpy.random.default_rng(1)
+    given = [random.standard_normal((2, 512, 64)).astype(numpy.float16) for _ in range(4)]
+    with pytest.raises(AssertionError, match=words):
+        run_specialized(changed.replace(*change), lowered, (4, 2, 1), [(0, 0, 0)], ORDERS[0], *given)
+
+
+def test_the_model_sees_that_a_buffer_is_free_too_early() -> None:
+    lowered, text = prepared(attention(512, 64, 128, 128))
+    changed = specialize(text, 1, 227 * 1024)
+    early, count = re.subn(r"( +%\S+ = ttng.warp_group_dot_wait .*\n)( +ttng.arrive_barrier .*\n)", r"\2\1", changed)
+    assert count
+    random = numpy.random.default_rng(1)
+    given = [random.standard_normal((2, 512, 64)).astype(numpy.float16) for _ in range(3)]
+    results = [numpy.zeros_like(given[0]) for _ in range(2)]
+    for kernel, result in zip((changed, early), results, strict=True):
+        run_specialized(kernel, lowered, (4, 2, 1), [(0, 0, 0)], ORDERS[0], *given, result)
+    assert not numpy.array_equal(results[0], results[1])
