@@ -18,10 +18,11 @@ from tests.execute.gpu.triton.number_kernels import Number, all_numbers, body
 
 import tileir
 from tileir.dialect.construct import element as element_named
-from tileir.execute.arithmetic.conversion import unpack
-from tileir.execute.dtypes import from_memory, to_bits, value_dtype
+from tileir.execute.arithmetic.conversion import float_to_float, unpack
+from tileir.execute.dtypes import bits_dtype, from_bits, from_memory, to_bits, value_dtype
 from tileir.execute.gpu.triton.ttir.values import value_element
-from tileir.ir.types import F4E2M1FN, FloatType
+from tileir.ir import floats
+from tileir.ir.types import BF16, F4E2M1FN, F32, F64, I32, I64, FloatType
 
 FUNCTIONS = re.compile(r"(exp|exp2|log|log2|sin|cos|tan|sinh|cosh|tanhf?|rsqrt|pow|powf|atan2|fpowi) ")
 
@@ -41,6 +42,12 @@ def differences(number: Number, target: str, count: int, units: int = 0) -> list
     case = number.case
     arrays = operand_arrays(case.operands, count, zlib.crc32(number.text.encode()))
     values = [from_memory(element, array) for element, array in zip(case.operands, arrays, strict=True)]
+    return differences_of(number, target, values, units)
+
+
+def differences_of(number: Number, target: str, values: list[Any], units: int = 0) -> list[str]:
+    """Where it does for these operands."""
+    case = number.case
     with numpy.errstate(all="ignore"):
         expected = numpy.broadcast_to(numpy.asarray(case.kernel(*values)), values[0].shape)
     ttir, name = body(number.operation, target)
@@ -97,6 +104,60 @@ def test_operations_give_the_bits_of_the_interpreter(start: int, target: str) ->
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "gfx942"])
 def test_all_operations_give_the_bits_of_the_interpreter(target: str) -> None:
     check(target, all_numbers(), 1 << 15)
+
+
+# --- where roundings differ ---
+
+
+def _neighbours(values: Any) -> Any:
+    """Numbers, with those next to them."""
+    return numpy.concatenate([values, numpy.nextafter(values, numpy.inf), numpy.nextafter(values, -numpy.inf)])
+
+
+@pytest.mark.parametrize("target", ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU", "f8E8M0FNU", "f16", "bf16"])
+def test_numbers_around_midpoints_are_rounded_once(target: str) -> None:
+    kind: Any = element_named(target)
+    form = floats.FORMATS[target]
+    patterns = numpy.arange(form.largest + 1, dtype=bits_dtype(kind))
+    found = float_to_float(kind, F64)(from_bits(kind, patterns))
+    midpoints = (found[1:] + found[:-1]) / 2
+    magnitudes = numpy.concatenate([found, midpoints, found[-1:] * 1.5])
+    with numpy.errstate(all="ignore"):
+        doubles = _neighbours(numpy.concatenate([magnitudes, -magnitudes]))
+        singles = _neighbours(numpy.concatenate([magnitudes, -magnitudes]).astype(numpy.float32))
+    wrong = []
+    for number in all_numbers():
+        source, *rest = number.case.operands
+        if number.mnemonic == "ftof" and number.case.result is kind and not rest and source in (F32, F64):
+            wrong += differences_of(number, "sm_80", [doubles if source is F64 else singles])
+    assert not wrong, "\n".join(wrong)
+
+
+def test_integers_around_midpoints_are_rounded_once() -> None:
+    powers = numpy.array([1 << place for place in range(63)], numpy.int64)
+    halves = [powers + (powers >> place) for place in (2, 3, 4, 5, 8, 9, 11, 12)]
+    found = numpy.concatenate([powers, *halves])
+    found = numpy.concatenate([found, found + 1, found - 1])
+    found = numpy.concatenate([found, -found])
+    wrong = []
+    for number in all_numbers():
+        source = number.case.operands[0]
+        if number.mnemonic == "itof" and source in (I32, I64):
+            wrong += differences_of(number, "sm_80", [found.astype(value_dtype(source))])
+    assert not wrong, "\n".join(wrong)
+
+
+def test_small_quotients_of_bf16_are_rounded_once() -> None:
+    rng = numpy.random.default_rng(3)
+    signs = rng.integers(0, 2, (2, 1 << 15)) << 15
+    dividends = rng.integers(0, 0x1000, 1 << 15) | signs[0]
+    divisors = rng.integers(0x3000, 0x4800, 1 << 15) | signs[1]
+    values = [from_bits(BF16, each.astype(numpy.uint16)) for each in (dividends, divisors)]
+    wrong = []
+    for number in all_numbers():
+        if number.mnemonic == "divf" and number.case.result is BF16:
+            wrong += differences_of(number, "sm_80", values)
+    assert not wrong, "\n".join(wrong)
 
 
 # --- bytes ---
