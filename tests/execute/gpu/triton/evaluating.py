@@ -16,15 +16,21 @@ from typing import Any
 import numpy
 from tests.execute.evaluation import arrange, same
 from tests.execute.gpu.triton import ttir_model
+from tests.execute.gpu.triton.evaluating_order import OrderEvaluation, TileBlockEnded
 from tests.execute.gpu.triton.lowered_programs import lowered
 from tests.execute.gpu.triton.ttir_text import Function, Node, Region, read, types
 
 import tileir
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import scalar_array
+from tileir.execute.globals import Globals
 from tileir.execute.gpu.triton.code import TensorMap
 from tileir.execute.gpu.triton.launch_values import evaluate
 from tileir.execute.gpu.triton.lowering.lower import Lowered
+from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.ir.core import Operation
 
 _NAME = re.compile(r"%\w+")
 _NUMBER = re.compile(r"(\w+) = (-?\d+|true|false)")
@@ -77,7 +83,7 @@ class Returned(Exception):
     """The kernel has ended."""
 
 
-class Evaluation:
+class Evaluation(OrderEvaluation):
     """One tile block."""
 
     def __init__(self, memory: Memory, block: Sequence[int], grid: Sequence[int]) -> None:
@@ -109,6 +115,8 @@ class Evaluation:
             self.values[name] = value
 
     def _made(self, node: Node) -> list[Any]:
+        if "pure = false" in node.rest:
+            return self.effect(node)
         special = getattr(self, "do_" + node.name.replace(".", "_"), None)
         if special is not None:
             return special(node)
@@ -331,9 +339,9 @@ def _pointee(text: str) -> Any:
     return ttir_model.dtype_of(found[1])
 
 
-def launch(text: str, grid: Sequence[int] | int, *arguments: Any, **how: Any) -> None:
+def launch(text: str, grid: Sequence[int] | int, *arguments: Any, **how: Any) -> dict[str, Any]:
     """Lower the only kernel of a tile program, and run it on arrays and numbers."""
-    run(lowered(text, **how), grid, arguments)
+    return run(lowered(text, **how), grid, arguments)
 
 
 def agrees(body: str, *, grid: tuple[int, ...] | int = 1, compiles: bool = False, **values: Any) -> Lowered:
@@ -352,8 +360,10 @@ def agrees(body: str, *, grid: tuple[int, ...] | int = 1, compiles: bool = False
     return made
 
 
-def run(made: Lowered, grid: Sequence[int] | int, arguments: Sequence[Any], memory: Memory | None = None) -> None:
-    """Run a lowered kernel.
+def run(
+    made: Lowered, grid: Sequence[int] | int, arguments: Sequence[Any], memory: Memory | None = None
+) -> dict[str, Any]:
+    """Run a lowered kernel; gives the words that it wrote of what it has to say, by the kind of slot (`sites.py`).
 
     Arguments are arrays, scalars of NumPy, and integers; given a memory, integers are addresses in it.
     """
@@ -361,24 +371,31 @@ def run(made: Lowered, grid: Sequence[int] | int, arguments: Sequence[Any], memo
     memory = memory if memory is not None else Memory()
     function = read(made.text)
     numbers = [memory.add(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
-    given = _parameters(function, made, numbers, memory, blocks)
+    said = {"failures": numpy.zeros(FAILURE_WORDS, numpy.int64), "output": numpy.zeros(OUTPUT_WORDS, numpy.int64)}
+    given = _parameters(function, made, numbers, memory, blocks, said)
     for z in range(blocks[2]):
         for y in range(blocks[1]):
             for x in range(blocks[0]):
                 block = Evaluation(memory, (x, y, z), blocks)
                 block.values.update(given)
-                block.region(function.body)
+                try:
+                    block.region(function.body)
+                except TileBlockEnded:
+                    pass
+    return said
 
 
 def _parameters(
-    function: Function, made: Lowered, numbers: list[Any], memory: Memory, grid: Sequence[int]
+    function: Function, made: Lowered, numbers: list[Any], memory: Memory, grid: Sequence[int], said: dict[str, Any]
 ) -> dict[str, Any]:
     given = {}
     for (name, type), slot in zip(function.parameters, made.slots, strict=True):
         if slot.kind == "argument":
             value = numbers[slot.content]
             dtype = ttir_model.dtype_of(type)
-            if isinstance(value, numpy.generic) and value.dtype.itemsize == dtype.itemsize:
+            if isinstance(value, float):
+                value = _number(made, slot.content, value)
+            if not isinstance(value, int) and numpy.asarray(value).dtype.itemsize == dtype.itemsize:
                 given[name] = numpy.array([value]).view(dtype)
             else:
                 given[name] = numpy.array([value]).astype(dtype)
@@ -389,6 +406,26 @@ def _parameters(
         elif slot.kind == "scratch":
             size = slot.content[0] * int(numpy.prod(grid))
             given[name] = numpy.array([memory.add(numpy.zeros(size, numpy.uint8))], numpy.int64)
+        elif slot.kind == "global":
+            given[name] = numpy.array([memory.add(_contents(made, slot.content))], numpy.int64)
+        elif slot.kind in ("failures", "output"):
+            given[name] = numpy.array([memory.add(said[slot.kind])], numpy.int64)
         else:
             raise AssertionError(f"a parameter of the kind {slot.kind}")
     return given
+
+
+def _number(made: Lowered, number: int, value: float) -> Any:
+    """A number as the kernel takes it."""
+    type = _entry(made).regions[0].blocks[0].arguments[number].type
+    assert isinstance(type, TileType)
+    return scalar_array(type.element, value)[()]
+
+
+def _entry(made: Lowered) -> Operation:
+    return next(operation for operation in made.operations if operation is not None)
+
+
+def _contents(made: Lowered, name: str) -> Any:
+    """What a global variable holds before a launch."""
+    return numpy.array(Globals(_entry(made).parent_operation).array(name))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
+from tests.execute.gpu.triton.evaluating import run
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
+import tileir
+from tileir.execute.errors import AssertionFailedError
+from tileir.execute.gpu.output import speech_of
+from tileir.execute.gpu.triton.host_buffers import failure, printed
 from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
 
 PRINTING = entry("""
@@ -50,3 +56,52 @@ def test_a_print_reserves_words_and_fills_them(target: str) -> None:
 def test_an_assert_that_fails_ends_its_tile_block_only(target: str) -> None:
     made = ptx(CHECKING, target)
     assert "exit;" in made and "trap" not in made and "__assertfail" not in made
+
+
+# --- what comes of it, run with NumPy ---
+
+
+def told(text: str, grid: int, number: int) -> tuple[str, str]:
+    """What a kernel prints as TTIR, and in the interpreter."""
+    array = numpy.zeros(4, numpy.float32)
+    made = lowered(text)
+    sites = [slot.content for slot in made.slots if slot.kind == "output"]
+    words = run(made, grid, [array, array, number])["output"]
+    lines: list[str] = []
+    tileir.compile(tileir.parse(text), backend="interpreter").launch(grid, array, array, number, output=lines.append)
+    return printed(words[: 1 + int(words[0])], sites[0]), "".join(lines)
+
+
+def test_what_is_printed_is_what_the_interpreter_prints() -> None:
+    text = entry("""
+ %x, %y, %z = get_tile_block_id : tile<i32>
+ %i = iota : tile<8xi32>
+ %h = constant <f16: [[1.5, -0.0], [65504.0, 0x7E00]]> : tile<2x2xf16>
+ %b = constant <i1: true> : tile<i1>
+ %e = constant <f8E5M2: [1.5, -2.0]> : tile<2xf8E5M2>
+ %t = make_token : token
+ %t1 = print_tko "block %d: %d and %f\\0A", %x, %i, %h token=%t : tile<i32>, tile<8xi32>, tile<2x2xf16> -> token
+ %t2 = print_tko "%d %g 100%%\\0A", %b, %e token=%t1 : tile<i1>, tile<2xf8E5M2> -> token""")
+    found, wanted = told(text, 3, 0)
+    assert found == wanted and found.count("block") == 3
+
+
+def failed(number: int) -> AssertionFailedError | None:
+    """How the asserts of the kernel above come out, as TTIR."""
+    array = numpy.zeros(4, numpy.float32)
+    made = lowered(CHECKING)
+    (sites,) = [slot.content for slot in made.slots if slot.kind == "failures"]
+    words = run(made, 2, [array, array, number])["failures"]
+    return failure(words, sites, speech_of(tileir.parse(CHECKING).regions[0].blocks[0].first))
+
+
+def test_the_assert_that_fails_is_told_with_its_element() -> None:
+    found = failed(11)
+    assert found is not None and "failed: too small (at element [11])" in str(found) and found.block == (0, 0, 0)
+    assert failed(16) is None
+
+
+def test_after_an_assert_that_fails_nothing_happens_in_its_tile_block() -> None:
+    found = failed(0)
+    # Both would fail.
+    assert found is not None and "too small (at element [0])" in str(found)
