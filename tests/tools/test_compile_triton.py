@@ -120,7 +120,10 @@ def test_ttir_needs_no_triton(
         (("-O1", "--target", "sm_90"), "--opt-level is nothing that triton has"),
         (("--target", "gfx1"), "--target: 'gfx1' is no GPU of AMD"),
         (("--target", "sm_1"), "or of AMD's gfx90a"),
-        (("--target", "gfx942", "--dump", "ptx"), "code for gfx942 has no stage 'ptx' to dump: it has ttir, ttgir"),
+        (
+            ("--target", "gfx942", "--dump", "ptx"),
+            "code for gfx942 has no stage 'ptx' to dump: it has tile, ttir, ttgir",
+        ),
         (("--target", "sm_90", "--dump", "amdgcn"), "code for sm_90 has no stage 'amdgcn' to dump"),
     ],
 )

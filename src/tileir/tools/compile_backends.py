@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.ir.core import Operation
 
 _GIBIBYTE = 1 << 30
-DUMPED = ("ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
+DUMPED = ("tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
 """The stages that can be looked at."""
 
 
@@ -119,7 +119,7 @@ class TritonBackend(CompileBackend):
         usual = Limits()
         self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
         self._limits = Limits(_seconds(given, usual.seconds), _memory(given, usual.memory))
-        if self.stage != "ttir" and not why_missing():
+        if self.stage not in ("tile", "ttir") and not why_missing():
             # It imports Triton while this reads the program.
             start_worker()
 

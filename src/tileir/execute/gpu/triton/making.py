@@ -17,6 +17,7 @@ from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, smaller
@@ -107,7 +108,9 @@ def resources_of(code: Code) -> Resources:
 
 
 def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, stage: str, limits: Limits) -> str:
-    """What a kernel is at a stage: `ttir` is what Triton gets, `sass` what the instructions of its cubin are."""
+    """What a kernel is at a stage: `tile` before it is lowered, `ttir` as Triton gets it, `sass` its instructions."""
+    if stage == "tile":
+        return Prepared(entry, target, options, installed_triton()).program.module.text()
     if stage == "ttir":
         return Prepared(entry, target, options, installed_triton()).lowered.text
     if stage in (SASS, "cubin"):
@@ -132,6 +135,7 @@ class Prepared:
         self._target: Final = target
         self._triton: Final = triton
         self.program: Final = Program(entry)
+        split_notes = split(self.program.entry, target)
         self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry), target)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program)
@@ -142,7 +146,7 @@ class Prepared:
             lowered = lowered._replace(text=text, options={**lowered.options, "lineinfo": True})
         if self.schedule.warp_specialize:
             lowered = lowered._replace(options={**lowered.options, OPTION: True})
-        self.lowered: Final[Lowered] = lowered
+        self.lowered: Final[Lowered] = lowered._replace(notes=(*split_notes, *lowered.notes))
         self.notes: tuple[str, ...] = ()
         """What there is to say about how it was compiled."""
 

@@ -48,8 +48,9 @@ class TritonTarget(NamedTuple):
         return self.made_as or self.name
 
 
-STAGES: Final = ("ttir", "ttgir", "llvm", "ptx", "cubin")
-AMD_STAGES: Final = ("ttir", "ttgir", "llvm", "amdgcn", "hsaco")
+STAGES: Final = ("tile", "ttir", "ttgir", "llvm", "ptx", "cubin")
+"""The first is the tile program that is lowered, with what does not fit split."""
+AMD_STAGES: Final = ("tile", "ttir", "ttgir", "llvm", "amdgcn", "hsaco")
 
 _NVIDIA: Final = (
     TritonTarget("sm_80", 163 * _KIBIBYTE),

@@ -1,0 +1,230 @@
+"""Which tiles of a program are cut into parts, and along which dimension, when one of them is.
+
+A **cut** begins at a tile and goes to all that it is made of and to all that is made of it, as far as each element of a
+part depends on elements of the same part only: through arithmetic, through the rows or columns of a product, around
+loops, to loads and stores of views.  It fails where an element depends on others: a reduction along the cut, a product
+over it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.types import PartitionViewType, TileType
+from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.traversal import pre_order
+from tileir.ir.types import I32
+from tileir.ir.values import BlockArgument, OperationResult, Value
+
+_PRODUCTS: Final = (ops.MMAF, ops.MMAI)
+_COUNTED: Final = 3
+"""The bounds of a `for`, which stand before what it carries."""
+
+
+class Uncut(Exception):
+    """A tile cannot be cut."""
+
+
+class Cut:
+    """Tiles with the dimension that they are cut along."""
+
+    def __init__(self, parts: int, ends: frozenset[Value] = frozenset(), follows: bool = True) -> None:
+        self.parts: Final = parts
+        self.axes: Final[dict[Value, int]] = {}
+        self.stores: Final[list[Operation]] = []
+        self.loops: Final[list[Operation]] = []
+        """Those that carry tiles that are cut."""
+        self.ends: Final = ends
+        """Tiles whose parts are taken out of them."""
+        self._follows: Final = follows
+        """Whether what is made of a tile is cut too."""
+        self._pending: Final[list[Value]] = []
+
+    def begin(self, value: Value, axis: int) -> None:
+        """Cut a tile, and all that it concerns; `Uncut` where that is impossible."""
+        self._add(value, axis)
+        while self._pending:
+            each = self._pending.pop()
+            if each not in self.ends:
+                self._backwards(each, self.axes[each])
+                if self._follows:
+                    self._forwards(each, self.axes[each])
+
+    def store(self, operation: Operation, axis: int) -> None:
+        """Cut what is stored."""
+        _check_view(operation, axis)
+        self.stores.append(operation)
+        self.begin(operation.operand_group("tile")[0], axis)
+
+    def _add(self, value: Value, axis: int) -> None:
+        known = self.axes.get(value)
+        if known is None:
+            shape = cast(TileType, value.type).shape
+            if shape[axis] < 2 * self.parts or shape[axis] % self.parts:
+                raise Uncut
+            self.axes[value] = axis
+            self._pending.append(value)
+        elif known != axis:
+            raise Uncut
+
+    # --- what a tile is made of ---
+
+    def _backwards(self, value: Value, axis: int) -> None:
+        maker = value.defining_operation
+        if maker is None:
+            loop = cast(BlockArgument, value).block.parent_operation
+            if loop is None or loop.declaration is not ops.FOR:
+                raise Uncut
+            self._around(loop, cast(BlockArgument, value).index - 1, axis)
+            return
+        declaration = maker.declaration
+        if declaration is ops.FOR:
+            self._around(maker, cast(OperationResult, value).index, axis)
+        elif declaration in _PRODUCTS:
+            self._product(maker, axis)
+        elif declaration is ops.LOAD_VIEW_TKO:
+            _check_view(maker, axis)
+        elif declaration is ops.CONSTANT:
+            if not cast(DenseAttribute, maker.attributes["value"]).is_splat:
+                raise Uncut
+        elif declaration is ops.IOTA:
+            if cast(TileType, value.type).element is not I32:
+                raise Uncut
+        elif declaration is ops.BROADCAST:
+            if cast(TileType, maker.operands[0].type).shape[axis] > 1:
+                self._add(maker.operands[0], axis)
+        elif declaration is ops.RESHAPE:
+            self._add(maker.operands[0], _same_axis(value, axis, maker.operands[0]))
+        elif declaration is ops.PERMUTE:
+            self._add(maker.operands[0], _order(maker)[axis])
+        elif declaration is ops.REDUCE:
+            along = _reduced(maker)
+            for operand in maker.operands:
+                self._add(operand, axis if axis < along else axis + 1)
+        elif declaration.has_trait(ELEMENTWISE):
+            for operand in maker.operands:
+                self._add(operand, axis)
+        else:
+            raise Uncut
+
+    def _product(self, operation: Operation, axis: int) -> None:
+        left, right, total = operation.operands
+        rank = len(cast(TileType, total.type).shape)
+        if axis != rank - 1:
+            self._add(left, axis)
+        if axis != rank - 2:
+            self._add(right, axis)
+        self._add(total, axis)
+
+    def _around(self, loop: Operation, number: int, axis: int) -> None:
+        """What a loop is given, carries and gives."""
+        block = loop.regions[0].blocks[0]
+        last = block.last
+        if last is None or last.declaration is not ops.CONTINUE or not ends_only_at_its_end(loop):
+            raise Uncut
+        if loop not in self.loops:
+            self.loops.append(loop)
+        for each in (
+            loop.operands[_COUNTED + number],
+            block.arguments[1 + number],
+            last.operands[number],
+            loop.results[number],
+        ):
+            self._add(each, axis)
+
+    # --- what is made of it ---
+
+    def _forwards(self, value: Value, axis: int) -> None:
+        for user in value.users:
+            declaration = user.declaration
+            if declaration is ops.STORE_VIEW_TKO:
+                if user not in self.stores:
+                    _check_view(user, axis)
+                    self.stores.append(user)
+            elif declaration is ops.FOR:
+                for number in _places(user, value):
+                    self._around(user, number - _COUNTED, axis)
+            elif declaration is ops.CONTINUE:
+                loop = user.parent_operation
+                if loop is None or loop.declaration is not ops.FOR:
+                    raise Uncut
+                for number in _places(user, value):
+                    self._around(loop, number, axis)
+            elif declaration in _PRODUCTS:
+                self._add(user.results[0], self._product_axis(user, value, axis))
+            elif declaration is ops.BROADCAST:
+                self._add(user.results[0], axis)
+            elif declaration is ops.RESHAPE:
+                self._add(user.results[0], _same_axis(value, axis, user.results[0]))
+            elif declaration is ops.PERMUTE:
+                self._add(user.results[0], _order(user).index(axis))
+            elif declaration is ops.REDUCE:
+                along = _reduced(user)
+                if axis == along:
+                    raise Uncut
+                for result in user.results:
+                    self._add(result, axis if axis < along else axis - 1)
+            elif declaration.has_trait(ELEMENTWISE):
+                self._add(user.results[0], axis)
+            else:
+                raise Uncut
+
+    def _product_axis(self, user: Operation, value: Value, axis: int) -> int:
+        left, right, total = user.operands
+        rank = len(cast(TileType, total.type).shape)
+        over = {left: rank - 1, right: rank - 2}
+        if value is not total and over[value] == axis:
+            # The sum goes over it.
+            raise Uncut
+        return axis
+
+
+def ends_only_at_its_end(loop: Operation) -> bool:
+    """Whether an iteration of a loop ends in one place."""
+    block = loop.regions[0].blocks[0]
+    inner: set[Block] = {block}
+    for each in pre_order(loop):
+        if each.declaration is ops.FOR:
+            inner.add(each.regions[0].blocks[0])
+        elif each.declaration in (ops.IF, ops.LOOP, ops.RETURN):
+            return False
+    return all(each.parent in inner for each in pre_order(loop) if each.declaration is ops.CONTINUE)
+
+
+def _check_view(operation: Operation, axis: int) -> None:
+    """Refuse an access that has no parts: other views than partitions, indices of other types, and accesses that are
+    ordered with others."""
+    view = operation.operand_group("view")[0]
+    index = operation.operand_group("index")[axis]
+    if not isinstance(view.type, PartitionViewType) or cast(TileType, index.type).element is not I32:
+        raise Uncut
+    maker = view.defining_operation
+    if maker is None or maker.declaration is not ops.MAKE_PARTITION_VIEW:
+        raise Uncut
+    if operation.keyword("memory_ordering_semantics") != "weak":
+        raise Uncut
+
+
+def _places(user: Operation, value: Value) -> list[int]:
+    return [number for number, operand in enumerate(user.operands) if operand is value]
+
+
+def _same_axis(value: Value, axis: int, other: Value) -> int:
+    """The dimension of another tile that is this one's, where they differ in dimensions of one element only."""
+    shape, wanted = cast(TileType, value.type).shape, cast(TileType, other.type).shape
+    if [extent for extent in shape if extent > 1] != [extent for extent in wanted if extent > 1]:
+        raise Uncut
+    number = sum([extent > 1 for extent in shape[:axis]])
+    return [place for place, extent in enumerate(wanted) if extent > 1][number]
+
+
+def _order(operation: Operation) -> list[int]:
+    return list(cast(DenseArrayAttribute, operation.attributes["permutation"]).values)
+
+
+def _reduced(operation: Operation) -> int:
+    return cast(IntegerAttribute, operation.attributes["dim"]).value

@@ -1,0 +1,190 @@
+"""The operations of a program on one part of each tile that is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.enums import SIGNEDNESS
+from tileir.dialect.types import PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
+from tileir.execute.gpu.triton.preparing.cutting import Cut
+from tileir.ir.clone import clone
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.location import Location
+from tileir.ir.types import I32, Type
+from tileir.ir.values import Value
+
+Place = Callable[[Value, Block, Operation | None], Value]
+"""From the index of a whole tile to that of the part, computed at the end of a block or before an operation."""
+
+
+class Parts:
+    """Writes operations for one part."""
+
+    def __init__(self, cut: Cut, place: Place, mapping: dict[Value, Value]) -> None:
+        self._cut: Final = cut
+        self._place: Final = place
+        self._views: Final[dict[tuple[Value, int], Value]] = {}
+        self.mapping: Final = mapping
+        """What values have become."""
+
+    def write(self, operation: Operation, block: Block, before: Operation | None = None) -> Operation:
+        """One operation, at the end of a block or before another; gives what it has become."""
+        declaration = operation.declaration
+        if declaration is ops.FOR:
+            return self._loop(operation, block, before)
+        if declaration in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
+            tile = operation.results[0] if declaration is ops.LOAD_VIEW_TKO else operation.operand_group("tile")[0]
+            if tile in self._cut.axes:
+                return self._access(operation, self._cut.axes[tile], block, before)
+        if declaration is ops.CONSTANT and operation.results[0] in self._cut.axes:
+            return self._constant(operation, block, before)
+        if declaration is ops.IOTA and operation.results[0] in self._cut.axes:
+            return self._iota(operation, block, before)
+        made = clone(operation, dict(self.mapping))
+        types = [self.type_of(each) for each in operation.results]
+        if types != [each.type for each in operation.results]:
+            made = Operation(
+                declaration,
+                list(made.operands),
+                types,
+                made.attributes,
+                _taken(made),
+                operation.location,
+                operation.segments,
+            )
+        return self._put(operation, made, block, before)
+
+    def type_of(self, value: Value) -> Type:
+        axis = self._cut.axes.get(value)
+        if axis is None:
+            return value.type
+        return part_type(cast(TileType, value.type), axis, self._cut.parts)
+
+    def _put(self, operation: Operation, made: Operation, block: Block, before: Operation | None) -> Operation:
+        block.insert_before(made, before)
+        for old, new in zip(operation.results, made.results, strict=True):
+            self.mapping[old] = new
+        return made
+
+    def _loop(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
+        old = operation.regions[0].blocks[0]
+        new = Block()
+        for argument in old.arguments:
+            self.mapping[argument] = new.add_argument(self.type_of(argument), argument.location)
+        for each in old:
+            self.write(each, new)
+        operands = [self.mapping.get(each, each) for each in operation.operands]
+        types = [self.type_of(each) for each in operation.results]
+        attributes = dict(operation.attributes)
+        made = Operation(ops.FOR, operands, types, attributes, [Region([new])], operation.location, operation.segments)
+        return self._put(operation, made, block, before)
+
+    def _access(self, operation: Operation, axis: int, block: Block, before: Operation | None) -> Operation:
+        whole = operation.operand_group("view")[0]
+        view = self._view(whole, axis)
+        operands = [self.mapping.get(each, each) for each in operation.operands]
+        operands[operation.operands.index(whole)] = view
+        indices = operation.operand_group("index")
+        start = operation.operands.index(whole) + 1
+        assert operation.operands[start : start + len(indices)] == indices, "indices stand behind the view"
+        operands[start + axis] = self._place(indices[axis], block, before)
+        types = [self.type_of(each) for each in operation.results]
+        made = Operation(
+            operation.declaration,
+            operands,
+            types,
+            dict(operation.attributes),
+            location=operation.location,
+            segments=operation.segments,
+        )
+        return self._put(operation, made, block, before)
+
+    def _view(self, whole: Value, axis: int) -> Value:
+        """The view of tiles of parts, made beside the one of whole tiles."""
+        found = self._views.get((whole, axis))
+        if found is None:
+            type = cast(PartitionViewType, whole.type)
+            # Where it has been written already, that one is the one to stand beside.
+            maker = self.mapping.get(whole, whole).defining_operation
+            assert maker is not None and maker.parent is not None
+            shape = list(type.tile_shape)
+            shape[axis] //= self._cut.parts
+            made = partition_view_type(tuple(shape), type.tensor, type.padding, type.dim_map)
+            part = Operation(
+                maker.declaration, list(maker.operands), [made], dict(maker.attributes), [], maker.location
+            )
+            maker.parent.insert_before(part, maker.next)
+            found = self._views[whole, axis] = part.results[0]
+        return found
+
+    def _constant(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
+        type = cast(TileType, self.type_of(operation.results[0]))
+        data = cast(DenseAttribute, operation.attributes["value"]).data
+        value = dense_attribute(type, type.shape, type.element, data)
+        made = Operation(ops.CONSTANT, [], [type], {**operation.attributes, "value": value}, [], operation.location)
+        return self._put(operation, made, block, before)
+
+    def _iota(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
+        """Numbers of a part: the first one's, and so many more."""
+        type = cast(TileType, self.type_of(operation.results[0]))
+        first = Operation(ops.IOTA, [], [type], dict(operation.attributes), [], operation.location)
+        block.insert_before(first, before)
+        writing = Writing(block, before, operation.location)
+        zero = writing.constant(0, I32)
+        number = self._place(zero, block, before)
+        start = writing.binary(ops.MULI, number, writing.constant(type.shape[0], I32))
+        one = writing.operation(ops.RESHAPE, [start], tile_type((1,), type.element))
+        spread = writing.operation(ops.BROADCAST, [one], type)
+        made = Operation(ops.ADDI, [first.results[0], spread], [type], {}, [], operation.location)
+        return self._put(operation, made, block, before)
+
+
+def part_type(type: TileType, axis: int, parts: int) -> TileType:
+    """The type of a part of a tile."""
+    shape = list(type.shape)
+    shape[axis] //= parts
+    return tile_type(tuple(shape), type.element)
+
+
+def _taken(operation: Operation) -> list[Region]:
+    """The regions of an operation that is not used any further."""
+    regions = operation.regions
+    operation.regions = []
+    operation.drop_all_references()
+    return regions
+
+
+class Writing:
+    """Scalar arithmetic at a place."""
+
+    def __init__(self, block: Block, before: Operation | None, location: Location) -> None:
+        self._block: Final = block
+        self._before: Final = before
+        self._location: Final = location
+
+    def operation(self, declaration: OperationDeclaration, operands: list[Value], type: Type) -> Value:
+        made = Operation(declaration, operands, [type], {}, [], self._location)
+        self._block.insert_before(made, self._before)
+        return made.results[0]
+
+    def operation_with(
+        self, declaration: OperationDeclaration, operands: list[Value], type: Type, signedness: str
+    ) -> Value:
+        made = Operation(declaration, operands, [type], {"signedness": SIGNEDNESS[signedness]}, [], self._location)
+        self._block.insert_before(made, self._before)
+        return made.results[0]
+
+    def binary(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
+        return self.operation(declaration, [left, right], left.type)
+
+    def constant(self, number: int, element: Type) -> Value:
+        type = scalar_tile(element)
+        size = 4 if element is I32 else 8
+        value = dense_attribute(type, (), element, (number & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+        made = Operation(ops.CONSTANT, [], [type], {"value": value}, [], self._location)
+        self._block.insert_before(made, self._before)
+        return made.results[0]

@@ -1,0 +1,319 @@
+"""Products whose tiles do not fit a GPU, in parts that do.
+
+Two things do not fit.  **Sums** that take more registers than threads have: the rows (or columns) of the tile are
+computed in two halves, one after the other, from the loads to the stores:
+
+    %sum = for .. iter_values(tile<256x256xf32>) ..      for %half in (0 to 2) {
+    store %sum                                      ->     %sum = for .. iter_values(tile<128x256xf32>) ..
+                                                           store %sum at 2 * row + half }
+
+**Stages** of a loop that are so large that shared memory holds less than three: an iteration takes half of its K, and
+there are twice as many.
+
+Both are exact.  An element of a tile does not depend on others, and its sum is made of the same products in the same
+order.  Only a sum in f16, which is rounded when a product is done, would be rounded more often: its K is not halved.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.types import TOKEN, TileType, scalar_tile
+from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut, ends_only_at_its_end
+from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
+from tileir.execute.gpu.triton.schedule.features import ProductLoop, features_of
+from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.ir.clone import clone
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.traversal import pre_order
+from tileir.ir.types import F16, I32, IntegerType
+from tileir.ir.values import Value
+from tileir.passes import canonicalize, cse
+from tileir.passes.registry import PassSession
+from tileir.rewrite.facts import Facts
+
+MOST_SUMS: Final = 40960
+"""Registers of 32 bits in all threads: 160 for each thread of 8 warps."""
+_FEWEST_ROWS: Final = 64
+_FEWEST_COLUMNS: Final = 32
+_FEWEST_STAGES: Final = 3
+_FEWEST_K_BYTES: Final = 64
+_MOST_ROUNDS: Final = 8
+_PRODUCTS: Final = (ops.MMAF, ops.MMAI)
+
+
+def split(entry: Operation, target: TritonTarget) -> list[str]:
+    """Split what does not fit; gives what was done, in sentences."""
+    notes: list[str] = []
+    if target.is_amd or not _is_too_large(entry, target):
+        return notes
+    _single_uses(entry)
+    for _ in range(_MOST_ROUNDS):
+        note = _split_sums(entry, target) or _split_stages(entry, target)
+        if not note:
+            break
+        notes.append(note)
+    if notes:
+        canonicalize.run(entry, PassSession())
+        cse.run(entry)
+    return notes
+
+
+def _single_uses(entry: Operation) -> None:
+    """Give every use of a constant tile one of its own: what is cut for one user is whole for another."""
+    for operation in pre_order(entry):
+        if operation.declaration not in (ops.CONSTANT, ops.IOTA) or not cast(TileType, operation.results[0].type).shape:
+            continue
+        value = operation.results[0]
+        uses = [(user, place) for user in value.users for place, each in enumerate(user.operands) if each is value]
+        for user, place in uses[1:]:
+            copy = clone(operation)
+            assert operation.parent is not None
+            operation.parent.insert_before(copy, operation)
+            user.set_operand(place, copy.results[0])
+
+
+def _is_too_large(entry: Operation, target: TritonTarget) -> bool:
+    features = features_of(entry)
+    return any(
+        loop.sum_registers > MOST_SUMS or _FEWEST_STAGES * loop.stage_bytes > target.shared for loop in features.loops
+    ) or any(product.sums > MOST_SUMS for product in features.products)
+
+
+# --- sums ---
+
+
+def _split_sums(entry: Operation, target: TritonTarget) -> str:
+    features = features_of(entry)
+    loops = {loop.operation: loop for loop in features.loops}
+    for product in pre_order(entry):
+        if product.declaration not in _PRODUCTS:
+            continue
+        loop = _loop_of(product, loops)
+        type = cast(TileType, product.results[0].type)
+        registers = type.count if loop is None else loop.sum_registers
+        if registers <= MOST_SUMS:
+            continue
+        rank = len(type.shape)
+        for axis, least in ((rank - 2, _FEWEST_ROWS), (rank - 1, _FEWEST_COLUMNS)):
+            if type.shape[axis] >= 2 * least and _halve(product, axis):
+                what = "rows" if axis == rank - 2 else "columns"
+                return (
+                    f"sums of {'x'.join(map(str, type.shape))} do not fit the registers: "
+                    f"{type.shape[axis] // 2} {what} are computed at a time"
+                )
+    return ""
+
+
+def _loop_of(product: Operation, loops: dict[Operation, ProductLoop]) -> ProductLoop | None:
+    parent = product.parent_operation
+    while parent is not None:
+        if parent in loops:
+            return loops[parent]
+        parent = parent.parent_operation
+    return None
+
+
+def _halve(product: Operation, axis: int) -> bool:
+    """Compute a product, and all that goes with it, in two halves."""
+    cut = Cut(2)
+    try:
+        cut.begin(product.results[0], axis)
+        block, moved = _moved(cut, product)
+    except Uncut:
+        return False
+    _write_halves(cut, block, moved)
+    return True
+
+
+def _moved(cut: Cut, product: Operation) -> tuple[Block, list[Operation]]:
+    """The block whose operations are computed in halves, and those of them and around that are."""
+    makers = [value.defining_operation for value in cut.axes]
+    inside = {each for each in [*makers, *cut.stores, *cut.loops, product] if each is not None}
+    outermost = [
+        each for each in inside if not any(loop.is_ancestor_of(each) for loop in cut.loops if loop is not each)
+    ]
+    block = next((loop.parent for loop in outermost if loop.declaration is ops.FOR), product.parent)
+    assert block is not None
+    around: list[Block] = [block]
+    while (parent := around[-1].parent_operation) is not None and parent.parent is not None:
+        around.append(parent.parent)
+    if any(each.parent not in around for each in outermost) or any(each.parent is not block for each in cut.stores):
+        raise Uncut
+    moved = [each for part in reversed(around) for each in part if each in outermost]
+    last = [each for each in moved if each.parent is block][-1]
+    for operation in moved:
+        for each in pre_order(operation):
+            if each.declaration in (ops.STORE_VIEW_TKO, ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO):
+                if each.declaration is ops.STORE_VIEW_TKO and each not in cut.stores:
+                    raise Uncut
+            elif not each.regions and not each.declaration.is_terminator and not is_memory_effect_free(each):
+                raise Uncut
+        for result in operation.results:
+            for user in result.users:
+                if _top(user, block) not in moved and not (result.type is TOKEN and _is_behind(user, last, block)):
+                    raise Uncut
+    return block, moved
+
+
+def _top(operation: Operation, block: Block) -> Operation | None:
+    """The operation of a block that another stands in; itself where it stands around."""
+    each: Operation | None = operation
+    while each is not None and each.parent is not block:
+        each = each.parent_operation
+    return operation if each is None else each
+
+
+def _is_behind(user: Operation, last: Operation, block: Block) -> bool:
+    top = _top(user, block)
+    return top is not None and top.parent is block and last.is_before(top)
+
+
+def _write_halves(cut: Cut, block: Block, moved: list[Operation]) -> None:
+    """A loop over the halves, where the last of the operations stands."""
+    last = [each for each in moved if each.parent is block][-1]
+    body = Block()
+    half = body.add_argument(scalar_tile(I32))
+
+    def place(index: Value, at: Block, before: Operation | None) -> Value:
+        writing = Writing(at, before, last.location)
+        doubled = writing.binary(ops.MULI, parts.mapping.get(index, index), writing.constant(2, I32))
+        return writing.binary(ops.ADDI, doubled, half)
+
+    parts = Parts(cut, place, {})
+    for operation in moved:
+        parts.write(operation, body)
+    outgoing = [
+        result
+        for operation in moved
+        for result in operation.results
+        if result.type is TOKEN and any(_top(user, block) not in moved for user in result.users)
+    ]
+    writing = Writing(block, last, last.location)
+    bounds = [writing.constant(number, I32) for number in (0, 2, 1)]
+    given: list[Value] = []
+    ready = [parts.mapping[result] for result in outgoing]
+    if ready:
+        # What waits for the stores waits for both halves.
+        earlier = body.add_argument(TOKEN)
+        joined = Operation(ops.JOIN_TOKENS, [earlier, *ready], [TOKEN], {}, [], last.location)
+        body.append(joined)
+        ready = [joined.results[0]]
+        given = [writing.operation(ops.MAKE_TOKEN, [], TOKEN)]
+    body.append(Operation(ops.CONTINUE, ready, [], {}, [], last.location))
+    loop = Operation(ops.FOR, [*bounds, *given], [TOKEN] if given else [], {}, [Region([body])], last.location)
+    block.insert_before(loop, last)
+    for result in outgoing:
+        result.replace_all_uses_with(loop.results[0])
+    for operation in reversed(moved):
+        if operation.is_unused:
+            operation.erase()
+
+
+# --- stages ---
+
+
+def _split_stages(entry: Operation, target: TritonTarget) -> str:
+    for loop in features_of(entry).loops:
+        deepest = max([each.k_bytes for each in loop.products])
+        if _FEWEST_STAGES * loop.stage_bytes <= target.shared or deepest < 2 * _FEWEST_K_BYTES:
+            continue
+        k = max([each.k for each in loop.products])
+        if _halve_k(loop.operation):
+            return f"three stages of {loop.stage_bytes} bytes do not fit shared memory: a product takes {k // 2} of K"
+    return ""
+
+
+def _halve_k(loop: Operation) -> bool:
+    """Let an iteration take half of its K, and have twice as many."""
+    block = loop.regions[0].blocks[0]
+    counter = block.arguments[0]
+    element = cast(TileType, counter.type).element
+    if element is not I32 or Facts().constant(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
+        return False
+    assert isinstance(element, IntegerType)
+    products = [each for each in block if each.declaration in _PRODUCTS]
+    cut = Cut(2, follows=False)
+    try:
+        if not products or not _is_sum_of_products(loop, products):
+            return False
+        for product in products:
+            rank = len(cast(TileType, product.results[0].type).shape)
+            cut.begin(product.operands[0], rank - 1)
+            cut.begin(product.operands[1], rank - 2)
+    except Uncut:
+        return False
+    makers = {value.defining_operation for value in cut.axes}
+    if cut.loops or any(each is None or each.parent is not block for each in makers):
+        return False
+    if any(user not in makers and user not in products for value in cut.axes for user in value.users):
+        return False
+    _write_twice(loop, cut)
+    return True
+
+
+def _is_sum_of_products(loop: Operation, products: list[Operation]) -> bool:
+    """Whether a loop only adds up products, each in a sum of its own that is not rounded in between."""
+    block = loop.regions[0].blocks[0]
+    last = block.last
+    assert last is not None
+    for argument, given in zip(block.arguments[1:], last.operands, strict=True):
+        maker = given.defining_operation
+        if maker not in products or maker.operands[2] is not argument:
+            return False
+        if len(argument.users) != 1 or len(given.users) != 1 or cast(TileType, argument.type).element is F16:
+            return False
+    if len(products) != len(last.operands):
+        return False
+    allowed = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
+    return all(
+        each is last or each.declaration in allowed or (not each.regions and is_memory_effect_free(each))
+        for each in block
+    )
+
+
+def _write_twice(loop: Operation, cut: Cut) -> None:
+    assert loop.parent is not None
+    outside = Writing(loop.parent, loop, loop.location)
+    start, end, step, *initial = loop.operands
+    bounds = [_doubled(outside, each) for each in (start, end)]
+    old = loop.regions[0].blocks[0]
+    body = Block()
+    number = body.add_argument(scalar_tile(I32))
+    inside = Writing(body, None, loop.location)
+    whole = inside.operation_with(ops.SHRI, [number, inside.constant(1, I32)], number.type, "signed")
+    odd = inside.binary(ops.ANDI, number, inside.constant(1, I32))
+    parts: Parts
+
+    def place(index: Value, at: Block, before: Operation | None) -> Value:
+        if index is old.arguments[0]:
+            return number
+        writing = Writing(at, before, loop.location)
+        doubled = writing.binary(ops.MULI, parts.mapping.get(index, index), writing.constant(2, I32))
+        return writing.binary(ops.ADDI, doubled, odd)
+
+    parts = Parts(cut, place, {old.arguments[0]: whole})
+    for argument in old.arguments[1:]:
+        parts.mapping[argument] = body.add_argument(argument.type, argument.location)
+    for each in old:
+        parts.write(each, body)
+    made = Operation(
+        ops.FOR,
+        [*bounds, step, *initial],
+        [each.type for each in loop.results],
+        dict(loop.attributes),
+        [Region([body])],
+        loop.location,
+        loop.segments,
+    )
+    loop.parent.insert_before(made, loop)
+    loop.replace_with(list(made.results))
+
+
+def _doubled(writing: Writing, value: Value) -> Value:
+    known = Facts().constant(value)
+    if known is not None:
+        return writing.constant(2 * known, I32)
+    return writing.binary(ops.MULI, value, writing.constant(2, I32))
