@@ -179,7 +179,7 @@ def _run(given: argparse.Namespace) -> int:
         return 2
     device = devices[0]
     seconds = time.perf_counter() - start
-    size = files.write_results(given.out, device, results)
+    size = files.write_results(given.out, device, results, given.directory)
     print(f"{len(results)} programs on {device}: {seconds:.1f} s, {size / 1e6:.1f} MB of results")
     return 0
 
@@ -192,9 +192,9 @@ def _compare(given: argparse.Namespace) -> int:
 
     programs = files.read_programs(given.directory)
     assembly = files.read_assembly(given.directory)
-    device, results = files.read_results(given.out)
+    device, results = files.read_results(given.out, given.directory)
     wanted = files.interpreted_again(programs) if given.again else files.read_expected(given.directory)
-    unoptimized = {} if given.unoptimized is None else files.read_results(given.unoptimized)[1]
+    unoptimized = {} if given.unoptimized is None else files.read_results(given.unoptimized, given.directory)[1]
     verdicts: list[Verdict] = []
     refused = []
 

@@ -45,6 +45,9 @@ def _compiled(programs: list[Program], cache: str, target: str, end: float) -> l
             compile_for_launch(program, target)
         except tileir.TileIRError as error:
             refused.append((program, str(error).splitlines()[0]))
+        except Exception as error:
+            # A mistake of ours, which is told like the others and does not end the rest.
+            refused.append((program, f"{type(error).__name__}: {error}"))
     return refused
 
 

@@ -100,18 +100,42 @@ def not_assembled(programs: Iterable[Program]) -> Assembly:
     return Assembly([Assembled(b"", {text: "k"}) for text in texts], {})
 
 
-def write_results(out: Path, device: str, results: list[Result]) -> int:
+UNCHANGED, EXPECTED_TOO = -1, -2
+"""In place of a memory: what it was before the launch, and what the interpreter makes of it."""
+
+
+def write_results(out: Path, device: str, results: list[Result], directory: Path) -> int:
+    """Write what was found; what the folder of the programs has is not written again."""
+    programs = read_programs(directory)
+    expected = read_expected(directory) if (directory / EXPECTED).exists() else {}
     pieces = Pieces()
-    index: list[Any] = [
-        [result.number, [pieces.put(memory) for memory in result.memories], result.trouble] for result in results
-    ]
+    index: list[Any] = []
+    for result in results:
+        before = programs[result.number].memories
+        wanted = expected[result.number].memories if result.number in expected else before
+        places = []
+        for number, memory in enumerate(result.memories):
+            if memory == before[number]:
+                places.append(UNCHANGED)
+            elif memory == wanted[number]:
+                places.append(EXPECTED_TOO)
+            else:
+                places.append(pieces.put(memory))
+        index.append([result.number, places, result.trouble])
     return packing.write_pack(out / RESULTS, {"device": device, "results": index}, pieces)
 
 
-def read_results(out: Path) -> tuple[str, dict[int, Result]]:
+def read_results(out: Path, directory: Path) -> tuple[str, dict[int, Result]]:
     index, pieces = packing.read_pack(out / RESULTS)
-    found = {
-        number: Result(number, [pieces[place] for place in memories], trouble)
-        for number, memories, trouble in index["results"]
-    }
+    programs, expected = read_programs(directory), read_expected(directory)
+
+    def memory(program: int, number: int, place: int) -> bytes:
+        if place == UNCHANGED:
+            return programs[program].memories[number]
+        return expected[program].memories[number] if place == EXPECTED_TOO else pieces[place]
+
+    found = {}
+    for number, places, trouble in index["results"]:
+        memories = [memory(number, position, place) for position, place in enumerate(places)]
+        found[number] = Result(number, memories, trouble)
     return index["device"], found

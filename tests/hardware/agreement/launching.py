@@ -43,6 +43,11 @@ class Launcher:
             self._kernel.launch(program.grid, *arguments, output=lambda text: None)
         except tileir.CompilationError as error:
             return [], REFUSED + str(error).splitlines()[0]
+        except tileir.TileIRError:
+            raise
+        except Exception as error:
+            # A mistake of ours; the GPU is as it was.
+            return [], f"{type(error).__name__}: {error}"
         synchronize(0, "waiting for the kernel")
         return found_in(program, starts, image, self.device.read(len(image)))
 
