@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 from tileir.execute.gpu.triton.ttgir.chaining import Chain, chain_of
-from tileir.execute.gpu.triton.ttgir.copies import Copy, Ring
+from tileir.execute.gpu.triton.ttgir.copies import Copy, Part, Ring
 from tileir.execute.gpu.triton.ttgir.halves import half_memory, rows_of
 from tileir.execute.gpu.triton.ttgir.plan import STAGED, STORE, Plan, mutable
 from tileir.execute.gpu.triton.ttgir.rotation import Rotation, rotation_of
 from tileir.execute.gpu.triton.ttgir.text import Loop, Statement, Unfit, split_list
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingValues, Writer, many
+from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingBarriers, Writer
 
 _DOT: Final = re.compile(
     r"ttng\.warp_group_dot (%\S+), (%\S+), (%[^\s,]+)((?:, %\S+)?)((?: \{[^{}]*\})?) : (.*) \* (.*) -> (.*)"
@@ -25,8 +25,9 @@ class Computing(Writer):
         self,
         plan: Plan,
         group: int,
-        values: dict[Ring, RingValues],
+        buffers: dict[Part, str],
         staged: dict[Statement, str],
+        barriers: dict[Ring, RingBarriers],
         captured: dict[str, str],
     ) -> None:
         super().__init__(f"g{group}_", 3)
@@ -35,13 +36,15 @@ class Computing(Writer):
         self._copies: Final = plan.copies
         for name in captured:
             self.names[name] = self.fresh()
-        self.ring_values.update({ring: _three(self.names, names) for ring, names in values.items()})
+        self.buffers.update({part: self.names[name] for part, name in buffers.items()})
+        for ring, (full, free) in barriers.items():
+            self.barriers[ring] = (self.names[full], self.names.get(free, ""))
         self._ends: Final[dict[Statement, list[Copy]]] = {}
         for copy in plan.copies.all:
             if copy.last_use is not None and plan.rings[copy].is_reused:
                 self._ends.setdefault(copy.last_use, []).append(copy)
         self._staged: Final = {statement: self.names[buffer] for statement, buffer in staged.items()}
-        self._free: Final[dict[Copy, str]] = {}
+        self._free: Final[dict[Ring, str]] = {}
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
         self._mutable: Final[set[str]] = set()
@@ -62,18 +65,20 @@ class Computing(Writer):
 
     def _await(self, copy: Copy) -> None:
         """Wait until a copy is done; its buffer is the next of its ring."""
-        ring = self._plan.rings[copy]
-        buffer, full, free = self.buffer(ring)
-        self.write(f"ttng.wait_barrier {full}, {self.at[ring][1]} : {BARRIER}")
-        self.names[copy.buffer] = buffer
-        self._free[copy] = free
-        self.advance(ring)
+        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        if part is ring.parts[0]:
+            self.write(f"ttng.wait_barrier {self.full(ring)}, {self.at[ring][1]} : {BARRIER}")
+            if ring.is_reused:
+                self._free[ring] = self.free(ring)
+        self.names[copy.buffer] = self.buffer(ring, part)
+        if part is ring.parts[-1]:
+            self.advance(ring)
 
     def _release(self, copy: Copy) -> None:
         """Say that its buffer may hold the next tile."""
-        free = self._free[copy]
-        if free:
-            self.write(f"ttng.arrive_barrier {free}, 1 : {BARRIER}")
+        ring = self._plan.rings[copy]
+        if ring.is_reused and self._plan.parts[copy] is ring.parts[-1]:
+            self.write(f"ttng.arrive_barrier {self._free[ring]}, 1 : {BARRIER}")
 
     # --- statements ---
 
@@ -224,9 +229,7 @@ class Computing(Writer):
     def _release_all(self, rings: list[Ring], indices: list[str], condition: str) -> None:
         """Say that buffers may hold the next tiles, if a condition holds."""
         for ring, index in zip(rings, indices, strict=True):
-            barriers = many(BARRIER, ring.depth)
-            free = self.emit(f"ttg.memdesc_index {self.ring_values[ring][2]}[{index}] : {barriers} -> {BARRIER}")
-            self.write(f"ttng.arrive_barrier {free}, 1, {condition} : {BARRIER}")
+            self.write(f"ttng.arrive_barrier {self.free(ring, index)}, 1, {condition} : {BARRIER}")
 
     def _rotated(self, loop: Loop, rotation: Rotation) -> None:
         """A loop of two products, rotated; nothing of it where it has no iteration."""
@@ -316,8 +319,3 @@ class Computing(Writer):
     def _parts(self, statements: list[Statement]) -> None:
         for each in statements:
             self._statement(each)
-
-
-def _three(names: dict[str, str], values: RingValues) -> RingValues:
-    first, second, third = [names.get(value, value) for value in values]
-    return first, second, third

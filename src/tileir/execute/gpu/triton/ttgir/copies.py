@@ -138,32 +138,49 @@ def walk(statement: Statement) -> list[Statement]:
     return [statement, *[each for region in statement.regions for each in region.walk()]]
 
 
-class Ring:
-    """Buffers that copies use in turn."""
+class Part:
+    """What copies of one descriptor have in a ring."""
 
-    def __init__(self, number: int, copies: list[Copy], depth: int) -> None:
-        self.number: Final = number
+    def __init__(self, copies: list[Copy]) -> None:
         self.copies: Final = copies
         first = copies[0]
         self.is_own: Final = first.is_own
-        # What a loop inside this one uses again and again is loaded once for it.
-        is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)
-        self.depth: Final = depth if is_streamed else 1
         self.type: Final = first.type
         self.bytes: Final = first.bytes
 
-    @property
-    def is_reused(self) -> bool:
+
+class Ring:
+    """Buffers that copies use in turn, each with a part for every tile that is waited for together."""
+
+    def __init__(self, number: int, bundles: list[list[Copy]], depth: int) -> None:
+        self.number: Final = number
+        self.parts: Final = [Part(list(copies)) for copies in zip(*bundles, strict=True)]
+        copies = [copy for bundle in bundles for copy in bundle]
+        # What a loop inside this one uses again and again is loaded once for it.
+        is_streamed = any(copy.loops and not isinstance(copy.last_use, Loop) for copy in copies)
+        self.depth: Final = depth if is_streamed else 1
+        self.bytes: Final = sum([part.bytes for part in self.parts])
+        self.is_reused: Final = len(bundles) > self.depth or any(copy.loops for copy in copies)
         """Whether a buffer holds one tile after another."""
-        return len(self.copies) > self.depth or any(copy.loops for copy in self.copies)
 
 
-def rings_of(copies: Copies, depth: int) -> dict[Copy, Ring]:
-    """Which copy uses which ring: the first copies of a descriptor in each loop share one, the second ones another."""
-    groups: dict[tuple[str, str, int, bool], list[Copy]] = {}
-    for number, copy in enumerate(copies.all):
-        earlier = copies.all[:number]
-        ordinal = sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)
-        groups.setdefault((copy.descriptor, copy.type, ordinal, copy.is_own), []).append(copy)
-    rings = [Ring(number, group, depth) for number, group in enumerate(groups.values())]
-    return {copy: ring for ring in rings for copy in ring.copies}
+def rings_of(copies: Copies, depth: int) -> list[Ring]:
+    """The first copies of a descriptor in each loop share a ring, the second ones another.
+
+    Those that one product is the last to use are one: they are waited for, and free, together.
+    """
+    bundles: dict[object, list[Copy]] = {}
+    for copy in copies.all:
+        is_product = copy.last_use is not None and not isinstance(copy.last_use, Loop)
+        bundles.setdefault(copy.last_use if copy.loops and is_product else copy, []).append(copy)
+    rings: dict[object, list[list[Copy]]] = {}
+    for bundle in bundles.values():
+        key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
+        rings.setdefault(key, []).append(bundle)
+    return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
+
+
+def _ordinal(copies: Copies, copy: Copy) -> int:
+    """How many of its descriptor stand before it."""
+    earlier = copies.all[: copies.all.index(copy)]
+    return sum(each.descriptor == copy.descriptor and each.region is copy.region for each in earlier)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Ring
+from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Part, Ring
 from tileir.execute.gpu.triton.ttgir.halves import rows_of
 from tileir.execute.gpu.triton.ttgir.plan import Plan
 from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingValues, Writer
+from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingBarriers, Writer, buffer_type
 
 
 class Loading(Writer):
     """The group that starts copies."""
 
-    def __init__(self, plan: Plan, values: list[dict[Ring, RingValues]]) -> None:
+    def __init__(self, plan: Plan, buffers: list[dict[Part, str]], barriers: dict[Ring, RingBarriers]) -> None:
         super().__init__("l", 3)
         self._plan: Final = plan
-        self._values: Final = values
+        self._group_buffers: Final = buffers
+        self.barriers.update(barriers)
         self._needed: Final = _needed(plan.kernel, plan.copies)
         self.start(plan.all_rings)
         self._true: Final = self.emit("arith.constant true")
@@ -45,25 +46,27 @@ class Loading(Writer):
         self.set_counters(rings, self.close(name, self.counters(rings), types))
 
     def _copy(self, copy: Copy) -> None:
-        ring = self._plan.rings[copy]
-        type = self.buffer_type(ring)
-        descriptor = dict(self._plan.parameters)[copy.descriptor].split(" {", 1)[0]
-        for group in range(GROUPS if ring.is_own else 1):
-            self.ring_values[ring] = self._values[group][ring]
-            buffer, full, free = self.buffer(ring)
-            if free:
+        ring, part = self._plan.rings[copy], self._plan.parts[copy]
+        if part is ring.parts[0]:
+            if ring.is_reused:
                 parity = self.emit(f"arith.xori {self.at[ring][1]}, {self.integer(1)} : i32")
-                self.write(f"ttng.wait_barrier {free}, {parity} : {BARRIER}")
-            size = copy.bytes // GROUPS if ring.is_own else copy.bytes
-            self.write(f"ttng.barrier_expect {full}, {size}, {self._true} : {BARRIER}")
+                self.write(f"ttng.wait_barrier {self.free(ring)}, {parity} : {BARRIER}")
+            self.write(f"ttng.barrier_expect {self.full(ring)}, {ring.bytes}, {self._true} : {BARRIER}")
+        full = self.full(ring)
+        type = buffer_type(part)
+        descriptor = dict(self._plan.parameters)[copy.descriptor].split(" {", 1)[0]
+        for group in range(GROUPS if part.is_own else 1):
+            self.buffers[part] = self._group_buffers[group][part]
+            buffer = self.buffer(ring, part)
             place = [self.names.get(index, index) for index in copy.place]
-            if ring.is_own and group:
+            if group:
                 place[-2] = self.emit(f"arith.addi {place[-2]}, {self.integer(rows_of(type) * group)} : i32")
             self.write(
                 f"ttng.async_tma_copy_global_to_local {copy.descriptor}[{', '.join(place)}] {buffer}, {full}, "
                 f"{self._true}{copy.options} : {descriptor}, {BARRIER} -> {type}"
             )
-        self.advance(ring)
+        if part is ring.parts[-1]:
+            self.advance(ring)
 
 
 def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:

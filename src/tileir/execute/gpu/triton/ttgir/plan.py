@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy, Ring, rings_of
+from tileir.execute.gpu.triton.ttgir.copies import Copies, Ring, rings_of
 from tileir.execute.gpu.triton.ttgir.halves import Halves, half_memory
 from tileir.execute.gpu.triton.ttgir.text import Kernel, Loop, Region, Statement, Unfit
 
@@ -40,8 +40,10 @@ class Plan:
         self.halves: Final = Halves(self.kernel.head)
         self.copies: Final = Copies(self.kernel)
         _check(self.kernel, self.copies)
-        self.rings: Final = _rings(self.kernel, self.copies, stages, shared)
-        self.all_rings: Final = sorted(set(self.rings.values()), key=lambda ring: ring.number)
+        self.all_rings: Final = _rings(self.kernel, self.copies, stages, shared)
+        pairs = [(ring, part, copy) for ring in self.all_rings for part in ring.parts for copy in part.copies]
+        self.rings: Final = {copy: ring for ring, _, copy in pairs}
+        self.parts: Final = {copy: part for _, part, copy in pairs}
         copies = self.copies.all
         stores = {found[1] for each in self.kernel.body.walk() if (found := STORE.fullmatch(each.text))}
         halved = stores | {copy.descriptor for copy in copies if copy.is_own}
@@ -80,12 +82,12 @@ def _check(kernel: Kernel, copies: Copies) -> None:
             raise Unfit("it has a table of numbers")
 
 
-def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> dict[Copy, Ring]:
+def _rings(kernel: Kernel, copies: Copies, stages: int, shared: int) -> list[Ring]:
     """As many buffers as there is shared memory for."""
     staged = sum(_staged_bytes(each) for each in kernel.body.walk())
     for depth in range(max(stages, 1), 0, -1):
         rings = rings_of(copies, depth)
-        if sum(ring.bytes * ring.depth for ring in set(rings.values())) + staged + _SPARE <= shared:
+        if sum(ring.bytes * ring.depth for ring in rings) + staged + _SPARE <= shared:
             return rings
     raise Unfit("its tiles do not fit into shared memory")
 

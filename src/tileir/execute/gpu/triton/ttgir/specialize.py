@@ -12,15 +12,16 @@ for and every product as well.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from tileir.execute.gpu.triton.ttgir.computing import Computing
-from tileir.execute.gpu.triton.ttgir.copies import Ring
+from tileir.execute.gpu.triton.ttgir.copies import Part, Ring
 from tileir.execute.gpu.triton.ttgir.loading import Loading
 from tileir.execute.gpu.triton.ttgir.plan import Plan, mutable, staged_type
 from tileir.execute.gpu.triton.ttgir.text import Statement
-from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingValues, Writer, many
+from tileir.execute.gpu.triton.ttgir.writing import BARRIER, GROUPS, RingBarriers, Writer, buffer_type, many
 
+_Key = TypeVar("_Key")
 REGISTERS: Final = 240
 """For each thread that computes; those that load keep 24 of the 168 that all begin with."""
 
@@ -33,33 +34,55 @@ def specialize(text: str, stages: int, shared: int) -> str:
     return "\n".join(_lines(Plan(text, stages, shared))) + "\n"
 
 
+class _Shared:
+    """The shared memory of all groups, and the statements that make it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.writer: Final = Writer("s", 2)
+        self.buffers: Final[list[dict[Part, str]]] = [{} for _ in range(GROUPS)]
+        """For each group: those of its own, and those of all."""
+        self.staged: Final[list[dict[Statement, str]]] = [{} for _ in range(GROUPS)]
+        self.barriers: Final[dict[Ring, RingBarriers]] = {}
+        self.types: Final[dict[str, str]] = {}
+        """Of all of it, by name."""
+        for ring in plan.all_rings:
+            for part in ring.parts:
+                self._fill(self.buffers, part, many(buffer_type(part), ring.depth), part.is_own)
+            free = self._barriers(ring.depth, GROUPS) if ring.is_reused else ""
+            self.barriers[ring] = (self._barriers(ring.depth, 1), free)
+        for each in plan.staged:
+            self._fill(self.staged, each, mutable(staged_type(each)), True)
+        self.writer.write("gpu.barrier")
+
+    def _fill(self, groups: list[dict[_Key, str]], key: _Key, type: str, is_own: bool) -> None:
+        for number, group in enumerate(groups):
+            group[key] = groups[0][key] if number and not is_own else self._allocate(type)
+
+    def _allocate(self, type: str) -> str:
+        made = self.writer.emit(f"ttg.local_alloc : () -> {type}")
+        self.types[made] = type
+        return made
+
+    def _barriers(self, count: int, arrivals: int) -> str:
+        writer = self.writer
+        made = self._allocate(many(BARRIER, count))
+        for number in range(count):
+            index = writer.integer(number)
+            each = writer.emit(f"ttg.memdesc_index {made}[{index}] : {many(BARRIER, count)} -> {BARRIER}")
+            writer.write(f"ttng.init_barrier {each}, {arrivals} : {BARRIER}")
+        return made
+
+
 def _lines(plan: Plan) -> list[str]:
-    opening = Writer("s", 2)
-    # For each group: a ring that is its own, or that of all.
-    values: list[dict[Ring, RingValues]] = [{} for _ in range(GROUPS)]
-    for ring in plan.all_rings:
-        made = [_allocate(opening, ring, 1 if ring.is_own else GROUPS) for _ in range(GROUPS if ring.is_own else 1)]
-        for group in range(GROUPS):
-            values[group][ring] = made[group % len(made)]
-    captured: dict[str, str] = {}
-    staged: list[dict[Statement, str]] = [{} for _ in range(GROUPS)]
-    for each in plan.staged:
-        type = mutable(staged_type(each))
-        for group in range(GROUPS):
-            staged[group][each] = opening.emit(f"ttg.local_alloc : () -> {type}")
-            captured[staged[group][each]] = type
-    opening.write("gpu.barrier")
-    for group_values in values:
-        for ring, (buffers, full, free) in group_values.items():
-            captured[buffers] = many(opening.buffer_type(ring), ring.depth)
-            captured[full] = many(BARRIER, ring.depth)
-            if free:
-                captured[free] = many(BARRIER, ring.depth)
+    shared = _Shared(plan)
     bare = [(name, type.split(" {", 1)[0]) for name, type in plan.parameters]
     used = {use for each in plan.kernel.body.walk() for use in each.operands()}
-    captured.update({name: type for name, type in bare if name in used})
-    loading = Loading(plan, values)
-    computing = [Computing(plan, group, values[group], staged[group], captured) for group in range(GROUPS)]
+    captured = {**shared.types, **{name: type for name, type in bare if name in used}}
+    loading = Loading(plan, shared.buffers, shared.barriers)
+    computing = [
+        Computing(plan, group, shared.buffers[group], shared.staged[group], shared.barriers, captured)
+        for group in range(GROUPS)
+    ]
     registers = ", ".join([str(REGISTERS)] * GROUPS)
     types = ", ".join(captured.values())
     signature = ", ".join([f"{name}: {type}" for name, type in plan.parameters])
@@ -67,7 +90,7 @@ def _lines(plan: Plan) -> list[str]:
         "#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>",
         *plan.halves.head,
         f"  {plan.kernel.function}({signature}){plan.kernel.attributes} {{",
-        *opening.lines,
+        *shared.writer.lines,
         f"    ttg.warp_specialize({', '.join(captured)}) attributes {{requestedRegisters = array<i32: {registers}>}}",
         "    default {",
         *loading.lines,
@@ -84,18 +107,3 @@ def _lines(plan: Plan) -> list[str]:
             f"    }}{end}",
         ]
     return [*lines, "    tt.return", "  }", "}"]
-
-
-def _allocate(writer: Writer, ring: Ring, readers: int) -> RingValues:
-    buffers = writer.emit(f"ttg.local_alloc : () -> {many(writer.buffer_type(ring), ring.depth)}")
-    full = _barriers(writer, ring.depth, 1)
-    return buffers, full, _barriers(writer, ring.depth, readers) if ring.is_reused else ""
-
-
-def _barriers(writer: Writer, count: int, arrivals: int) -> str:
-    made = writer.emit(f"ttg.local_alloc : () -> {many(BARRIER, count)}")
-    for number in range(count):
-        index = writer.integer(number)
-        each = writer.emit(f"ttg.memdesc_index {made}[{index}] : {many(BARRIER, count)} -> {BARRIER}")
-        writer.write(f"ttng.init_barrier {each}, {arrivals} : {BARRIER}")
-    return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.copies import Ring
+from tileir.execute.gpu.triton.ttgir.copies import Part, Ring
 from tileir.execute.gpu.triton.ttgir.halves import half_memory
 from tileir.execute.gpu.triton.ttgir.text import VALUE, Statement
 
@@ -12,8 +12,8 @@ BARRIER: Final = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
 """The type of one."""
 GROUPS: Final = 2
 """Of warps that compute."""
-RingValues = tuple[str, str, str]
-"""The buffers of a ring, the barriers that tell that one is full, and those that tell that it is free, if any."""
+RingBarriers = tuple[str, str]
+"""Those of a ring that tell that a buffer is full, and those that tell that it is free, if any."""
 
 
 class Writer:
@@ -23,7 +23,8 @@ class Writer:
         self.lines: Final[list[str]] = []
         self.names: Final[dict[str, str]] = {}
         """What values of the kernel are called here."""
-        self.ring_values: Final[dict[Ring, RingValues]] = {}
+        self.barriers: Final[dict[Ring, RingBarriers]] = {}
+        self.buffers: Final[dict[Part, str]] = {}
         self.at: Final[dict[Ring, tuple[str, str]]] = {}
         """Which buffer of a ring is next, and the parity of its barriers."""
         self.depth: int = depth
@@ -86,21 +87,23 @@ class Writer:
         for ring in rings:
             self.at[ring] = (zero, zero)
 
-    def buffer(self, ring: Ring) -> RingValues:
-        """The buffer that is next, and its barriers."""
-        index, _ = self.at[ring]
-        buffers, full, free = self.ring_values[ring]
-        type = self.buffer_type(ring)
-        return (
-            self.emit(f"ttg.memdesc_index {buffers}[{index}] : {many(type, ring.depth)} -> {type}"),
-            self.emit(f"ttg.memdesc_index {full}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}"),
-            self.emit(f"ttg.memdesc_index {free}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
-            if ring.is_reused
-            else "",
+    def buffer(self, ring: Ring, part: Part) -> str:
+        """That of a part that is next."""
+        type = buffer_type(part)
+        return self.emit(
+            f"ttg.memdesc_index {self.buffers[part]}[{self.at[ring][0]}] : {many(type, ring.depth)} -> {type}"
         )
 
-    def buffer_type(self, ring: Ring) -> str:
-        return half_memory(ring.type) if ring.is_own else ring.type
+    def full(self, ring: Ring) -> str:
+        """The barrier that tells that the next buffer is full."""
+        return self._barrier(ring, self.barriers[ring][0], self.at[ring][0])
+
+    def free(self, ring: Ring, index: str = "") -> str:
+        """The barrier that tells that the next buffer, or another one, is free."""
+        return self._barrier(ring, self.barriers[ring][1], index or self.at[ring][0])
+
+    def _barrier(self, ring: Ring, barriers: str, index: str) -> str:
+        return self.emit(f"ttg.memdesc_index {barriers}[{index}] : {many(BARRIER, ring.depth)} -> {BARRIER}")
 
     def advance(self, ring: Ring) -> None:
         """To the next buffer."""
@@ -145,3 +148,8 @@ class Writer:
 def many(type: str, count: int) -> str:
     """The type of so many of them."""
     return type.replace("memdesc<", f"memdesc<{count}x", 1)
+
+
+def buffer_type(part: Part) -> str:
+    """That of one group."""
+    return half_memory(part.type) if part.is_own else part.type
