@@ -10,6 +10,7 @@ from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
+from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -54,6 +55,10 @@ class Program:
         legalize.run(copy, self.warnings)
         canonicalize.run(copy, PassSession())
         cse.run(copy)
+        if decided.run(copy) + counted_loops.run(copy):
+            canonicalize.run(copy, PassSession())
+            cse.run(copy)
+        late_loads.run(copy)
         self.module: Final = copy
         self.entry: Final = select_entry(copy, entry.symbol_name)
         self.parameters: Final = self.entry.regions[0].blocks[0].arguments

@@ -1,0 +1,199 @@
+"""Loops that count become `for`: Triton overlaps the iterations of no others.
+
+    loop iter_values(%i = %a, %x = %x0) {                  for %i in (%a to %n, step %s) iter_values(%x = %x0) {
+      %c = cmpi greater_than_or_equal %i, %n                 BODY
+      if %c { break %x }                           ->        continue %y
+      BODY                                                 }
+      continue (addi %i, %s), %y
+    }
+
+The model.  A `loop` is rewritten if
+
+1. the first `if` in its body breaks in one branch, with nothing else in it, and does nothing but go on in the other; it
+   has no results, and what stands before it is pure;
+2. nothing else breaks out of the loop, or returns;
+3. the condition compares a carried value, the counter, with a value from outside: going on is `counter < bound`;
+4. each `continue` gives the counter plus one and the same value from outside, which is known to be positive;
+5. that sum does not wrap: it is a step of one, or facts show it, or the addition promises it;
+6. what the `break` gives is carried, or comes from outside.
+
+A counter that the `break` gives is carried beside.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.dialect import ops
+from tileir.dialect.enums import COMPARISON_PREDICATE
+from tileir.ir.attributes import UNIT, Attribute
+from tileir.ir.clone import clone
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.effects import is_pure
+from tileir.ir.traversal import post_order
+from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.fact import width_of
+from tileir.rewrite.facts import Facts
+
+# What the counter is to the bound where the loop goes on, by what it is compared as, where it ends (true) or goes on.
+_GOES_ON: Final = {
+    ("greater_than_or_equal", True): "counter first",
+    ("less_than_or_equal", True): "bound first",
+    ("less_than", False): "counter first",
+    ("greater_than", False): "bound first",
+}
+_PROMISES: Final = {True: ("no_signed_wrap", "no_wrap"), False: ("no_unsigned_wrap", "no_wrap")}
+
+
+class Counted(NamedTuple):
+    """What makes a loop one that counts."""
+
+    exit: Operation
+    end: Operation
+    """The `break`."""
+    counter: BlockArgument
+    bound: Value
+    step: Value
+    is_signed: bool
+
+
+def run(root: Operation) -> int:
+    """Rewrite the loops that count; gives how many."""
+    count = 0
+    facts = Facts()
+    for operation in post_order(root):
+        if operation.declaration is ops.LOOP:
+            found = _counted(operation, facts)
+            if found is not None:
+                _rewrite(operation, found)
+                facts.invalidate()
+                count += 1
+    return count
+
+
+# --- which loops count ---
+
+
+def _counted(loop: Operation, facts: Facts) -> Counted | None:
+    body = loop.regions[0].block
+    exit = next((operation for operation in body if not is_pure(operation)), None)
+    if exit is None or exit.declaration is not ops.IF or exit.results:
+        return None
+    found = _break_of(exit)
+    ends = _ends(body)
+    if found is None or any(each.declaration is not ops.CONTINUE and each is not found[0] for each in ends):
+        return None
+    end, ends_on_true = found
+    compared = _compared(loop, exit.operands[0], ends_on_true)
+    if compared is None:
+        return None
+    counter, bound, is_signed = compared
+    steps = {_step(loop, each.operands[counter.index], counter) for each in ends if each is not end}
+    step = steps.pop() if len(steps) == 1 else None
+    if step is None or facts.range(step, is_signed)[0] <= 0:
+        return None
+    additions = [each.operands[counter.index].defining_operation for each in ends if each is not end]
+    if not all(addition is not None and _fits(addition, bound, step, is_signed, facts) for addition in additions):
+        return None
+    if any(_is_inside(value, loop) and value not in body.arguments for value in end.operands):
+        return None
+    return Counted(exit, end, counter, bound, step, is_signed)
+
+
+def _break_of(exit: Operation) -> tuple[Operation, bool] | None:
+    """The `break` of an `if`, and whether it is in the first branch; the other branch only goes on."""
+    blocks = [region.block if region.blocks else None for region in exit.regions]
+    for number, block in enumerate(blocks):
+        if block is not None and block.first is not None and block.first.declaration is ops.BREAK:
+            other = blocks[1 - number] if len(blocks) > 1 else None
+            goes_on = other is None or other.first is None or other.first.declaration is ops.YIELD
+            return (block.first, number == 0) if goes_on else None
+    return None
+
+
+def _ends(block: Block) -> list[Operation]:
+    """All that end an iteration, the loop or the kernel."""
+    found: list[Operation] = []
+    for operation in block:
+        if operation.declaration in (ops.BREAK, ops.CONTINUE, ops.RETURN):
+            found.append(operation)
+        elif operation.declaration is ops.IF:
+            for region in operation.regions:
+                for inner in region.blocks:
+                    found += _ends(inner)
+        elif operation.declaration is ops.LOOP:
+            found += [each for each in post_order(operation) if each.declaration is ops.RETURN]
+    return found
+
+
+def _compared(loop: Operation, condition: Value, ends_on_true: bool) -> tuple[BlockArgument, Value, bool] | None:
+    comparison = condition.defining_operation
+    if comparison is None or comparison.declaration is not ops.CMPI:
+        return None
+    predicate = comparison.attribute("comparison_predicate")
+    keyword = next((each for each, _ in _GOES_ON if predicate is COMPARISON_PREDICATE[each]), "")
+    order = _GOES_ON.get((keyword, ends_on_true))
+    if order is None:
+        return None
+    counter, bound = comparison.operands if order == "counter first" else comparison.operands[::-1]
+    if not isinstance(counter, BlockArgument) or counter.parent_block is not loop.regions[0].block:
+        return None
+    if _is_inside(bound, loop) or width_of(counter.type) < 8:
+        return None
+    return counter, bound, comparison.keyword("signedness") == "signed"
+
+
+def _step(loop: Operation, value: Value, counter: BlockArgument) -> Value | None:
+    addition = value.defining_operation
+    if addition is None or addition.declaration is not ops.ADDI or counter not in addition.operands:
+        return None
+    step = addition.operands[1] if addition.operands[0] is counter else addition.operands[0]
+    return None if _is_inside(step, loop) else step
+
+
+def _fits(addition: Operation, bound: Value, step: Value, is_signed: bool, facts: Facts) -> bool:
+    if facts.constant(step) == 1 or addition.keyword("overflow") in _PROMISES[is_signed]:
+        return True
+    width = width_of(step.type)
+    greatest = (1 << (width - 1 if is_signed else width)) - 1
+    return facts.range(bound, is_signed)[1] + facts.range(step, is_signed)[1] - 1 <= greatest
+
+
+def _is_inside(value: Value, loop: Operation) -> bool:
+    block = value.parent_block
+    owner = block.parent_operation if block is not None else None
+    return owner is not None and loop.is_ancestor_of(owner)
+
+
+# --- rewriting ---
+
+
+def _rewrite(loop: Operation, counted: Counted) -> None:
+    body = loop.regions[0].block
+    counter = counted.counter
+    is_given = any(
+        value is counter and result.users for value, result in zip(counted.end.operands, loop.results, strict=True)
+    )
+    carried = [argument for argument in body.arguments if argument is not counter or is_given]
+    made = Block()
+    mapping: dict[Value, Value] = {counter: made.add_argument(counter.type, counter.location)}
+    for argument in carried:
+        inside = made.add_argument(argument.type, argument.location)
+        mapping.setdefault(argument, inside)
+    for operation in body:
+        if operation is not counted.exit:
+            made.append(clone(operation, mapping))
+    if not is_given:
+        for end in _ends(made):
+            end.set_operands([value for number, value in enumerate(end.operands) if number != counter.index])
+    start = loop.operands[counter.index]
+    operands = [start, counted.bound, counted.step, *[loop.operands[argument.index] for argument in carried]]
+    attributes: dict[str, Attribute] = {} if counted.is_signed else {"unsignedCmp": UNIT}
+    types = [argument.type for argument in carried]
+    new = Operation(ops.FOR, operands, types, attributes, [Region([made])], loop.location)
+    assert loop.parent is not None, "a loop stands in a block"
+    loop.parent.insert_before(new, loop)
+    after: dict[Value, Value] = dict(zip(carried, new.results, strict=True))
+    # A counter that nobody asks for is nothing behind the loop.
+    after.setdefault(counter, start)
+    loop.replace_with([after.get(value, value) for value in counted.end.operands])

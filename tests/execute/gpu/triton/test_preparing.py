@@ -1,0 +1,199 @@
+"""Passes that make programs ready for Triton: the interpreter gives the same bits before and after."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+
+import numpy
+import pytest
+from tests.execute.gpu.triton.lowered_programs import entry
+from tests.hardware.agreement import randomized
+from tests.hardware.agreement.interpreting import NotRunError, interpret
+from tests.hardware.agreement.program import Program
+
+import tileir
+from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton import program
+from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.passes import canonicalize
+from tileir.passes.registry import PassSession
+
+PASSES: dict[str, Callable[[tileir.Operation], int]] = {
+    "counted": counted_loops.run,
+    "decided": decided.run,
+    "late": late_loads.run,
+}
+
+
+def prepared(text: str) -> str:
+    return str(program.Program(select_entry(tileir.parse(text), None)).module)
+
+
+# --- loops that count ---
+
+
+def loop(test: str, then: str, otherwise: str, step: str = "%one", rest: str = "", given: str = "%i, %s") -> str:
+    """A loop over `%i`, and over `%s` which it adds up; `test` goes behind `cmpi`."""
+    return entry(
+        " %zero = constant <i32: 0> : tile<i32>\n %one = constant <i32: 1> : tile<i32>\n"
+        " %four = constant <i32: 4> : tile<i32>\n"
+        " %near = assume bounded<-100, 100>, %n : tile<i32>\n"
+        " %r, %k = loop iter_values(%i = %a, %s = %zero) : tile<i32>, tile<i32> -> tile<i32>, tile<i32> {\n"
+        f"  %c = cmpi {test} : tile<i32> -> tile<i1>\n"
+        f"  if %c {{\n{then}\n  }} else {{\n{otherwise}\n  }}\n"
+        f"  %j = addi %i, {step} : tile<i32>\n{rest}"
+        "  %u = addi %s, %i : tile<i32>\n  continue %j, %u : tile<i32>, tile<i32>\n }\n"
+        " %q1 = offset %q, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>\n"
+        " %t0 = store_ptr_tko weak %q, %r : tile<ptr<i32>>, tile<i32> -> token\n"
+        " %t1 = store_ptr_tko weak %q1, %k : tile<ptr<i32>>, tile<i32> -> token",
+        "%q: tile<ptr<i32>>, %a: tile<i32>, %n: tile<i32>",
+    ).replace("GIVEN", given)
+
+
+BREAK = "   break GIVEN : tile<i32>, tile<i32>"
+LOOPS = {
+    "up to": loop("greater_than_or_equal %i, %n, signed", BREAK, ""),
+    "while less": loop("less_than %i, %n, signed", "", BREAK),
+    "the other way round": loop("less_than_or_equal %n, %i, signed", BREAK, ""),
+    "in fours": loop("greater_than %near, %i, signed", "", BREAK, "%four"),
+    "without the counter": loop("greater_than_or_equal %i, %n, signed", BREAK, "", given="%s, %n"),
+    "with a continue": loop(
+        "greater_than_or_equal %i, %n, signed",
+        BREAK,
+        "",
+        rest="  %d = cmpi equal %i, %four, signed : tile<i32> -> tile<i1>\n"
+        "  if %d {\n   continue %j, %one : tile<i32>, tile<i32>\n  }\n",
+    ),
+}
+OTHERS = {
+    "down": loop("greater_than_or_equal %i, %n, signed", BREAK, "", "%a"),
+    "to a number": loop("equal %i, %n, signed", BREAK, ""),
+    "a sum as the bound": loop("greater_than_or_equal %i, %s, signed", BREAK, ""),
+    "what may wrap": loop("greater_than_or_equal %i, %n, signed", BREAK, "", "%four"),
+    "two ways out": loop(
+        "greater_than_or_equal %i, %n, signed",
+        BREAK,
+        "",
+        rest=f"  %d = cmpi equal %i, %four, signed : tile<i32> -> tile<i1>\n  if %d {{\n{BREAK}\n  }}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_that_count_become_for(name: str) -> None:
+    made = prepared(LOOPS[name])
+    assert " loop " not in made and "for %" in made
+    before, after = [tileir.compile(tileir.parse(text), backend="interpreter") for text in (LOOPS[name], made)]
+    for first, last in itertools.product([-5, 0, 3, 4], [-7, 0, 1, 4, 9, 10]):
+        wanted, found = numpy.zeros(2, "i4"), numpy.zeros(2, "i4")
+        before.launch(1, wanted, first, last)
+        after.launch(1, found, first, last)
+        assert wanted.tolist() == found.tolist(), (first, last)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_loops_stay(name: str) -> None:
+    assert "loop iter_values" in prepared(OTHERS[name])
+
+
+def test_unsigned_counters() -> None:
+    text = loop("greater_than_or_equal %i, %n, unsigned", BREAK, "")
+    assert "for unsigned %" in prepared(text)
+
+
+def test_a_return_keeps_a_loop() -> None:
+    text = LOOPS["with a continue"].replace("continue %j, %one : tile<i32>, tile<i32>", "return")
+    assert "loop iter_values" in prepared(text)
+
+
+# --- what is known ---
+
+
+def test_of_floor_divisions_of_block_ids_nothing_is_left_but_the_remainder() -> None:
+    text = entry(
+        " %x, %y, %z = get_tile_block_id : tile<i32>\n %zero = constant <i32: 0> : tile<i32>\n"
+        " %m = assume bounded<1, ?>, %n : tile<i32>\n %r = remi %x, %m signed : tile<i32>\n"
+        " %a = cmpi less_than %r, %zero, signed : tile<i32> -> tile<i1>\n"
+        " %b = cmpi less_than %m, %zero, signed : tile<i32> -> tile<i1>\n %c = xori %a, %b : tile<i1>\n"
+        " %d = cmpi not_equal %r, %zero, signed : tile<i32> -> tile<i1>\n %e = andi %c, %d : tile<i1>\n"
+        " %f = addi %r, %m : tile<i32>\n %g = select %e, %f, %r : tile<i1>, tile<i32>\n"
+        " %t = store_ptr_tko weak %p, %g : tile<ptr<i32>>, tile<i32> -> token",
+        "%p: tile<ptr<i32>>, %n: tile<i32>",
+    )
+    made = prepared(text)
+    assert "remi" in made and not re.search("cmpi|xori|andi|select", made)
+
+
+# --- late loads ---
+
+
+ROWS = """
+ %zero = constant <i32: 0> : tile<i32>
+ %x, %y, %z = get_tile_block_id : tile<i32>
+ %tx = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
+ %tw = make_tensor_view %q, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
+ %vx = make_partition_view %tx : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>
+ %vw = make_partition_view %tw : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>
+ %w, %k0 = load_view_tko weak %vw[%zero] : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
+ %r, %k1 = load_view_tko weak %vx[%zero] : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
+ STORE
+ %s = reduce %r dim=0 identities=[0.0 : f32] : tile<64xf32> -> tile<f32>
+ (%a: tile<f32>, %b: tile<f32>) {
+  %c = addf %a, %b : tile<f32>
+  yield %c : tile<f32>
+ }
+ %one = reshape %s : tile<f32> -> tile<1xf32>
+ %all = broadcast %one : tile<1xf32> -> tile<64xf32>
+ %m = mulf %w, %all : tile<64xf32>
+ %k2 = store_view_tko weak %m, %vx[%zero] : tile<64xf32>, partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token
+"""
+STORE = (
+    "%k3 = store_view_tko weak %r, %vw[%zero] : "
+    "tile<64xf32>, partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token"
+)
+
+
+def test_weights_are_loaded_behind_the_reduction() -> None:
+    parameters = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
+    made = prepared(entry(ROWS.replace("STORE", ""), parameters))
+    assert made.index(" reduce ") < made.index("load_view_tko", made.index("load_view_tko") + 1)
+    # Not past what may write there.
+    kept = prepared(entry(ROWS.replace("STORE", STORE), parameters))
+    assert kept.index(" reduce ") > kept.rindex("load_view_tko")
+
+
+# --- random programs ---
+
+
+def check(each: Program, name: str) -> bool:
+    """Whether a pass changes a program; then nothing else has changed."""
+    module = tileir.parse(each.text)
+    if not PASSES[name](module):
+        return False
+    canonicalize.run(module, PassSession())
+    tileir.verify(module)
+    changed = Program(each.name, str(module), each.grid, each.memories, each.arguments, each.details, each.addresses)
+    try:
+        wanted = interpret(each, watched=False)
+    except NotRunError:
+        return False
+    assert interpret(changed, watched=False).memories == wanted.memories, each.name
+    return True
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_random_programs(name: str) -> None:
+    chosen = itertools.chain(
+        itertools.islice(randomized.loops(), 0, 40, 10), itertools.islice(randomized.smiths(), 0, 40, 8)
+    )
+    for each in chosen:
+        check(each, name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PASSES)
+def test_all_random_programs(name: str) -> None:
+    for each in itertools.chain(randomized.loops(), randomized.smiths(), randomized.kernels()):
+        check(each, name)
