@@ -6,6 +6,7 @@ launch_values.py  numbers that are known when a kernel is launched, as expressio
 code.py           compiled code with what a launch of it needs: threads, shared memory, what its parameters are
 targets.py        what the GPUs have that matters here
 versions.py       which Triton is installed, and what it spells differently
+hints.py          what programs advise for a GPU
 program.py        a kernel made ready to be lowered
 preparing/        the passes over tile programs that do so
 ttir/             types, names and the text of TTIR

@@ -26,11 +26,11 @@ from typing import Final, NamedTuple
 from tileir.dialect.ops import LOAD_VIEW_TKO, MMAF, MMAF_SCALED, MMAI
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.gpu.triton.code import Slot, TensorMap
+from tileir.execute.gpu.triton.hints import hint_of
 from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
 from tileir.execute.gpu.triton.lowering import elements
 from tileir.execute.gpu.triton.lowering.accesses import Access
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.hints import hint_of
 from tileir.execute.gpu.triton.lowering.tensors import dimension_map
 from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
