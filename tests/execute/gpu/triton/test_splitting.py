@@ -12,6 +12,7 @@ import tileir
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.making import make, stage_text
 from tileir.execute.gpu.triton.options import CodeOptions, Limits
+from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.targets import triton_target
@@ -209,3 +210,31 @@ def test_the_parts_do_not_spill(persistent: bool) -> None:
 def test_the_parts_are_compiled_for_other_gpus(target: str, element: Any) -> None:
     made = make(select_entry(matmul(256, 256, 128, element=element, result=element), None), triton_target(target))
     assert made.resources is not None and not made.resources.spills
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_a_result_stored_in_parts_has_the_same_bits(parts: int) -> None:
+    program = Program(select_entry(matmul(128, 128, 64, SIZE, persistent=True), None))
+    before = program.module.text()
+    store_in_parts(program.entry, parts)
+    tileir.verify(program.module)
+    assert program.module.text().count("store_view_tko") == parts
+    agree(before, program, 3, *matrices("f2", "f2", "f2"))
+
+
+def test_an_epilogue_is_computed_in_parts() -> None:
+    """The reduction along the columns needs all of them: it stays whole, and what is made with it is cut."""
+    program = Program(select_entry(product_with(plus_rows), None))
+    before = program.module.text()
+    store_in_parts(program.entry, 2)
+    tileir.verify(program.module)
+    text = program.module.text()
+    assert text.count("store_view_tko") == 2 and text.count("reduce") == before.count("reduce")
+    agree(before, program, 4, *matrices("f2", "f2", "f2", "f4"))
+
+
+def test_parts_leave_room_for_a_stage() -> None:
+    """128x256x64: four stages and half of a result are just what an H200 has."""
+    made = make(select_entry(matmul(128, 256, 64, persistent=True), None), H200)
+    assert made.code is not None and made.code.schedule.num_stages == 4 and made.code.schedule.epilogue_parts == 2
+    assert made.code.shared <= H200.shared

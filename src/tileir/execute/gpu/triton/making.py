@@ -17,6 +17,7 @@ from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
@@ -136,7 +137,8 @@ class Prepared:
         self._triton: Final = triton
         self.program: Final = Program(entry)
         split_notes = split(self.program.entry, target)
-        self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry), target)
+        self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry, target.name), target)
+        store_in_parts(self.program.entry, self.schedule.epilogue_parts)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program)
         number = _NEWEST if triton is None else triton.number

@@ -24,10 +24,16 @@ Place = Callable[[Value, Block, Operation | None], Value]
 class Parts:
     """Writes operations for one part."""
 
-    def __init__(self, cut: Cut, place: Place, mapping: dict[Value, Value]) -> None:
+    def __init__(
+        self,
+        cut: Cut,
+        place: Place,
+        mapping: dict[Value, Value],
+        views: dict[tuple[Value, int], Value] | None = None,
+    ) -> None:
         self._cut: Final = cut
         self._place: Final = place
-        self._views: Final[dict[tuple[Value, int], Value]] = {}
+        self._views: Final[dict[tuple[Value, int], Value]] = {} if views is None else views
         self.mapping: Final = mapping
         """What values have become."""
 

@@ -20,6 +20,7 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import memory_bytes
+from tileir.execute.gpu.triton.hints import hint_of
 from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
@@ -83,9 +84,11 @@ class Features(NamedTuple):
     """Loops without products that load tiles, and may load those of later iterations early."""
     row_bytes: int
     """What an iteration of them loads, at most."""
+    occupancy: int
+    """How many tile blocks on a multiprocessor the program advises; 0 for no advice."""
 
 
-def features_of(entry: Operation) -> Features:
+def features_of(entry: Operation, target: str = "default") -> Features:
     """What matters of a kernel."""
     operations = list(pre_order(entry))
     loads = [each for each in operations if each.declaration in _LOADS]
@@ -105,6 +108,7 @@ def features_of(entry: Operation) -> Features:
         any(each.declaration in (PERMUTE, CAT) or _is_turned(each) for each in operations),
         tuple(rows),
         max([_loaded_bytes(each) for each in rows], default=0),
+        hint_of(entry, "occupancy", target) or 0,
     )
 
 

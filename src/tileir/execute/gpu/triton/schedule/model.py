@@ -104,7 +104,7 @@ def is_persistent(features: Features, target: TritonTarget) -> bool:
 
 
 def _parts(features: Features, target: TritonTarget) -> int:
-    return 2 if is_persistent(features, target) and _sums(features) >= _LARGE_SUMS else 1
+    return 2 if is_persistent(features, target) and _sums(features) >= _LARGE_SUMS // 2 else 1
 
 
 def _row_warps(features: Features, vectors: int, most: int) -> int:
@@ -143,21 +143,6 @@ RULES: Final = (
         "8",
         "the first one's result and the second one's sums are in registers at once",
         lambda f, t: any(_is_attention(each) for each in f.loops),
-        lambda f, t: 8,
-    ),
-    Rule(
-        "num_warps",
-        "one product in the loop of 16384 sums or more, 128 bytes of K, two tile blocks on a multiprocessor",
-        "8",
-        "658 TFLOP/s, 640 with 4 warps (128x128x64)",
-        lambda f, t: (
-            len(f.loops) == 1
-            and len(f.loops[0].products) == 1
-            and f.loops[0].products[0].sums >= 16384
-            and _k_bytes(f.loops[0]) == 128
-            and f.persistent is None
-            and _shares_multiprocessor(f, t)
-        ),
         lambda f, t: 8,
     ),
     Rule(
@@ -228,10 +213,10 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "persistent loops of which two with 3 stages fit on a multiprocessor",
+        "persistent loops of which two with 4 stages fit on a multiprocessor, or with 3 where the program asks for two",
         "5, as far as two of them fit",
         "629 TFLOP/s with two on each, 542 with a tile block for every tile (64x128x64)",
-        lambda f, t: is_persistent(f, t) and stages_that_fit(f, t, 2) >= 3,
+        lambda f, t: is_persistent(f, t) and stages_that_fit(f, t, 2) >= (3 if f.occupancy > 1 else 4),
         lambda f, t: min(5, stages_that_fit(f, t, 2)),
     ),
     Rule(
@@ -302,9 +287,9 @@ RULES: Final = (
     ),
     Rule(
         "epilogue_parts",
-        "persistent loops whose sums take 32768 registers or more",
+        "persistent loops whose sums take 16384 registers or more",
         "2",
-        "leaves shared memory for a fourth stage: 1 %",
+        "leaves shared memory for a stage, or a tile block, more: 1 to 3 %",
         lambda f, t: _parts(f, t) == 2,
         _parts,
     ),
