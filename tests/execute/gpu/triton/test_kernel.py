@@ -244,6 +244,6 @@ def test_stages_are_shown_without_a_gpu(fake: FakeDriver) -> None:
     kernel = tileir.compile(FakeTriton().entry.parent_operation, backend="triton")
     assert "tt.func public @k(" in kernel.dump("ttir", target="sm_90")
     with pytest.raises(
-        LaunchError, match="there is no stage 'asm' to dump: choose one of ttir, ttgir, llvm, ptx, sass"
+        LaunchError, match="there is no stage 'asm' to dump: choose one of tile, ttir, ttgir, llvm, ptx, sass"
     ):
         kernel.dump("asm")

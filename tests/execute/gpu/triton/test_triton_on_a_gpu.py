@@ -212,6 +212,49 @@ def test_kernels_of_a_module_share_global_variables(torch: Any) -> None:
     assert out.item() == 12
 
 
+SPEAKING = """cuda_tile.module @m {
+  entry @speak(%a: tile<ptr<f32>>, %limit: tile<i32>) {
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %i = iota : tile<2x4xi32>
+    %f = itof %i signed : tile<2x4xi32> -> tile<2x4xf32>
+    %t0 = print_tko "block %i of %p: %g\\n", %x, %a, %f : tile<i32>, tile<ptr<f32>>, tile<2x4xf32> -> token
+    %c = cmpi less_than %x, %limit, signed : tile<i32> -> tile<i1>
+    assert %c, "few blocks" : tile<i1>
+    %t1 = print_tko "done\\n" -> token
+    return
+  }
+}"""
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_prints_are_those_of_the_interpreter(torch: Any, repeat: int) -> None:
+    module = tileir.parse(
+        SPEAKING.replace("iota : tile<2x4xi32>", "constant <i32: [[0, 1, 2, 3], [4, 5, 6, 7]]> : tile<2x4xi32>")
+    )
+    a = torch.zeros(4, device="cuda")
+    expected: list[str] = []
+    on_host = numpy.zeros(4, numpy.float32)
+    tileir.compile(module, backend="interpreter").launch(5, on_host, 5, output=expected.append)
+    kernel = tileir.compile(module, backend="triton")
+    for _ in range(repeat):
+        heard: list[str] = []
+        kernel.launch(5, a, 5, output=heard.append)
+        assert "".join(heard) == "".join(expected).replace(hex(on_host.ctypes.data), hex(a.data_ptr()))
+
+
+def test_assert_that_fails_leaves_the_gpu_usable(torch: Any) -> None:
+    module = tileir.parse(SPEAKING.replace("iota : tile<2x4xi32>", "constant <i32: 3> : tile<2x4xi32>"))
+    kernel = tileir.compile(module, backend="triton")
+    a = torch.zeros(4, device="cuda")
+    heard: list[str] = []
+    with pytest.raises(tileir.AssertionFailedError, match="few blocks") as caught:
+        kernel.launch(3, a, 2, output=heard.append)
+    assert caught.value.block == (2, 0, 0)
+    assert "".join(heard).count("done") == 2
+    kernel.launch(3, a, 3, output=heard.append)
+    assert bool((torch.ones(4, device="cuda") == 1).all())
+
+
 def has_cutile() -> bool:
     try:
         return importlib.util.find_spec("cuda.tile") is not None
