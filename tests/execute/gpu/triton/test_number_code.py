@@ -90,6 +90,8 @@ F32 = "tile<16xf32>"
         (f"ftof %a_f32 : {F32} -> tile<16xbf16>", "cvt.rn.bf16x2.f32"),
         (f"ftof %a_f32 : {F32} -> tile<16xf8E4M3FN>", "cvt.rn.satfinite.e4m3x2.f32"),
         ("ftof %a_f8E5M2 : tile<16xf8E5M2> -> tile<16xf16>", "cvt.rn.f16x2.e5m2x2"),
+        (f"ftof %a_f32 : {F32} -> tile<16xtf32>", "cvt.rn.tf32.f32"),
+        ("itof %a_i32 signed : tile<16xi32> -> tile<16xf16>", "cvt.rn.f16.s32"),
         ("mulhii %a_i32, %b_i32 : tile<16xi32>", "mul.hi.u32"),
     ],
 )  # fmt: skip

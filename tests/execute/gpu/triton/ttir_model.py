@@ -14,11 +14,11 @@ import ml_dtypes
 import numpy
 
 from tileir.dialect import ops
-from tileir.execute.arithmetic.conversion import float_to_float
+from tileir.execute.arithmetic.conversion import float_to_float, integer_to_float
 from tileir.execute.arithmetic.elementary import float_binary, float_fma, float_remainder
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.execute.arithmetic.order import float_minmax
-from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, FloatType
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, TF32, FloatType, integer_type
 
 DTYPES = {
     "i1": numpy.dtype(numpy.bool_),
@@ -181,8 +181,12 @@ def _convert(name: str, source: str, target: str, a: Any) -> Any:
         return (a & 1).astype(numpy.bool_) if target == "i1" else a.astype(DTYPES[target])
     if name in ("arith.sitofp", "arith.uitofp"):
         value = (-a.astype(numpy.int8) if source == "i1" else a) if name == "arith.sitofp" else _unsigned(a)
-        assert target in ("f32", "f64"), "other targets are rounded twice on some GPUs"
-        return value.astype(DTYPES[target])
+        assert target != "bf16" or value.itemsize <= 2, "it is rounded twice on some GPUs"
+        if value.dtype == numpy.bool_:
+            value = value.astype(numpy.int8)
+        signedness = "signed" if value.dtype.kind == "i" else "unsigned"
+        convert = integer_to_float(integer_type(8 * value.itemsize), FLOATS[target], signedness)
+        return convert(value.view(f"i{value.itemsize}"))
     assert name in ("arith.fptosi", "arith.fptoui")
     value = numpy.trunc(a.astype(numpy.float64))
     limits = numpy.iinfo(DTYPES[target].name if name == "arith.fptosi" else f"u{DTYPES[target].name}")
@@ -196,6 +200,8 @@ def _assembly(instruction: str, values: list[Any]) -> Any:
         rounding, target, source = modifiers
         if rounding == "rzi":
             return _to_integer(target, values[0])
+        if target == "tf32":
+            return float_to_float(F32, TF32, MODES[rounding])(values[0]).view(numpy.int32)
         made = float_to_float(FLOATS[source], FLOATS[target], MODES[rounding])(values[0])
         return made.view(numpy.int16) if target == "f16" else made
     element = FLOATS[modifiers[-1]]

@@ -1,8 +1,8 @@
 """Floats that a GPU has no arithmetic for, as f32 and back: tf32, those of eight bits, and f4E2M1FN.
 
-From `sm_90` on, f8E4M3FN and f8E5M2 have instructions.  The others, and those on other GPUs, are made of integer
-operations on their patterns, which round once.  Every one of these types has at least two bits less than f32: what f32
-does not hold comes here rounded to odd (`odd_single`), and is then rounded as the exact number would be.
+From `sm_90` on, there are instructions for f8E4M3FN, f8E5M2 and tf32.  The others, and those on other GPUs, are made
+of integer operations on their patterns, which round once.  Every one of these types has at least two bits less than
+f32: what f32 does not hold comes here rounded to odd (`odd_single`), and is then rounded as the exact number would be.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tileir.execute.gpu.triton.ttir.operations import TtirOperations
 from tileir.execute.gpu.triton.ttir.values import TtirValue, value_element
 from tileir.ir import floats
 from tileir.ir.floats import FloatFormat
-from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, TF32, FloatType
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, FNV8E5M3FNU, TF32, FloatType
 
 _MAGNITUDE: Final = 0x7FFFFFFF
 _NAN: Final = 0x7FC00000
@@ -44,7 +44,8 @@ def widened(lowering: Lowering, value: TtirValue, source: FloatType) -> TtirValu
     bits = build.convert("arith.extui", build.bitcast(value, "i8"), "i32")
     if source is F8E8M0FNU:
         return _power(build, bits)
-    return _small(build, bits, floats.FORMATS[source.name])
+    form = floats.FORMATS[source.name]
+    return build.convert("arith.extf", _small(build, bits, form, "f32" if source is FNV8E5M3FNU else "f16"), "f32")
 
 
 def _without_low_bits(build: TtirOperations, value: TtirValue) -> TtirValue:
@@ -63,21 +64,24 @@ def _power(build: TtirOperations, bits: TtirValue) -> TtirValue:
     return build.bitcast(build.select(is_nan, build.integer(_NAN, "i32", shape), made), "f32")
 
 
-def _small(build: TtirOperations, bits: TtirValue, form: FloatFormat) -> TtirValue:
-    """Exponent and mantissa in their places in f32, and the difference of the biases by a product, which is right for
-    subnormal numbers too."""
+def _small(build: TtirOperations, bits: TtirValue, form: FloatFormat, wide: str) -> TtirValue:
+    """Exponent and mantissa in their places in f16 or f32, and the difference of the biases by a product, which is
+    right for subnormal numbers too."""
     shape = bits.shape
+    wider = floats.FORMATS[wide]
+    integer = f"i{wider.width}"
+    bits = build.convert("arith.trunci", bits, integer)
     magnitude = build.immediate("arith.andi", bits, form.magnitude_mask) if form.has_sign else bits
-    placed = build.immediate("arith.shli", magnitude, 23 - form.mantissa_bits)
-    scale = build.float(2.0 ** (127 - form.bias), "f32", shape)
-    made = build.bitcast(build.binary("arith.mulf", build.bitcast(placed, "f32"), scale), "i32")
+    placed = build.immediate("arith.shli", magnitude, wider.mantissa_bits - form.mantissa_bits)
+    scale = build.float(2.0 ** (wider.bias - form.bias), wide, shape)
+    made = build.bitcast(build.binary("arith.mulf", build.bitcast(placed, wide), scale), integer)
     if form.quiet_nan >= 0:
-        is_nan = build.compare("eq", magnitude, build.integer(form.quiet_nan, "i32", shape))
-        made = build.select(is_nan, build.integer(_NAN, "i32", shape), made)
+        is_nan = build.compare("eq", magnitude, build.integer(form.quiet_nan, integer, shape))
+        made = build.select(is_nan, build.integer(wider.quiet_nan, integer, shape), made)
     if form.has_sign:
         sign = build.immediate("arith.andi", bits, form.sign_mask)
-        made = build.binary("arith.ori", made, build.immediate("arith.shli", sign, 32 - form.width))
-    return build.bitcast(made, "f32")
+        made = build.binary("arith.ori", made, build.immediate("arith.shli", sign, wider.width - form.width))
+    return build.bitcast(made, wide)
 
 
 def odd_single(build: TtirOperations, value: TtirValue) -> TtirValue:
@@ -105,6 +109,8 @@ def narrowed(lowering: Lowering, value: TtirValue, target: FloatType, mode: str)
     """f32, exact or rounded to odd, to a narrow type."""
     build = lowering.build
     if target is TF32:
+        if mode == "nearest_even" and lowering.capability >= _NATIVE_CAPABILITY:
+            return build.bitcast(build.assembly("cvt.rn.tf32.f32", [value], "i32"), "f32")
         return _to_tf32(build, value, mode)
     if target is F8E8M0FNU:
         return _to_power(build, value, mode)
