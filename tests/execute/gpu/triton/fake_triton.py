@@ -54,6 +54,9 @@ class CUDABackend:
         word, _, rest = text.partition(" ")
         if word == "print": os.write(2, rest.encode())
         elif word == "refuse": raise RuntimeError(rest)
+        elif word == "fail":
+            os.write(2, rest.encode())
+            raise RuntimeError("PassManager::run failed")
         elif word == "signal": os.kill(os.getpid(), int(rest))
         elif word == "exit": os._exit(int(rest))
         elif word == "hang": subprocess.run(["sleep", rest])

@@ -84,6 +84,20 @@ def test_a_crash_is_kept_and_does_not_end_this_process(fake_triton: Path, tmp_pa
     assert answer("program") == "program"
 
 
+def test_an_assertion_that_mlir_survives_is_a_crash_too(fake_triton: Path) -> None:
+    process = answer("process")
+    words = 'python: Operation.h:1011: OpResultImpl *getOpResultImpl(unsigned int): Assertion `a < b && "c"\' failed.\n'
+    words += "/tmp/program.ttir:1:1: error: Failures have been detected while processing an MLIR pass pipeline\n"
+    words += (
+        "/tmp/program.ttir:1:1: note: Pipeline failed while executing [`RemoveLayouts` on 'builtin.module' operation]"
+    )
+    with pytest.raises(TritonCrash, match="SIGABRT") as caught:
+        asked(f"fail {words}")
+    notes = [each.message for each in caught.value.diagnostics[0].notes]
+    assert notes[0] == 'assertion `a < b && "c"\' failed in the pass RemoveLayouts'
+    assert answer("process") != process
+
+
 def test_a_process_that_ends_by_itself_is_a_crash_too(fake_triton: Path) -> None:
     with pytest.raises(TritonCrash, match="it ended with status 3") as caught:
         asked("exit 3")

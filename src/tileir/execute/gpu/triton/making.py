@@ -191,6 +191,7 @@ class Prepared:
             )
         else:
             first.message, first.location = f"'{operation.name}' op: {words}", place_of(operation.location)
+        error.message = first.message
         if isinstance(error, TritonCrash) and error.directory:
             try:
                 with open(

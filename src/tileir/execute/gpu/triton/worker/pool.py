@@ -10,6 +10,7 @@ import atexit
 import json
 import os
 import re
+import signal
 import sys
 from _blake2 import blake2b
 from threading import Condition
@@ -37,6 +38,10 @@ _ERROR: Final = re.compile(
     r"""(?:[\w -]+/?.*;? *)??(?:error|fatal)\s*: (?P<words>.*)"""
 )
 """ `loc("/tmp/program.ttir":19:5): error: ..` of MLIR, `ptxas fatal   : ..`, `ptxas x.ptx, line 4; error   : ..`."""
+_ASSERTED: Final = re.compile(r": Assertion (`.*') failed\.")
+_PASS: Final = re.compile(r"Pipeline failed while executing \[`(\w+)`")
+_LAST_WORDS: Final = "Failures have been detected while processing an MLIR pass pipeline"
+"""What MLIR ends with, after what it was about."""
 
 
 class _Pool:
@@ -107,7 +112,11 @@ def compile_ttir(request: Request, time_limit: float = TIME_LIMIT, memory_limit:
         is_well = False
         try:
             reply = process.ask(request, time_limit, memory_limit)
-            is_well = True
+            # MLIR goes on after an assertion that failed, with whatever is left of its state.
+            is_well = reply.kind != serving.REFUSED or _ASSERTED.search(reply.rest[-1]) is None
+            if not is_well:
+                process.end()
+                raise Ended(-int(signal.SIGABRT), reply.rest[-1], 0)
             return _answered(reply, triton, request)
         except OutOfTime as error:
             words = f"Triton did not finish within {time_limit:g} s and was stopped"
@@ -142,16 +151,21 @@ def _answered(reply: Reply, triton: Triton, request: Request) -> Answer:
             f"install it anew, {INSTALL}"
         )
     kind, words, said = reply.rest
-    found = _errors(said) or words.strip() or kind
+    failed = _PASS.search(said)
+    where = f"the pass {failed[1]} fails" if failed is not None else ""
+    found = _errors(said) or where or words.strip() or kind
     raise TritonError(_told(f"Triton refuses the program: {found}", triton, request), said)
 
 
 def _errors(said: str) -> str:
-    """The errors in what MLIR and ptxas print, one in a line."""
+    """The errors in what MLIR and ptxas print, one in a line; what failed of Triton's own comes first."""
     found: dict[str, None] = {}
+    asserted, failed = _ASSERTED.search(said), _PASS.search(said)
+    if asserted is not None:
+        found[f"assertion {asserted[1]} failed" + (f" in the pass {failed[1]}" if failed is not None else "")] = None
     for line in said.splitlines():
         told = _ERROR.match(line)
-        if told is not None:
+        if told is not None and not told["words"].startswith(_LAST_WORDS):
             place = f"{told['file']}:{told['line']}:{told['column']}: " if told["file"] else ""
             found[place + told["words"]] = None
     return "\n".join(found)[:_MOST_WORDS]
