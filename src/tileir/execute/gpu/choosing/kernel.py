@@ -10,8 +10,7 @@ from typing import Any, Final
 from tileir.execute.engine import Engine, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.choosing.kept_choices import Choice, choice_key, keep_choice, kept_choice
-from tileir.execute.gpu.choosing.measuring import has_space, measured, restored
-from tileir.execute.gpu.choosing.repeatable import Repeatable, repeatable, writes_globals
+from tileir.execute.gpu.choosing.repeatable import repeatable, writes_globals
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.errors import DriverError
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER, driver
@@ -71,10 +70,6 @@ class ChosenKernel(GpuLauncher):
         return self._key
 
     @cached_property
-    def _repeatable(self) -> Repeatable | None:
-        return repeatable(self.entry)
-
-    @cached_property
     def _writes_globals(self) -> bool:
         return writes_globals(self.entry)
 
@@ -128,7 +123,10 @@ class ChosenKernel(GpuLauncher):
         if is_capturing(launching.stream):
             # Nothing runs now: a later launch is measured.
             return self._first(launching), False
-        plan = self._repeatable
+        # Imported here: where a choice is kept, nothing is measured.
+        from tileir.execute.gpu.choosing.measuring import has_space, measured, restored
+
+        plan = repeatable(self.entry)
         bound = launching.bound
         assert bound is not None, "the arguments were looked at"
         stretches = [] if plan is None else restored(plan, bound)

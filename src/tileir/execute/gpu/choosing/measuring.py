@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from statistics import median
 from typing import Final
 
 from tileir.execute.arguments import BoundArguments
@@ -90,7 +89,7 @@ def measured(launches: Sequence[Callable[[], None]], stream: int, stretches: Seq
             for _ in range(max(_LEAST, min(_MOST, int(_BUDGET / longest)))):
                 for launch, found in zip(launches, times, strict=True):
                     found.append(timed(launch))
-            return [median(found) for found in times]
+            return [sorted(found)[len(found) // 2] for found in times]
         finally:
             for event in (begin, end):
                 of.function("cuEventDestroy_v2")(event)

@@ -21,11 +21,9 @@ from tileir.execute.gpu.loading import KernelLoader
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.fitting import compile_fitting
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
-from tileir.execute.gpu.triton.reports import Report
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
 from tileir.execute.gpu.triton.versions import installed_triton
@@ -99,6 +97,8 @@ class TritonKernel(GpuLauncher):
 
     def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
         """The code of the kernel for a kind of launches."""
+        from tileir.execute.gpu.triton.fitting import compile_fitting
+
         return compile_fitting(self.entry, target, CodeOptions(self._fast, specialization=kind))
 
     def _launched(self, code: Code) -> LaunchedCode:
@@ -110,6 +110,8 @@ class TritonKernel(GpuLauncher):
         return LaunchedCode(packer, loader, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
+        from tileir.execute.gpu.triton.reports import Report
+
         self.wait(stream, place)
         if isinstance(report, Report):
             text, failed = report.read(self.speech)

@@ -20,8 +20,6 @@ from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
 
 _WORD: Final = 8
 _WORDS: Final = {"failures": FAILURE_WORDS, "output": OUTPUT_WORDS}
-REPORTED: Final = frozenset(_WORDS)
-"""The kinds of slots that are such memory."""
 
 _spare: Final[WeakKeyDictionary[Driver, dict[tuple[int, str], list[int]]]] = WeakKeyDictionary()
 """By context and kind, addresses of what no launch has."""

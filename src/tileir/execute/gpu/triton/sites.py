@@ -21,6 +21,9 @@ FAILURE_WORDS: Final = 6
 OUTPUT_WORDS: Final = 1 << 19
 """4 MiB."""
 
+REPORTED: Final = frozenset(("failures", "output"))
+"""The kinds of slots that are such memory."""
+
 POINTER: Final = "ptr"
 """What stands for the type of elements that are pointers."""
 
