@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy
 import pytest
+from tests.execute.gpu.triton.evaluating import launch
 from tests.execute.gpu.triton.lowered_programs import entry, loading
 from tests.execute.gpu.triton.lowered_programs import lowered as lowered_by_any
 from tests.execute.gpu.triton.lowered_programs import ptx as ptx_by_any
@@ -103,10 +105,28 @@ def test_a_promise_inside_of_a_branch_says_nothing_of_a_parameter() -> None:
 # --- masks ---
 
 
-def test_extents_that_tiles_divide_need_no_mask() -> None:
+def test_tiles_that_divide_the_tensor_are_in_it_or_not() -> None:
     view = "partition_view<tile=(64x128), tensor_view<256x1024xf32, strides=[1024,1]>>"
-    (load,) = loads(lowered(loading(view, "%x, %y")).text)
+    text = lowered(loading(view, "%x, %y")).text
+    mask = re.search(r"tt.load %\d+, (%\d+), %\d+ :", text)
+    assert mask is not None
+    # Whether there is such a tile is the same for all of its elements.
+    assert re.search(rf"{mask[1]} = tt.splat %\d+ : i1 -> tensor<64x128xi1>", text)
+
+
+def test_tiles_that_are_known_to_be_in_the_tensor_need_no_mask() -> None:
+    view = "partition_view<tile=(64x128), tensor_view<100x1024xf32, strides=[1024,1]>>"
+    (load,) = loads(lowered(loading(view, "%zero, %zero")).text)
     assert re.fullmatch(r"%\d+ = tt.load %\d+ : tensor<64x128x!tt.ptr<f32>>", load)
+
+
+def test_a_tile_beyond_all_positions_is_not_in_the_tensor() -> None:
+    view = "strided_view<tile=(8), traversal_strides=[1000], tensor_view<?xf32, strides=[1]>>"
+    text = loading(view, "%far").replace(", tile<i32> -> tile<8xf32>", ", tile<i64> -> tile<8xf32>")
+    text = text.replace(" %zero =", " %far = constant <i64: -3306279803602766782> : tile<i64>\n %zero =")
+    source, target = numpy.ones(64, numpy.float32), numpy.ones(8, numpy.float32)
+    launch(text, 1, source, target, 64, descriptors=False)
+    assert not target.any()
 
 
 def test_dimensions_that_are_promised_to_lie_inside_need_no_mask() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from tileir.dialect.types import DYNAMIC, GatherScatterViewType, TileViewType
 from tileir.execute.gpu.triton.lowering.context import Lowering
@@ -11,7 +11,9 @@ from tileir.execute.gpu.triton.ttir.builder import TtirBuilder
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.values import Value
+
+_FAR: Final = 1 << 62
+"""Beyond all positions."""
 
 
 class Along(NamedTuple):
@@ -30,12 +32,27 @@ class Along(NamedTuple):
     """Whether the first position may be negative."""
     is_inside: bool
     """Whether all positions are known to be in the tensor."""
+    is_all_or_none: bool = False
+    """Whether they are if the number of the tile is one of the view's."""
+    is_far: bool = False
+    """Whether the number of the tile may be so large that positions do not fit 64 bits."""
 
     def start(self, build: TtirBuilder) -> TtirValue | None:
         """The first position, i64; None for zero."""
         if self.tile is None:
             return None
         return self._times(build, build.convert("arith.extsi" if self.is_signed else "arith.extui", self.tile, "i64"))
+
+    def is_of_view(self, build: TtirBuilder) -> TtirValue:
+        """Whether the number of the tile is one of the view's."""
+        name = "arith.extsi" if self.is_signed else "arith.extui"
+        tile = build.integer(0, "i64") if self.tile is None else build.convert(name, self.tile, "i64")
+        count = self.extent.wide(build)
+        if self.step > 1 and self.extent.value is None:
+            count = build.integer(-(-self.extent.number // self.step), "i64")
+        elif self.step > 1:
+            count = build.immediate("arith.divui", build.immediate("arith.addi", count, self.step - 1), self.step)
+        return build.compare("ult", tile, count)
 
     def short_start(self, build: TtirBuilder) -> TtirValue:
         """The first position, i32; right where it fits."""
@@ -76,8 +93,11 @@ def access_of(lowering: Lowering, operation: Operation) -> Access:
         # What gather views count in may be negative, as in Python.
         signed = isinstance(type, GatherScatterViewType) and lowering.facts.range(index[axis])[0] < 0
         first = None if lowering.facts.constant(index[axis]) == 0 else lowering.value(index[axis])
-        known = promised[axis] or _is_inside(lowering, index[axis], lanes, step, extent, signed)
-        dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known))
+        last = lowering.facts.range(index[axis], signed=False)[1] * step
+        known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
+        divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
+        alike = lanes == 1 or (divides and not signed)
+        dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last >= _FAR))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 
@@ -85,13 +105,3 @@ def _promised(operation: Operation, rank: int) -> list[bool]:
     """For which dimensions the program says that the tile lies in the tensor."""
     attribute = operation.attributes.get("inbounds")
     return [bool(value) for value in attribute.values] if isinstance(attribute, DenseArrayAttribute) else [False] * rank
-
-
-def _is_inside(lowering: Lowering, index: Value, lanes: int, step: int, extent: Dimension, signed: bool) -> bool:
-    """Whether a tile is known to lie in the tensor, in one dimension."""
-    if extent.number == DYNAMIC or signed:
-        return False
-    if lanes > 1 and step == lanes and extent.number % lanes == 0:
-        # An index beyond the last tile is undefined.
-        return True
-    return lowering.facts.range(index, signed=False)[1] * step + lanes <= extent.number

@@ -115,15 +115,12 @@ def inside(lowering: Lowering, access: Access) -> TtirValue | None:
             else:
                 found = _spread(lowering, found, place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
-        elif each.lanes == 1:
-            start = each.start(build)
-            found = build.compare(
-                "ult", start if start is not None else build.integer(0, "i64"), each.extent.wide(build)
-            )
+            continue
+        if each.is_all_or_none or (each.is_far and not each.is_signed):
+            found = each.is_of_view(build)
             whole = found if whole is None else build.binary("arith.andi", whole, found)
-        else:
-            found = _lanes_inside(lowering, each)
-            found = _spread(lowering, found, place, shape)
+        if not each.is_all_or_none:
+            found = _spread(lowering, _lanes_inside(lowering, each), place, shape)
             mask = found if mask is None else build.binary("arith.andi", mask, found)
     if whole is None:
         return mask

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect.ops import ASSUME
+from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
@@ -21,6 +22,9 @@ _ENOUGH: Final = 16
 def lower_assume(lowering: Lowering, operation: Operation) -> None:
     """A promise: other than here, what is known by it is asked of `lowering.facts`."""
     given, result = operation.operands[0], operation.results[0]
+    if not isinstance(result.type, TileType):
+        lowering.views[result] = lowering.views[given]
+        return
     value = lowering.value(given)
     if not value.shape and not value.is_float and not _is_parameter(given):
         divisor = _divisor(lowering, result)
