@@ -13,7 +13,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import directed, library
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.functions import flushed
+from tileir.execute.gpu.triton.lowering.flushing import flushed
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration

@@ -8,7 +8,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import constant_elements, to_bits
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.lowering.functions import flushed
+from tileir.execute.gpu.triton.lowering.flushing import flushed
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation

@@ -18,7 +18,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import library
 from tileir.execute.gpu.triton.lowering.context import Lowering
-from tileir.execute.gpu.triton.ttir.operations import TtirOperations
+from tileir.execute.gpu.triton.lowering.flushing import flushed
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -78,14 +78,6 @@ def _function(lowering: Lowering, operation: Operation, values: list[TtirValue])
         values = [flushed(build, value) for value in values]
         return flushed(build, build.external(library.symbol(lowering, _NAMES[declaration], element), values))
     return build.external(library.symbol(lowering, _NAMES[declaration], element), values)
-
-
-def flushed(build: TtirOperations, value: TtirValue) -> TtirValue:
-    """f32 with zeros, of the same sign, for subnormal numbers."""
-    bits = build.bitcast(value, "i32")
-    magnitude = build.immediate("arith.andi", bits, 0x7FFFFFFF)
-    is_small = build.compare("ult", magnitude, build.integer(0x00800000, "i32", bits.shape))
-    return build.bitcast(build.select(is_small, build.immediate("arith.andi", bits, 1 << 31), bits), "f32")
 
 
 def _approximate(lowering: Lowering, declaration: OperationDeclaration, values: list[TtirValue]) -> TtirValue | None:
