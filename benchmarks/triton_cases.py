@@ -78,7 +78,16 @@ def matmul(
     return found
 
 
-def square_products(element: tileir.Type, size: int, tiles: list[tuple[int, int, int]], both: bool, bars: Bars) -> Work:
+def square_products(
+    element: tileir.Type,
+    size: int,
+    tiles: list[tuple[int, int, int]],
+    bars: Bars,
+    among: str = "",
+    persistent: bool = True,
+) -> Work:
+    """`among` says what the tiles are that both engines are compared on."""
+
     def arrays(torch: Any) -> list[Any]:
         dtype = torch.bfloat16 if element is bf16 else torch.float16
         return [*[random(torch, size, size, dtype=dtype) for _ in range(2)], empty(torch, size, size).to(dtype)]
@@ -87,9 +96,9 @@ def square_products(element: tileir.Type, size: int, tiles: list[tuple[int, int,
         other = torch.empty_like(c)
         return {"torch.matmul": lambda: torch.matmul(a, b, out=other)}
 
-    name = f"matmul {element} {size}^3{', tiles' if both else ''}"
-    engines = (TRITON, ASSEMBLER) if both else (TRITON,)
-    candidates = matmul(element, size, tiles, persistent=not both)
+    name = f"matmul {element} {size}^3{among}"
+    engines = (TRITON, ASSEMBLER) if among else (TRITON,)
+    candidates = matmul(element, size, tiles, persistent=persistent)
     return Work(name, candidates, arrays, ways, 1e-2, 2.0 * size**3, "TFLOP/s", engines, bars)
 
 
@@ -240,10 +249,11 @@ NARROW_TILES = [(128, 256, 128), (256, 128, 128), (128, 128, 128), (128, 256, 64
 def works() -> list[Work]:
     return [
         *[
-            square_products(element, size, BEST_TILES, False, Bars(of_torch=1.0))
+            square_products(element, size, BEST_TILES, Bars(of_torch=1.0))
             for element, size in itertools.product((f16, bf16), (4096, 8192))
         ],
-        square_products(f16, 4096, ALL_TILES, True, Bars(of_assembler_each=1.0, slowest=2.5)),
+        square_products(f16, 4096, ALL_TILES, Bars(of_assembler_each=1.0, slowest=2.5), ", tiles", persistent=False),
+        square_products(f16, 4096, ALL_TILES, Bars(of_assembler_each=1.0, slowest=2.5), ", persistent tiles"),
         narrow_products(8192, NARROW_TILES),
         *[attention(depth, causal) for depth, causal in itertools.product((64, 128), (False, True))],
         *[vectors(kind) for kind in ("vector add", "copy")],
