@@ -13,6 +13,7 @@ from typing import Final
 
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.engine_forms import LocatedText, located_lines
+from tileir.execute.errors import CompilationError
 from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
@@ -21,6 +22,7 @@ from tileir.execute.gpu.loading import KernelLoader
 from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.compiling import compile_kernel
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
@@ -97,9 +99,13 @@ class TritonKernel(GpuLauncher):
 
     def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
         """The code of the kernel for a kind of launches."""
-        from tileir.execute.gpu.triton.fitting import compile_fitting
-
-        return compile_fitting(self.entry, target, CodeOptions(self._fast, specialization=kind))
+        code = compile_kernel(self.entry, target.name, CodeOptions(self._fast, specialization=kind))
+        if code.shared > target.shared:
+            raise CompilationError(
+                f"a tile block of @{self.name} needs {code.shared} bytes of shared memory, and {target.name} has "
+                f"{target.shared}: make its tiles smaller, or choose backend='tileiras'"
+            )
+        return code
 
     def _launched(self, code: Code) -> LaunchedCode:
         require_driver(code.cubin.oldest_driver)

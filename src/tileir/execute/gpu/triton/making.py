@@ -14,14 +14,15 @@ from tileir.execute.gpu.disassembly import disassembled
 from tileir.execute.gpu.spilling import spill_warning
 from tileir.execute.gpu.triton.cached import code_of, program_key, ttir_key
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
+from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, smaller
+from tileir.execute.gpu.triton.schedule.plainer import plainer_schedules
 from tileir.execute.gpu.triton.specialized import OPTION, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
@@ -62,7 +63,13 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         triton = find_triton()
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    data, made, key = _made(prepared, target, triton, limits)
+    try:
+        data, made, key = _made(prepared, target, triton, limits)
+    except TritonError as error:
+        plainer = _plainer(prepared, options, limits, error)
+        if plainer is None:
+            raise
+        prepared, (data, made, key) = plainer
     while options.schedule is None and made["metadata"]["shared"] > target.shared:
         # What the model counts is not all that Triton takes.
         less = smaller(prepared.schedule)
@@ -83,6 +90,29 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
     resources = resources_of(code)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     return Made(data, code, [*prepared.program.warnings, *warnings], resources)
+
+
+def _plainer(
+    prepared: Prepared, options: CodeOptions, limits: Limits, error: TritonError
+) -> tuple[Prepared, tuple[bytes, dict[str, Any], str]] | None:
+    """The code of a kernel that Triton makes none of as the model has it, with another schedule; None if with none."""
+    if options.schedule is not None or isinstance(error, TritonTimeout):
+        # Who names a schedule wants no other; and what has taken long once would take long again.
+        return None
+    tried = {(prepared.lowered.text, repr(prepared.lowered.options))}
+    for words, schedule in plainer_schedules(prepared.schedule):
+        other = prepared.with_schedule(schedule)
+        text = (other.lowered.text, repr(other.lowered.options))
+        if text in tried:
+            continue
+        tried.add(text)
+        try:
+            found = _made(other, other.target, other.triton, limits)
+        except TritonError:
+            continue
+        other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
+        return other, found
+    return None
 
 
 def _made(
@@ -133,8 +163,9 @@ class Prepared:
             # It gets ready while the kernel does.
             start_worker()
         self._entry: Final = entry
-        self._target: Final = target
-        self._triton: Final = triton
+        self.target: Final = target
+        self.triton: Final = triton
+        self._options: Final = options
         self.program: Final = Program(entry)
         split_notes = split(self.program.entry, target)
         self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry, target.name), target)
@@ -148,25 +179,33 @@ class Prepared:
             lowered = lowered._replace(text=text, options={**lowered.options, "lineinfo": True})
         if self.schedule.warp_specialize:
             lowered = lowered._replace(options={**lowered.options, OPTION: True})
-        self.lowered: Final[Lowered] = lowered._replace(notes=(*split_notes, *lowered.notes))
+        self.lowered: Lowered = lowered._replace(notes=(*split_notes, *lowered.notes))
         self.notes: tuple[str, ...] = ()
         """What there is to say about how it was compiled."""
+
+    def with_schedule(self, schedule: Schedule) -> Prepared:
+        """The same kernel with another schedule."""
+        return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
+
+    def note(self, words: str) -> None:
+        """Say something about the code."""
+        self.lowered = self.lowered._replace(notes=(*self.lowered.notes, words))
 
     def compiled(self, last: str, limits: Limits) -> Answer:
         """What Triton makes of it."""
         text, options = self.lowered.text, self.lowered.options
         try:
             if OPTION in options:
-                answer, self.notes = compile_specialized(text, self._target, options, last, limits)
+                answer, self.notes = compile_specialized(text, self.target, options, last, limits)
                 return answer
-            return compile_ttir(Request(text, self._target.code, options, last), limits.seconds, limits.memory)
+            return compile_ttir(Request(text, self.target.code, options, last), limits.seconds, limits.memory)
         except TritonError as error:
             self._place(error)
             raise
 
     def description(self, key: str) -> dict[str, Any]:
         """What is known of the kernel, as the cache keeps it."""
-        number = _NEWEST if self._triton is None else self._triton.number
+        number = _NEWEST if self.triton is None else self.triton.number
         return {
             "key": key,
             "number": list(number),

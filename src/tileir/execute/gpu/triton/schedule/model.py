@@ -332,6 +332,8 @@ def smaller(schedule: Schedule) -> Schedule | None:
         return schedule._replace(num_stages=schedule.num_stages - 1)
     if schedule.flatten:
         return schedule._replace(flatten=False)
+    if schedule.descriptors:
+        return schedule._replace(descriptors=False)
     return None
 
 
