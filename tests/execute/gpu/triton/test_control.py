@@ -9,9 +9,9 @@ import numpy
 import pytest
 from tests.execute.gpu.triton.evaluating import agrees, launch
 from tests.execute.gpu.triton.lowered_programs import entry, lowered
-from tests.hardware.agreement import control
 
 import tileir
+from tileir.execute.gpu.triton.errors import TritonError
 
 NUMBERS = numpy.array([0, 1, 2, 3, 5, 8, 13, 100, -7], "i4")
 
@@ -200,8 +200,16 @@ def test_tokens_are_not_carried() -> None:
     assert "iter_args" not in made
 
 
-def test_programs_of_the_hardware_comparison() -> None:
-    from tests.execute.gpu.triton.agreeing import verdict
-
-    found = {program.name: verdict(program).kind for program in list(control.programs())[::6]}
-    assert set(found.values()) == {"same"}, found
+def test_too_many_early_returns_are_refused_in_words() -> None:
+    text = "".join(
+        [
+            compare(f"d{n}", "n", "equal", f"c{(0, 1, 2)[n % 3]}")
+            + f"if %d{n} {{\n return\n}}\n"
+            + store("n", n % 8 + 10 * n)
+            for n in range(400)
+        ]
+    )
+    with pytest.raises(
+        TritonError, match=r"'cuda_tile\.entry' cannot be compiled by Triton for sm_90: branches that end"
+    ):
+        lowered(entry(CONSTANTS + text, "%q: tile<ptr<i32>>, %n: tile<i32>"))

@@ -46,7 +46,10 @@ def lower(
     """Lower a kernel for a GPU."""
     lowering = Lowering(program, target, schedule, specialization, options, version, HANDLERS)
     parameters = [_parameter(lowering, number) for number in range(len(program.parameters))]
-    lower_kernel(lowering, program.entry.regions[0].blocks[0])
+    try:
+        lower_kernel(lowering, program.entry.regions[0].blocks[0])
+    except RecursionError:
+        lowering.refuse(program.entry, "branches that end loops or the kernel follow each other too many times")
     slots = [Slot("argument", number) for number in range(len(program.parameters))]
     for hidden in lowering.hidden:
         slots.append(hidden.slot)
