@@ -8,8 +8,13 @@ import tileir
 from tileir.types import f16, f32, i32, ptr, tile
 
 
-def attention(length: int, depth: int, queries: int, keys: int, causal: bool = False) -> tileir.Operation:
-    """softmax(Q * K^T) * V of two heads, f16; of the whole or of what is no later than each query."""
+def attention(
+    length: int, depth: int, queries: int, keys: int, causal: bool = False, added: bool = False
+) -> tileir.Operation:
+    """softmax(Q * K^T) * V of two heads, f16; of the whole or of what is no later than each query.
+
+    The mask is a choice, or `added`.
+    """
     build = tileir.Builder("kernels")
     with build.entry("attention", ptr(f16), ptr(f16), ptr(f16), ptr(f16)) as pointers:
         strides = [length * depth, depth, 1]
@@ -42,7 +47,11 @@ def attention(length: int, depth: int, queries: int, keys: int, causal: bool = F
                     ahead = build.subi(build.broadcast(across, (queries, keys)), build.broadcast(down, (queries, keys)))
                     ahead = build.addi(ahead, build.broadcast(build.reshape(first, (1, 1)), (queries, keys)))
                     seen = build.cmpi(ahead, build.constant(0, ahead.type), "less_than_or_equal", "signed")
-                    score = build.select(seen, score, build.constant(-math.inf, score.type))
+                    nothing = build.constant(-math.inf, score.type)
+                    if added:
+                        score = build.addf(score, build.select(seen, zero, nothing))
+                    else:
+                        score = build.select(seen, score, nothing)
                 largest = build.reshape(build.reduce(score, 1, -math.inf, body=build.maxf), (queries, 1))
                 higher = build.maxf(peak, largest)
                 weight = build.exp2(build.subf(score, build.broadcast(higher, (queries, keys))))

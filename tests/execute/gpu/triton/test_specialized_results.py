@@ -113,3 +113,10 @@ def test_the_model_sees_that_a_buffer_is_free_too_early() -> None:
     for kernel, result in zip((changed, early), results, strict=True):
         run_specialized(kernel, lowered, (4, 2, 1), [(0, 0, 0)], ORDERS[0], *given, result)
     assert not numpy.array_equal(results[0], results[1])
+
+
+def test_a_mask_that_is_added_to_the_first_product() -> None:
+    """Triton makes it what the product adds to."""
+    program = attention(512, 64, 128, 128, causal=True, added=True)
+    text = check(program, 2, (4, 2, 1), [(0, 0, 0), (3, 1, 0)], [(2, 512, 64)] * 4)
+    assert len(re.findall("pendings = 1", text)) == 4

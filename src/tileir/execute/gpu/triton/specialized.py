@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.options import Limits
 from tileir.execute.gpu.triton.targets import TritonTarget
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
@@ -46,6 +47,10 @@ def compile_specialized(
                 return Specialized(made._replace(data=changed.encode()), ())
             waiting["num_warps"] = _GROUP_WARPS
             request = Request(changed, target.code, waiting, last, first="ttgir")
-            return Specialized(compile_ttir(request, limits.seconds, limits.memory), ())
+            try:
+                return Specialized(compile_ttir(request, limits.seconds, limits.memory), ())
+            except TritonError as error:
+                # What is made of the program itself is right, if slower.
+                why = error.diagnostics[0].message
     answer = compile_ttir(Request(text, target.code, plain, last), limits.seconds, limits.memory)
     return Specialized(answer, (f"no warps are specialised: {why}",))

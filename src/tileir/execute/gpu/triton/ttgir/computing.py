@@ -71,6 +71,8 @@ class Computing(Writer):
             if ring.is_reused:
                 self._free[ring] = self.free(ring)
         self.names[copy.buffer] = self.buffer(ring, part)
+        for view in copy.views:
+            self.copied(view)
         if part is ring.parts[-1]:
             self.advance(ring)
 
@@ -268,7 +270,8 @@ class Computing(Writer):
         # The first iteration, up to its second product.
         self.names[loop.counter] = self.used(loop.first)
         self.names.update(zip(loop.carried, map(self.used, loop.given), strict=True))
-        self._ready(first_copy, rotation.views[0])
+        self._parts(rotation.beginning)
+        self._await(first_copy)
         self._product(first_product)
         self._wait(first_wait, 0)
         self._release(first_copy)
@@ -288,9 +291,10 @@ class Computing(Writer):
         self.names.update({loop.carried[index]: value for index, value in zip(others, carried, strict=False)})
         kept, before = carried[len(others)], carried[len(others) + 1]
         self.set_counters(rings, carried[len(others) + 2 :])
-        self._ready(first_copy, rotation.views[0])
+        self._parts(rotation.beginning)
+        self._await(first_copy)
         self._product(first_product)
-        self._ready(second_copy, rotation.views[1])
+        self._await(second_copy)
         self._product(second_product, kept, before)
         self._wait(first_wait, 1)
         self._release(first_copy)
@@ -303,18 +307,13 @@ class Computing(Writer):
         results = self.close(name, [*values, self.used(left), self.used(total), *self.counters(rings)], types)
         # The last second product.
         self.set_counters(rings, results[len(others) + 2 :])
-        self._ready(second_copy, rotation.views[1])
+        self._await(second_copy)
         self._product(second_product, results[len(others)], results[len(others) + 1])
         self._wait(second_wait, 0)
         self._release(second_copy)
         whole = results[: len(others)]
         whole.insert(number, self.names[second_wait.result])
         return whole
-
-    def _ready(self, copy: Copy, views: list[Statement]) -> None:
-        self._await(copy)
-        for each in views:
-            self.copied(each)
 
     def _parts(self, statements: list[Statement]) -> None:
         for each in statements:

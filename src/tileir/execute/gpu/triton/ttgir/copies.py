@@ -19,7 +19,7 @@ _EXPECT: Final = re.compile(r"ttng\.barrier_expect %\S+, (\d+).*")
 _BARRIER_STATEMENTS: Final = frozenset(
     ("ttng.init_barrier", "ttng.barrier_expect", "ttng.wait_barrier", "ttng.inval_barrier")
 )
-VIEWS: Final = frozenset(
+_VIEWS: Final = frozenset(
     ("ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_subslice", "ttg.memdesc_reinterpret")
 )
 """Statements whose result is the same memory in another form."""
@@ -50,6 +50,8 @@ class Copy:
         self.bytes: int = 0
         self.is_own: bool = False
         """Whether it is rows of the result: each group has its own."""
+        self.views: Final[list[Statement]] = []
+        """Those that give its buffer another form, in order."""
         self.last_use: Statement | None = None
         """The statement beside it after which the buffer is free."""
 
@@ -105,8 +107,12 @@ class Copies:
             for each in walk(statement):
                 if not derived.intersection(each.operands()):
                     continue
-                if each.name in VIEWS:
+                if each.name in _VIEWS:
                     derived.add(each.result)
+                    if each is not statement:
+                        raise Unfit("a tile that is loaded has another form in a loop")
+                    copy.views.append(each)
+                    self.dropped.add(each)
                 elif each.name == "ttng.warp_group_dot":
                     left, right = each.operands()[:2]
                     if left in derived:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.copies import VIEWS, Copies, Copy
+from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy
 from tileir.execute.gpu.triton.ttgir.text import Loop, Statement
 
 
@@ -30,12 +30,12 @@ class Rotation:
         self.waits: Final = waits
         self.copies: Final = copies
         """Of the right operands."""
-        self.views: tuple[list[Statement], list[Statement]] = ([], [])
-        """The forms in which those are read."""
         self.sum_number: int = 0
         """Which carried value is A."""
+        self.beginning: list[Statement] = []
+        """What the first product adds to, if that is not nothing."""
         self.middle: list[Statement] = []
-        """f, and all that needs neither product."""
+        """f, and all else that needs neither product."""
         self.update: list[Statement] = []
         """g."""
 
@@ -56,8 +56,9 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
         return None
     defined = {value for each in body for value in each.values()} | set(loop.carried) | {loop.counter}
     left, _, start = first.operands()[:3]
-    if left in defined or start in defined or second.operands()[0] not in defined:
+    if left in defined or second.operands()[0] not in defined:
         return None
+    beginning = _needed_for(start, body)
     total = second_wait.result
     if loop.yielded.count(total) != 1:
         return None
@@ -68,19 +69,35 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     for each in body:
         if each in plain or each in copies.of:
             continue
-        if each.name in VIEWS and each.result in copies.views:
-            found.views[copies.views[each.result] is rights[1]].append(each)
-        elif dependent & each.uses():
+        if dependent & each.uses():
             found.update.append(each)
             dependent.update(each.values())
+        elif each in beginning:
+            found.beginning.append(each)
         else:
             found.middle.append(each)
     # The sum is used for nothing but the next sum, and nothing else needs the second product.
-    outside = [each for each in (*found.middle, first) if each.uses() & (dependent | {total, second.result})]
+    late = dependent | {total, second.result}
+    outside = [each for each in (*found.beginning, *found.middle, first) if each.uses() & late]
+    early = {first.result, *first_wait.values()}
+    outside += [each for each in found.beginning if each.uses() & early]
     others = {value for number, value in enumerate(loop.yielded) if number != found.sum_number}
     if outside or others & (dependent | {total}) or total in {use for each in found.update for use in each.uses()}:
         return None
     left_of_second, _, sum_of_second = second.operands()[:3]
     if left_of_second in dependent or sum_of_second not in dependent:
         return None
+    return found
+
+
+def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
+    """The statements that a value is computed by."""
+    defined = {result: each for each in statements for result in each.values()}
+    found: set[Statement] = set()
+    wanted = [value]
+    while wanted:
+        statement = defined.get(wanted.pop())
+        if statement is not None and statement not in found:
+            found.add(statement)
+            wanted += statement.uses()
     return found
