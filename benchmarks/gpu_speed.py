@@ -124,6 +124,7 @@ def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
         ("torch.add(out=)", lambda: torch.add(arrays[0], arrays[1], out=arrays[2]), None),
         ("CuPy's RawKernel", cupy_launch(arrays), None),
         *cutile_launches(torch, arrays, stream),
+        *triton_launches(torch, arrays),
     ]
     rows: list[Row] = []
     figures = host_costs(
@@ -144,6 +145,35 @@ def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
         rows.append(("bound / cuda.tile.launch", f"{bound_cost / theirs:.2f}", "<= 1", verdict(bound_cost <= theirs)))
         rows.append(("tileir.launch / cuda.tile.launch", f"{own / theirs:.2f}", "", ""))
     return rows, figures
+
+
+def triton_launches(torch: Any, arrays: Sequence[Any]) -> list[tuple[str, Callable[[], object] | str, float | None]]:
+    """Launches of the engine of Triton: of the same kernel, and of one that takes three descriptors."""
+
+    def small() -> tuple[tileir.Kernel, tuple[object, ...]]:
+        return tileir.compile(gpu_programs.small_add(), backend="triton"), ((8,), *arrays, 1024)
+
+    def matmul() -> tuple[tileir.Kernel, tuple[object, ...]]:
+        examples = Path(__file__).parents[1] / "examples"
+        a, b = torch.zeros(64, 64, device="cuda").half(), torch.zeros(64, 64, device="cuda").half()
+        kernel = tileir.compile(tileir.load(examples / "matmul.mlir"), backend="triton")
+        return kernel, ((1, 1), a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64)
+
+    def bound(made: Callable[[], tuple[tileir.Kernel, tuple[Any, ...]]]) -> Callable[[], object]:
+        kernel, given = made()
+        return kernel.bind(*given)
+
+    def launched(made: Callable[[], tuple[tileir.Kernel, tuple[Any, ...]]]) -> Callable[[], object]:
+        kernel, given = made()
+        kernel.launch(*given)
+        return lambda: kernel.launch(*given)
+
+    return [
+        ("bound launch, triton", attempted(lambda: bound(small)), None),
+        ("kernel.launch, triton", attempted(lambda: launched(small)), None),
+        ("bound launch, triton, 3 descriptors", attempted(lambda: bound(matmul)), None),
+        ("kernel.launch, triton, 3 descriptors", attempted(lambda: launched(matmul)), None),
+    ]
 
 
 def attempted(make: Callable[[], Callable[[], object]]) -> Callable[[], object] | str:
