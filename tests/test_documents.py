@@ -17,6 +17,7 @@ from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessio
 import tileir
 from tileir.execute.engines import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
+from tileir.execute.gpu.triton.versions import why_missing as why_no_triton
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
@@ -142,7 +143,10 @@ def run_command(command: str) -> int:
     if program == "tileir-opt":
         return run_opt(arguments)
     assert program == "tileir"
-    if arguments[0] == "compile" and why_missing():
+    if arguments[0] == "compile" and "triton" in arguments:
+        if why_no_triton():
+            pytest.skip(why_no_triton())
+    elif arguments[0] == "compile" and why_missing():
         pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
     if arguments[0] != "emulate":
         return run(arguments)
