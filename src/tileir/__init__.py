@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.peaks import Peaks
     from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
     from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
+    from tileir.execute.gpu.triton.options import Schedule
+    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -263,7 +265,10 @@ __all__ = [
     "SweepResult",
     "TileBlock",
     "TileIRError",
+    "Schedule",
     "Timing",
+    "Trial",
+    "Tuning",
     "Trace",
     "TritonCrash",
     "TritonError",
@@ -347,6 +352,8 @@ _HOMES = {
     "tileir.execute.gpu.triton.errors": "TritonCrash TritonError TritonTimeout",
     "tileir.execute.argument_words": "WordError",
     "tileir.execute.stated_launches": "LaunchArguments LaunchWords",
+    "tileir.execute.gpu.triton.options": "Schedule",
+    "tileir.execute.gpu.triton.tuning.tuning": "Trial Tuning",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.work.waiting": "Stops",

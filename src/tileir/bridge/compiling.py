@@ -27,6 +27,7 @@ def compile(
     schedule: str = "forward",
     unchecked: bool = False,
     cubin: str | os.PathLike[str] | bytes | None = None,
+    tune: bool = False,
 ) -> Kernel: ...
 
 
@@ -52,6 +53,7 @@ def compile(
     schedule: str = "forward",
     unchecked: bool = False,
     cubin: str | os.PathLike[str] | bytes | None = None,
+    tune: bool = False,
 ) -> Kernel | SpecializedKernel:
     """Prepare a kernel for launching.
 
@@ -68,7 +70,8 @@ def compile(
     units that round differently, and `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/gpu.md).  The module is verified and copied, so changing it
+    before, a path or bytes, for backend="tileiras" (docs/gpu.md).  `tune` has the first launch of each kind search
+    for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so changing it
     afterwards does not affect the kernel.
     """
     if is_cutile_kernel(module):
@@ -90,6 +93,7 @@ def compile(
         schedule=schedule,
         unchecked=unchecked,
         cubin=_bytes_of(cubin),
+        tune=tune,
     )
 
 

@@ -38,15 +38,21 @@ OPTIONS: Final = frozenset(
 class KernelSettings:
     """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
 
-    __slots__ = ("cpu", "cubin", "exact", "fast")
+    __slots__ = ("cpu", "cubin", "exact", "fast", "tune")
 
     def __init__(
-        self, exact: bool = False, fast: bool = False, cpu: str | None = None, cubin: bytes | None = None
+        self,
+        exact: bool = False,
+        fast: bool = False,
+        cpu: str | None = None,
+        cubin: bytes | None = None,
+        tune: bool = False,
     ) -> None:
         self.exact: bool = exact
         self.fast: bool = fast
         self.cpu: str | None = cpu
         self.cubin: bytes | None = cubin
+        self.tune: bool = tune
 
 
 class LaunchOptions:

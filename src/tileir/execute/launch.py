@@ -33,6 +33,7 @@ from tileir.ir.describing import function_words
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -48,6 +49,7 @@ def compile(
     schedule: str = "forward",
     unchecked: bool = False,
     cubin: bytes | None = None,
+    tune: bool = False,
 ) -> Kernel:
     """Make a kernel of a module ready to run; what the options are is said at `tileir.compile`, which comes by here.
 
@@ -57,6 +59,8 @@ def compile(
 
     if cubin is not None and (backend == AUTO or "cubin" not in find_engine(backend).options):
         raise LaunchError("a cubin is for a GPU: compile with backend='tileiras'")
+    if tune and (backend == AUTO or "tune" not in find_engine(backend).options):
+        raise LaunchError("tune searches the schedule of a kernel that Triton compiles: compile with backend='triton'")
     if backend != AUTO:
         find_engine(backend)
     if not isinstance(schedule, str):
@@ -69,7 +73,9 @@ def compile(
 
         # Refused here, in words, if it is none of this kernel.
         cubin_of(chosen, cubin)
-    return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin)
+    return Kernel(
+        chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin, tune=tune
+    )
 
 
 LAUNCH_OPTIONS: Final = frozenset(
@@ -93,8 +99,10 @@ class Kernel:
         cpu: str | None = None,
         unchecked: bool = False,
         cubin: bytes | None = None,
+        tune: bool = False,
     ) -> None:
         self.entry: Final = entry
+        self._tune: Final = tune
         self._cubin: Final = cubin
         self.unchecked: Final = unchecked or _never_checks()
         self.backend: Final = backend
@@ -135,11 +143,22 @@ class Kernel:
             self.cpu,
             self.unchecked,
             self._cubin,
+            self._tune,
         )
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
-        options = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked, self._cubin)
+        options = (
+            self.exact,
+            self.schedule,
+            None,
+            self.backend,
+            self.fast,
+            self.cpu,
+            self.unchecked,
+            self._cubin,
+            self._tune,
+        )
         return Kernel, (self.entry, *options)
 
     def __copy__(self) -> Kernel:
@@ -150,7 +169,17 @@ class Kernel:
         while module.parent_operation is not None:
             module = module.parent_operation
         entry = select_entry(clone(module), self.name)
-        given = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked, self._cubin)
+        given = (
+            self.exact,
+            self.schedule,
+            None,
+            self.backend,
+            self.fast,
+            self.cpu,
+            self.unchecked,
+            self._cubin,
+            self._tune,
+        )
         return Kernel(entry, *given)
 
     @property
@@ -334,6 +363,33 @@ class Kernel:
             measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
         return Timing(measured, work, prepared.chosen_engine or engine.name)
 
+    def tune(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        progress: Callable[[int, int, Trial], None] | None = None,
+        stream: object = None,
+    ) -> Tuning:
+        """Search for the schedule with which Triton's code is fastest for launches like this one (docs/gpu.md).
+
+        Each candidate's result is checked against the default's, and the fastest is kept on disk and used by later
+        launches.  The arrays are as before when it is done.  `progress` is called after each candidate, with how many
+        are done, of how many, and what became of it; an interrupt ends the search and keeps the best so far.
+        """
+        engine = find_engine("triton")
+        if self.backend not in (AUTO, engine.name):
+            raise LaunchError(f"only kernels of {engine.called} have a schedule to tune: compile with backend='triton'")
+        reason = engine.missing()
+        if reason:
+            raise LaunchError(f"@{self.name} cannot be tuned here: {reason}")
+        chosen = self._checked(None, False, None, (), None, None, None, None, stream)
+        # Imported here: few search.
+        from tileir.execute.gpu.triton.kernel import TritonKernel
+
+        prepared = self._prepared_by(engine)
+        assert isinstance(prepared, TritonKernel)
+        return prepared.tune(check_grid(grid), arguments, chosen, progress)
+
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
@@ -472,7 +528,7 @@ class Kernel:
         return found
 
     def _prepare(self, engine: Engine) -> PreparedKernel:
-        settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin)
+        settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin, self._tune)
         made = engine.prepare(self.entry, self.globals.regions, settings)
         if not isinstance(made, PreparedKernel):
             raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")

@@ -16,6 +16,7 @@ COMMANDS = {
     "objdump": "show every byte of a bytecode file and what it means",
     "compile": "make a cubin for a GPU, which need not be here",
     "run": "run a kernel and show what it wrote",
+    "tune": "search for the schedule with which Triton's code of a kernel is fastest",
     "diff": "show what is different about two programs",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
@@ -102,6 +103,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import cost
 
         return cost.run(rest)
+    if command == "tune":
+        from tileir.tools import tune
+
+        return tune.run(rest)
     if command == "explore":
         from tileir.tools import explore
 

@@ -21,7 +21,7 @@ from tileir.execute.gpu.choosing.kernel import ChosenKernel
 from tileir.execute.gpu.choosing.repeatable import repeatable
 from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.options import Specialization
+from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget
 
 ORDINARY = LaunchOptions()
@@ -69,7 +69,7 @@ class SecondKernel(FakeTriton):
         self.source = engine
         self.__dict__["entry"] = entry
 
-    def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
+    def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
         self.compiled_for.append(kind)
         code = fake_code(self.entry, target.name, kind)
         cubin: Any = TextCubin("k", "8,8,4,8,8", target.name, more=self.source.more)

@@ -9,8 +9,8 @@ kernels that print or assert, with arrays of the host, which are copied, and wit
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from tileir.execute.arguments import BoundArguments, Pointer, bind
@@ -237,6 +237,25 @@ class GpuLauncher(PreparedKernel):
             library = library_among(arguments)
             if library is not None and library is not self._library:
                 self._library, self._usual_launch = library, self._write_usual_launch
+
+    @contextmanager
+    def arguments_on_gpu(
+        self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions
+    ) -> Iterator[Launching]:
+        """A launch that is not made: its arguments on the GPU, whose context is current; arrays of the host are copied
+        there, and not back."""
+        stream = stream_for(arguments, options.stream)
+        bound = self._bound(arguments, stream, options)
+        self._check_memory(options)
+        place, context = self._place(bound)
+        copies = self._copies(bound, place, stream)
+        with current(context), ExitStack() as stack:
+            values = bound.values
+            if copies is not None:
+                copies.copy_there(stack)
+                values = _copied_values(bound, copies)
+            yield Launching(place, context, grid, stream, values, bound)
+            self.wait(stream, place)
 
     def timed(
         self,

@@ -40,7 +40,7 @@ class FakeTriton(TritonKernel):
         self.compiled_for: list[Specialization] = []
         self.fails: Callable[[Specialization], None] | None = None
 
-    def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
+    def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
         if self.fails is not None:
             self.fails(kind)
         self.compiled_for.append(kind)

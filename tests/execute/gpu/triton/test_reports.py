@@ -16,7 +16,7 @@ from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.triton.code import Code, Slot
 from tileir.execute.gpu.triton.host_buffers import printed
-from tileir.execute.gpu.triton.options import Specialization
+from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS, AssertSite, PrintSite
 from tileir.execute.gpu.triton.stored_code import packed_slots, unpacked_slots
 from tileir.execute.gpu.triton.targets import TritonTarget
@@ -41,7 +41,7 @@ class Speaking(FakeTriton):
         super().__init__(PARAMETERS, BODY)
         self.says = says
 
-    def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
+    def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
         return fake_code(self.entry, target.name, kind, slots=(Slot("argument", 0), *SLOTS, Slot("argument", 1)))
 
     def wait(self, stream: int, place: Device) -> None:

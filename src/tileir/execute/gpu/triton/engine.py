@@ -27,7 +27,7 @@ class TritonEngine(Engine):
     name: str = "triton"
     title: str = "the engine 'triton'"
     summary: str = "NVIDIA GPUs, through Triton"
-    options: frozenset[str] = frozenset(("stream", "fast"))
+    options: frozenset[str] = frozenset(("stream", "fast", "tune"))
     stages: tuple[str, ...] = ("tile", "ttir", "ttgir", "llvm", "ptx", "sass")
     dumps_anywhere: bool = True
     on_gpu: bool = True
@@ -78,4 +78,4 @@ class TritonEngine(Engine):
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
         from tileir.execute.gpu.triton.kernel import TritonKernel
 
-        return TritonKernel(entry, globals, settings.fast)
+        return TritonKernel(entry, globals, settings.fast, settings.tune)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.engine_forms import LocatedText, located_lines
-from tileir.execute.errors import CompilationError
+from tileir.execute.errors import BlockId, CompilationError
 from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
@@ -25,12 +25,17 @@ from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.compiling import compile_kernel
 from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
-from tileir.execute.gpu.triton.options import CodeOptions, Limits, Specialization
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
+from tileir.execute.gpu.triton.tuning.kept_schedules import keep_schedule, kept_schedule
 from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
 from tileir.execute.gpu.triton.versions import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.triton.tuning.search import Progress
+    from tileir.execute.gpu.triton.tuning.tuning import Tuning
 
 MOST_KINDS: Final = 8
 """Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture."""
@@ -39,10 +44,20 @@ MOST_KINDS: Final = 8
 class TritonKernel(GpuLauncher):
     """A kernel that Triton compiles when it is first launched in some way on a GPU of some kind."""
 
-    def __init__(self, entry: Operation, globals: dict[str, Region], fast: bool = False) -> None:
+    def __init__(
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        fast: bool = False,
+        tunes: bool = False,
+        given: tuple[Schedule, Specialization] | None = None,
+    ) -> None:
+        """`tunes` has the first launch of each kind search for its schedule; what is `given` is for all launches."""
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._globals: Final = globals
         self._fast: Final = fast
+        self._tunes: Final = tunes
+        self._given: Final = given
         self._codes: Final[dict[tuple[str, Specialization], LaunchedCode]] = {}
         """By target and kind of launches; one code may be for several kinds."""
         self._made: Final[dict[str, list[Specialization]]] = {}
@@ -65,16 +80,20 @@ class TritonKernel(GpuLauncher):
 
     def kind_of(self, launching: Launching) -> Specialization:
         """The kind of a launch."""
+        if self._given is not None:
+            return self._given[1]
         has_tma = triton_target(launching.place.target).has_tma
         return self._classifier.specialization(launching.values, launching.is_described and has_tma)
 
-    def code_for(self, launching: Launching) -> LaunchedCode:
+    def code_for(self, launching: Launching) -> LaunchedCode | None:
         target = triton_target(launching.place.target)
         wanted = self.kind_of(launching)
         found = self._codes.get((target.name, wanted))
-        return found if found is not None else self._code(target, wanted)
+        if found is None and self._tunes and launching.bound is None:
+            return None
+        return found if found is not None else self._code(target, wanted, launching)
 
-    def _code(self, target: TritonTarget, wanted: Specialization) -> LaunchedCode:
+    def _code(self, target: TritonTarget, wanted: Specialization, launching: Launching) -> LaunchedCode:
         """Code for a kind of launches, made or found among what was made for others."""
         with self._making:
             found = self._codes.get((target.name, wanted))
@@ -82,7 +101,7 @@ class TritonKernel(GpuLauncher):
                 kind = self._kind(target, wanted)
                 found = self._codes.get((target.name, kind))
                 if found is None:
-                    code = self.compiled(target, kind)
+                    code = self._best(target, kind, launching)
                     self.notes.extend([each for each in code.notes if each not in self.notes])
                     found = self._launched(code)
                     self._made.setdefault(target.name, []).append(kind)
@@ -97,15 +116,63 @@ class TritonKernel(GpuLauncher):
             return wanted
         return most_special([kind for kind in made if serves(kind, wanted)]) or general(len(wanted.divisors))
 
-    def compiled(self, target: TritonTarget, kind: Specialization) -> Code:
+    def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:
+        """The code for a kind of launches: with the schedule that a search has found, or finds now, or the model's."""
+        if self._given is not None:
+            return self.compiled(target, kind, self._given[0])
+        kept = kept_schedule(self.entry, target.name, launching.place.name, kind, self._fast)
+        if kept is not None:
+            try:
+                return self.compiled(target, kind, kept)
+            except CompilationError:
+                # Another version of this package may not make it.
+                return self.compiled(target, kind)
+        if self._tunes and launching.bound is not None:
+            return self._search(target, kind, launching)[1]
+        return self.compiled(target, kind)
+
+    def compiled(self, target: TritonTarget, kind: Specialization, schedule: Schedule | None = None) -> Code:
         """The code of the kernel for a kind of launches."""
-        code = compile_kernel(self.entry, target.name, CodeOptions(self._fast, specialization=kind))
+        options = CodeOptions(self._fast, schedule=schedule, specialization=kind)
+        code = compile_kernel(self.entry, target.name, options)
         if code.shared > target.shared:
             raise CompilationError(
                 f"a tile block of @{self.name} needs {code.shared} bytes of shared memory, and {target.name} has "
                 f"{target.shared}: make its tiles smaller, or choose backend='tileiras'"
             )
         return code
+
+    def _search(
+        self, target: TritonTarget, kind: Specialization, launching: Launching, progress: Progress | None = None
+    ) -> tuple[Tuning, Code]:
+        # Imported here: few search.
+        from tileir.execute.gpu.triton.tuning.search import Search
+
+        def compile(schedule: Schedule | None) -> Code:
+            return self.compiled(target, kind, schedule)
+
+        found = Search(self.entry, launching, target, self._fast, compile, self._launched)
+        tuning, code = found.run(kind, progress)
+        keep_schedule(self.entry, target.name, launching.place.name, kind, self._fast, code.schedule)
+        return tuning, code
+
+    def tune(
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        progress: Progress | None = None,
+    ) -> Tuning:
+        """Search the schedule for launches like this one, and use it from now on; arrays stay as they are."""
+        with self.arguments_on_gpu(grid, arguments, options) as launching:
+            target = triton_target(launching.place.target)
+            kind = self.kind_of(launching)
+            with self._making:
+                tuning, code = self._search(target, kind, launching, progress)
+                self._codes[target.name, kind] = self._launched(code)
+                self._made.setdefault(target.name, []).append(kind)
+                self.variants.clear()
+        return tuning
 
     def _launched(self, code: Code) -> LaunchedCode:
         require_driver(code.cubin.oldest_driver)

@@ -1,0 +1,228 @@
+"""The search for a schedule: candidates are compiled, checked against the default's result, and timed beside it.
+
+Everything runs on the arrays of the launch, and what the kernel writes is put back: the launch itself has not been made
+when the search is done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any, Final
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.errors import CompilationError, LaunchError
+from tileir.execute.gpu.choosing.measuring import Stretch, has_space, measured
+from tileir.execute.gpu.choosing.repeatable import Repeatable, repeatable
+from tileir.execute.gpu.driver.library import driver
+from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu
+from tileir.execute.gpu.launched_code import LaunchedCode, Launching, NotDescribed
+from tileir.execute.gpu.streams import synchronize
+from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.options import Schedule, Specialization
+from tileir.execute.gpu.triton.preparing.splitting import split
+from tileir.execute.gpu.triton.program import Program
+from tileir.execute.gpu.triton.schedule.candidates import candidates
+from tileir.execute.gpu.triton.schedule.features import features_of
+from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.execute.gpu.triton.tuning.agreement import agree, leaves_open
+from tileir.execute.gpu.triton.tuning.trial import trial_words
+from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+from tileir.ir.core import Operation
+from tileir.ir.types import Type
+
+Compile = Callable[[Schedule | None], Code]
+"""The code of the kernel with a schedule, or with the default."""
+Load = Callable[[Code], LaunchedCode]
+Progress = Callable[[int, int, Trial], None]
+"""Told after each candidate: how many are done, of how many, and what became of it."""
+
+_MOST_COMPILERS: Final = 4
+_WIN: Final = 0.99
+"""What takes more than this part of the default's time is no better."""
+_ATTEMPT: Final = "tuning a launch"
+
+
+class Launches:
+    """Launches of one kernel with the same arguments, by several codes; the context is current."""
+
+    def __init__(self, entry: Operation, launching: Launching, load: Load, plan: Repeatable, stack: ExitStack) -> None:
+        self._entry: Final = entry
+        self._launching: Final = launching
+        self._load: Final = load
+        self._stream: Final = launching.stream
+        assert launching.bound is not None, "the arguments were looked at"
+        self.written: Final[list[tuple[Stretch, Type]]] = []
+        for buffer, label in launching.bound.buffers:
+            low = int(launching.values[label.number]) - (buffer.address - buffer.low)
+            if label.number in plan.written and buffer.low < buffer.high:
+                type = entry.regions[0].blocks[0].arguments[label.number].type
+                assert isinstance(type, TileType) and isinstance(type.element, PointerType)
+                self.written.append(((low, buffer.high - buffer.low), type.element.pointee))
+        stretches = [stretch for stretch, _ in self.written]
+        if not has_space(stretches):
+            raise LaunchError(f"@{entry.symbol_name} cannot be tuned: the GPU has no memory for copies of its results")
+        self._copies: Final = [
+            (address, stack.enter_context(DeviceMemory(size)).address, size) for address, size in stretches
+        ]
+        for address, copy, size in self._copies:
+            driver().call("cuMemcpyDtoDAsync_v2", _ATTEMPT, copy, address, size, self._stream)
+        self.is_open: Final = leaves_open(entry)
+
+    def put_back(self) -> None:
+        """Have arrays as they were before."""
+        for address, copy, size in self._copies:
+            driver().call("cuMemcpyDtoDAsync_v2", _ATTEMPT, address, copy, size, self._stream)
+
+    def once(self, code: Code) -> Callable[[], None]:
+        """A launch by some code, made each time it is called."""
+        loaded = self._load(code)
+        launching = self._launching
+        kernel = loaded.loader.kernel(launching.place, launching.context)
+        record = loaded.packer.make()
+        loaded.fill(record, launching, True)
+        function = kernel.function_in(launching.context, self._entry.symbol_name or "")
+        launch = driver().function("cuLaunchKernelEx")
+
+        def made() -> None:
+            failed = launch(record.configuration, function, record.parameters, None)
+            if failed:
+                raise driver().error("cuLaunchKernelEx", failed, f"launching @{self._entry.symbol_name}")
+
+        return made
+
+    def results(self, launch: Callable[[], None]) -> list[Any]:
+        """What a launch writes, as bytes."""
+        self.put_back()
+        launch()
+        return self.contents()
+
+    def contents(self) -> list[Any]:
+        """What is in the arrays that the kernel writes."""
+        found = [numpy.empty(size, numpy.uint8) for (_, size), _ in self.written]
+        for array, ((address, size), _) in zip(found, self.written, strict=True):
+            copy_from_gpu(array.ctypes.data, address, size, self._stream)
+        synchronize(self._stream, _ATTEMPT)
+        return found
+
+    def agree(self, expected: list[Any], found: list[Any]) -> bool:
+        pairs = zip(expected, found, self.written, strict=True)
+        return all(agree(ours, theirs, element, self.is_open) for ours, theirs, (_, element) in pairs)
+
+    def compared(self, default: Callable[[], None], other: Callable[[], None]) -> tuple[float, float]:
+        """Seconds of two launches, made in turn."""
+        first, second = measured([default, other], self._stream, [stretch for stretch, _ in self.written])
+        return first, second
+
+
+class Search:
+    """One search: the launch that it is for, and what makes code of the kernel."""
+
+    def __init__(
+        self, entry: Operation, launching: Launching, target: TritonTarget, fast: bool, compile: Compile, load: Load
+    ) -> None:
+        self._entry: Final = entry
+        self._launching: Final = launching
+        self._target: Final = target
+        self._fast: Final = fast
+        self._compile: Final = compile
+        self._load: Final = load
+
+    def run(self, kind: Specialization, progress: Progress | None = None) -> tuple[Tuning, Code]:
+        """Try schedules for launches of a kind; gives what was seen, and the fastest code.  An interrupt ends it."""
+        entry, launching = self._entry, self._launching
+        plan = repeatable(entry)
+        if plan is None:
+            raise LaunchError(
+                f"@{entry.symbol_name} cannot be tuned: it prints, asserts, or writes where its arguments do not say: "
+                "launches of such kernels cannot be made again and again"
+            )
+        default = self._compile(None)
+        program = Program(entry)
+        split(program.entry, self._target)
+        wanted = candidates(features_of(program.entry, self._target.name), self._target, default.schedule)
+        with ExitStack() as stack:
+            launches = Launches(entry, launching, self._load, plan, stack)
+            try:
+                by_default = launches.once(default)
+                expected = launches.results(by_default)
+                seconds, _ = launches.compared(by_default, by_default)
+                tuning = Tuning(entry.symbol_name or "", launching.place.name, Trial(default.schedule, seconds))
+                trials = Trials(tuning, launches, by_default, expected, default)
+                try:
+                    self._try(trials, wanted, kind, progress)
+                except KeyboardInterrupt:
+                    tuning.is_interrupted = True
+            finally:
+                launches.put_back()
+                # The copies are given back when they have been read.
+                synchronize(launching.stream, _ATTEMPT)
+        best = tuning.best
+        if best.seconds > _WIN * tuning.trials[0].seconds:
+            return tuning, default
+        return tuning, trials.codes[best.schedule]
+
+    def _try(self, trials: Trials, wanted: list[Schedule], kind: Specialization, progress: Progress | None) -> None:
+        pool = ThreadPoolExecutor(min(_MOST_COMPILERS, os.cpu_count() or 1))
+        try:
+            pending = [(schedule, pool.submit(self._compile, schedule)) for schedule in wanted]
+            for number, (schedule, future) in enumerate(pending):
+                trial = self._tried(trials, schedule, future, kind)
+                trials.tuning.trials.append(trial)
+                if progress is not None:
+                    progress(number + 1, len(pending), trial)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _tried(self, trials: Trials, schedule: Schedule, future: Future[Code], kind: Specialization) -> Trial:
+        try:
+            code = future.result()
+        except CompilationError as error:
+            return Trial(schedule, 0.0, error.message.splitlines()[0])
+        if code.shared > self._target.shared:
+            return Trial(schedule, 0.0, f"it needs {code.shared} bytes of shared memory")
+        if trials.is_known(code):
+            return Trial(schedule, 0.0, "the same code as another")
+        if schedule.warp_specialize:
+            # A barrier that nobody arrives at would wait forever.
+            words = trial_words(self._entry, self._fast, schedule, kind, self._launching)
+            if words:
+                return Trial(schedule, 0.0, words)
+        try:
+            return trials.timed(schedule, code)
+        except NotDescribed:
+            return Trial(schedule, 0.0, "the driver makes no descriptor of an array")
+
+
+class Trials:
+    """What was seen so far, and how a code is compared with the default's."""
+
+    def __init__(
+        self, tuning: Tuning, launches: Launches, by_default: Callable[[], None], expected: list[Any], default: Code
+    ) -> None:
+        self.tuning: Final = tuning
+        self.codes: Final = {default.schedule: default}
+        self._launches: Final = launches
+        self._by_default: Final = by_default
+        self._expected: Final = expected
+        self._seen: Final = {default.cubin.data}
+
+    def is_known(self, code: Code) -> bool:
+        """Whether the same code has been tried before."""
+        if code.cubin.data in self._seen:
+            return True
+        self._seen.add(code.cubin.data)
+        return False
+
+    def timed(self, schedule: Schedule, code: Code) -> Trial:
+        launch = self._launches.once(code)
+        if not self._launches.agree(self._expected, self._launches.results(launch)):
+            return Trial(schedule, 0.0, "its results differ")
+        default, seconds = self._launches.compared(self._by_default, launch)
+        self.codes[schedule] = code
+        # As if the default took as long each time: clocks rise and fall.
+        return Trial(schedule, seconds / default * self.tuning.trials[0].seconds)
