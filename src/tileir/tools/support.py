@@ -129,6 +129,7 @@ def is_newer(declaration: OperationDeclaration) -> bool:
 def parts() -> list[Part]:
     """All of them; the engines are there only where NumPy is."""
     from tileir.execute.cpu.lowering.roster import HANDLERS
+    from tileir.execute.gpu.triton.lowering.roster import HANDLERS as LOWERED
     from tileir.execute.interpreter.operations import OPERATIONS
     from tileir.execute.number_watch import HANDS_ON, MEANT
     from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
@@ -152,6 +153,13 @@ def parts() -> list[Part]:
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
         Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
+        Part(
+            "Triton engine",
+            "is compiled by the engine `triton`; what only the drafts have is legalized first",
+            is_executed,
+            # Control flow is lowered with what ends it.
+            lambda d: d in LOWERED or d.is_terminator or d in legalized,
+        ),
         Part(
             "effects",
             "its effects on memory and on ordering are declared",
