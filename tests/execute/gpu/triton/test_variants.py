@@ -57,7 +57,8 @@ def test_extents_and_strides_of_views_are_told_apart_more_finely() -> None:
     ("changed", "is_described"),
     [
         ({}, True),
-        ({"rows": 1, "columns": 1}, True),
+        ({"rows": 1, "columns": 8}, True),
+        ({"columns": 203}, False),
         ({"base": ADDRESS + 8}, False),
         ({"base": 0}, False),
         ({"stride": 252}, False),

@@ -139,6 +139,9 @@ def _is_described(view: LaunchView, numbers: list[int]) -> bool:
     unit = unit_dimension(view.strides)
     if base <= 0 or base % _ALIGNMENT or not all(0 < extent < _MOST_EXTENT for extent in shape):
         return False
+    # Rows are cut off at multiples of 16 bytes when tiles are stored: an H200 writes beyond the last element of others.
+    if shape[unit] * view.element_bytes % _ALIGNMENT:
+        return False
     for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
         step = stride * view.element_bytes
         # Where there is one element, nothing is ever a step away from it.
