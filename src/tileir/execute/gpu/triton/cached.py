@@ -109,7 +109,7 @@ def code_of(data: bytes, made: dict[str, Any], known: dict[str, Any]) -> Code:
         unpacked_schedule(known["schedule"]),
         unpacked_specialization(known["specialization"]),
         metadata.get("num_ctas", 1),
-        (*known["notes"], *made.get("notes", ())),
+        tuple(known["notes"]),
     )
 
 

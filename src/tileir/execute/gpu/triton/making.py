@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.code_cache import default_cache
@@ -23,7 +24,7 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, smaller
 from tileir.execute.gpu.triton.schedule.plainer import plainer_schedules
-from tileir.execute.gpu.triton.specialized import OPTION, compile_specialized
+from tileir.execute.gpu.triton.specialized import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
 from tileir.execute.gpu.triton.ttir.locations import located_text
@@ -36,6 +37,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import IntegerType
 
+_Result = TypeVar("_Result")
 _USUAL: Final = CodeOptions()
 _USUAL_LIMITS: Final = Limits()
 _NEWEST: Final = (3, 9)
@@ -64,7 +66,7 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
     try:
-        data, made, key = _made(prepared, target, triton, limits)
+        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
     except TritonError as error:
         plainer = _plainer(prepared, options, limits, error)
         if plainer is None:
@@ -76,7 +78,7 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         if less is None:
             break
         prepared = Prepared(entry, target, options._replace(schedule=less), triton)
-        data, made, key = _made(prepared, target, triton, limits)
+        prepared, (data, made, key) = _specialized_or_not(prepared, lambda each: _made(each, target, triton, limits))
     known = prepared.description(key)
     if not options.lineinfo:
         default_cache().put(program_key(entry, target, options), b"", known)
@@ -90,6 +92,16 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
     resources = resources_of(code)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
     return Made(data, code, [*prepared.program.warnings, *warnings], resources)
+
+
+def _specialized_or_not(prepared: Prepared, make: Callable[[Prepared], _Result]) -> tuple[Prepared, _Result]:
+    """What is made of a kernel, and which: without warps for loads alone where they cannot be."""
+    try:
+        return prepared, make(prepared)
+    except NotSpecialized as error:
+        other = prepared.unspecialized()
+        other.note(f"no warps are specialised: {error}")
+        return other, make(other)
 
 
 def _plainer(
@@ -107,7 +119,7 @@ def _plainer(
             continue
         tried.add(text)
         try:
-            found = _made(other, other.target, other.triton, limits)
+            other, found = _specialized_or_not(other, lambda each: _made(each, each.target, each.triton, limits))
         except TritonError:
             continue
         other.note(f"compiled {words}, as Triton makes no code of it otherwise: {error.message}")
@@ -127,7 +139,7 @@ def _made(
     if triton is None:
         raise MissingDependencyError(f"{MISSING}; the cache has no code of this kernel for {target.name} either")
     answer = prepared.compiled(target.stages[-1], limits)
-    made = _description(answer, triton, prepared.notes)
+    made = _description(answer, triton)
     default_cache().put(key, answer.data, made)
     return answer.data, made, key
 
@@ -150,7 +162,9 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
         return disassembled(code.cubin)
     triton = find_triton()
     check_target(target, triton)
-    return Prepared(entry, target, options, triton).compiled(stage, limits).data.decode("utf-8", "replace")
+    prepared = Prepared(entry, target, options, triton)
+    _, answer = _specialized_or_not(prepared, lambda each: each.compiled(stage, limits))
+    return answer.data.decode("utf-8", "replace")
 
 
 class Prepared:
@@ -168,7 +182,9 @@ class Prepared:
         self._options: Final = options
         self.program: Final = Program(entry)
         split_notes = split(self.program.entry, target)
-        self.schedule: Final = options.schedule or schedule_for(features_of(self.program.entry, target.name), target)
+        features = features_of(self.program.entry, target.name)
+        self.schedule: Final = options.schedule or schedule_for(features, target)
+        self._features: Final = features
         store_in_parts(self.program.entry, self.schedule.epilogue_parts)
         special = options.specialization
         self._special: Final = special if special is not None else usual_specialization(self.program)
@@ -180,12 +196,16 @@ class Prepared:
         if self.schedule.warp_specialize:
             lowered = lowered._replace(options={**lowered.options, OPTION: True})
         self.lowered: Lowered = lowered._replace(notes=(*split_notes, *lowered.notes))
-        self.notes: tuple[str, ...] = ()
-        """What there is to say about how it was compiled."""
 
     def with_schedule(self, schedule: Schedule) -> Prepared:
         """The same kernel with another schedule."""
         return Prepared(self._entry, self.target, self._options._replace(schedule=schedule), self.triton)
+
+    def unspecialized(self) -> Prepared:
+        """The same kernel without warps for loads alone."""
+        if self._options.schedule is not None:
+            return self.with_schedule(self.schedule._replace(warp_specialize=False))
+        return self.with_schedule(schedule_for(self._features._replace(may_specialize=False), self.target))
 
     def note(self, words: str) -> None:
         """Say something about the code."""
@@ -196,8 +216,7 @@ class Prepared:
         text, options = self.lowered.text, self.lowered.options
         try:
             if OPTION in options:
-                answer, self.notes = compile_specialized(text, self.target, options, last, limits)
-                return answer
+                return compile_specialized(text, self.target, options, last, limits)
             return compile_ttir(Request(text, self.target.code, options, last), limits.seconds, limits.memory)
         except TritonError as error:
             self._place(error)
@@ -253,9 +272,8 @@ def _is_divided(type: object) -> bool:
     return isinstance(type, TileType) and isinstance(type.element, (IntegerType, PointerType))
 
 
-def _description(answer: Answer, triton: Triton, notes: tuple[str, ...]) -> dict[str, Any]:
+def _description(answer: Answer, triton: Triton) -> dict[str, Any]:
     return {
-        "notes": list(notes),
         "version": triton.version,
         "look": triton.look,
         "metadata": answer.metadata,

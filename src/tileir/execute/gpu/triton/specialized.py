@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.triton.errors import TritonError, TritonTimeout
 from tileir.execute.gpu.triton.options import Limits
 from tileir.execute.gpu.triton.targets import TritonTarget
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
@@ -19,38 +19,31 @@ _WARPS: Final = 8
 _GROUP_WARPS: Final = 4
 
 
-class Specialized(NamedTuple):
-    """What Triton made."""
-
-    answer: Answer
-    notes: tuple[str, ...]
-    """Why it is a kernel as any other, if it is."""
+class NotSpecialized(Exception):
+    """A kernel cannot be one of this kind; the words say why."""
 
 
-def compile_specialized(
-    text: str, target: TritonTarget, options: dict[str, Any], last: str, limits: Limits
-) -> Specialized:
-    """What Triton makes of TTIR as such a kernel, or as any other where it cannot be one."""
-    plain = {name: value for name, value in options.items() if name != OPTION}
-    why = f"{target.name} has no products by groups of warps"
-    if target.has_wgmma:
-        # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
-        waiting = {**plain, "num_warps": _WARPS, "num_stages": 1}
-        waiting.pop("maxnreg", None)
-        made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits.seconds, limits.memory)
-        try:
-            changed = specialize(made.data.decode(), options["num_stages"], target.shared)
-        except Unfit as error:
-            why = str(error)
-        else:
-            if last == "ttgir":
-                return Specialized(made._replace(data=changed.encode()), ())
-            waiting["num_warps"] = _GROUP_WARPS
-            request = Request(changed, target.code, waiting, last, first="ttgir")
-            try:
-                return Specialized(compile_ttir(request, limits.seconds, limits.memory), ())
-            except TritonError as error:
-                # What is made of the program itself is right, if slower.
-                why = error.diagnostics[0].message
-    answer = compile_ttir(Request(text, target.code, plain, last), limits.seconds, limits.memory)
-    return Specialized(answer, (f"no warps are specialised: {why}",))
+def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any], last: str, limits: Limits) -> Answer:
+    """What Triton makes of TTIR as such a kernel; raises `NotSpecialized`."""
+    if not target.has_wgmma:
+        raise NotSpecialized(f"{target.name} has no products by groups of warps")
+    # Layouts are chosen for the warps that compute; what is loaded when is not Triton's to say.
+    waiting = {**options, "num_warps": _WARPS, "num_stages": 1}
+    for name in (OPTION, "maxnreg"):
+        waiting.pop(name, None)
+    made = compile_ttir(Request(text, target.code, waiting, "ttgir"), limits.seconds, limits.memory)
+    try:
+        changed = specialize(made.data.decode(), options["num_stages"], target.shared)
+    except Unfit as error:
+        raise NotSpecialized(str(error)) from None
+    if last == "ttgir":
+        return made._replace(data=changed.encode())
+    waiting["num_warps"] = _GROUP_WARPS
+    request = Request(changed, target.code, waiting, last, first="ttgir")
+    try:
+        return compile_ttir(request, limits.seconds, limits.memory)
+    except TritonTimeout:
+        raise
+    except TritonError as error:
+        # What is made of the program itself is right, if slower.
+        raise NotSpecialized(error.diagnostics[0].message) from None

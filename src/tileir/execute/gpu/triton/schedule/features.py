@@ -86,6 +86,8 @@ class Features(NamedTuple):
     """What an iteration of them loads, at most."""
     occupancy: int
     """How many tile blocks on a multiprocessor the program advises; 0 for no advice."""
+    may_specialize: bool = True
+    """Whether warps that do nothing but load have not been found impossible."""
 
 
 def features_of(entry: Operation, target: str = "default") -> Features:

@@ -98,6 +98,13 @@ def _is_attention(loop: ProductLoop) -> bool:
     return loop.is_chained and all(each.on_tensor_cores and each.m % 128 == 0 for each in loop.products)
 
 
+def _specializes(features: Features, target: TritonTarget) -> bool:
+    """Whether warps that do nothing but load pay."""
+    if not target.has_wgmma or not features.may_specialize:
+        return False
+    return any(_is_attention(each) and each.is_early for each in features.loops)
+
+
 def is_persistent(features: Features, target: TritonTarget) -> bool:
     """Whether a tile block computes one tile after the other, and may load for the next before it stores one."""
     return target.has_tma and features.persistent is not None and may_load_early(features.persistent)
@@ -274,7 +281,7 @@ RULES: Final = (
         "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`",
         "yes",
         "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64)",
-        lambda f, t: t.has_wgmma and any(_is_attention(each) and each.is_early for each in f.loops),
+        lambda f, t: _specializes(f, t),
         lambda f, t: True,
     ),
     Rule(
