@@ -78,7 +78,8 @@ def test_what_does_not_fit_gets_smaller_until_nothing_is_left() -> None:
     while schedule is not None:
         seen.append(schedule)
         schedule = smaller(schedule)
-    assert [each.num_stages for each in seen] == [4, 3, 2, 1, 1] and not seen[-1].flatten
+    assert [each.num_stages for each in seen] == [4, 3, 2, 1, 1, 1]
+    assert not seen[-1].flatten and not seen[-1].descriptors
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
