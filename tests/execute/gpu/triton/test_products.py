@@ -10,6 +10,9 @@ from tests.execute.gpu.triton.lowered_programs import lowered, ptx
 from tests.execute.gpu.triton.product_programs import product
 from tests.hardware.agreement.products import FLOATS, SHAPES
 
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Request
+
 SIGNS = ("signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned")
 SCALED = (
     (("f8E4M3FN", "f32", "f8E8M0FNU"), 32), (("f8E5M2", "f32", "f8E8M0FNU"), 32),
@@ -48,6 +51,16 @@ def test_products_of_64_rows_are_made_by_groups_of_warps(
 def test_integers_are_multiplied_by_groups_of_warps() -> None:
     found = instructions(product("mmai", ("i8", "i32"), (0, 64, 64, 64), "signed signed"))
     assert found == {"wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8"}
+
+
+@pytest.mark.parametrize("signs", ["unsigned signed", "signed unsigned", "unsigned unsigned"])
+def test_accumulators_are_not_part_of_corrected_products(signs: str) -> None:
+    """Triton's integer products saturate: with the accumulator, they would before they are corrected."""
+    text = product("mmai", ("i8", "i32"), (0, 64, 64, 64), signs)
+    made = compile_ttir(Request(lowered(text).text, "sm_80", {"num_warps": 4}, "ttgir")).data.decode()
+    (zero,) = re.findall(r"(%\w+) = arith.constant dense<0> : tensor<64x64xi32, #mma>", made)
+    products = re.findall(r"tt.dot %\S+, %\S+, (%\w+)", made)
+    assert len(products) >= 2 and set(products) == {zero}, made
 
 
 def test_products_of_f32_are_exact_ones() -> None:

@@ -53,7 +53,8 @@ def _precision(lowering: Lowering, element: FloatType) -> str:
 def lower_mmai(lowering: Lowering, operation: Operation) -> None:
     """Triton's are signed.  An unsigned factor is one that is less by 128, plus 128 for each element of the other.
 
-    Tensor cores may saturate, so that the accumulator is added when the whole product is known.
+    Tensor cores may saturate, so that the accumulator is added when the whole product is known; and it is added last:
+    Triton makes one product with an accumulator of a product with zero and the sum of both.
     """
     build = lowering.build
     left, right, accumulator = [_matrix(lowering, operand) for operand in operation.operands]
@@ -65,7 +66,7 @@ def lower_mmai(lowering: Lowering, operation: Operation) -> None:
     left = build.immediate("arith.xori", left, -128) if unsigned_left else left
     right = build.immediate("arith.xori", right, -128) if unsigned_right else right
     zero = build.integer(0, "i32", accumulator.shape)
-    total = build.binary("arith.addi", accumulator, _product(lowering, left, right, zero))
+    total = _product(lowering, left, right, zero)
     if unsigned_left:
         correction = _product(lowering, build.integer(-128, "i8", left.shape), right, zero)
         total = build.binary("arith.subi", total, correction)
@@ -74,6 +75,7 @@ def lower_mmai(lowering: Lowering, operation: Operation) -> None:
         total = build.binary("arith.subi", total, correction)
     if unsigned_left and unsigned_right:
         total = build.immediate("arith.addi", total, 128 * 128 * left.shape[-1])
+    total = build.binary("arith.addi", accumulator, total)
     _result(lowering, operation, total)
 
 

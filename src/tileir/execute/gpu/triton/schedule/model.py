@@ -194,6 +194,14 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
+        "persistent loops, stages of at most 8 KiB",
+        "4, as far as they fit",
+        "342 TFLOP/s with four tile blocks on a multiprocessor, 299 with 5 stages (64x64x32)",
+        lambda f, t: is_persistent(f, t) and _largest(f).stage_bytes <= 8 * _KIBIBYTE,
+        lambda f, t: _stages_within(f, t, 4),
+    ),
+    Rule(
+        "num_stages",
         "loops with products, stages of at most 8 KiB",
         "8, as far as they fit",
         "332 TFLOP/s, 315 with 4 stages (64x64x32)",
