@@ -137,6 +137,7 @@ def test_a_product_of_a_transposed_tile_reads_it_where_the_accelerator_put_it() 
         (TILES.replace("64x128", "1x128"), "%x, %y", "one dimension"),
         (TILES.replace("strides=[?,1]", "strides=[?,?]"), "%x, %y", "no elements beside each other"),
         (TILES.replace("strides=[?,1]", "strides=[100,1]"), "%x, %y", "rows that are not aligned"),
+        (TILES.replace("?x?x", "?x66x"), "%x, %y", "rows that end between two pieces"),
     ],
 )
 def test_other_accesses_go_by_addresses(view: str, index: str, why: str) -> None:

@@ -11,6 +11,7 @@ drops, and the one whose elements are beside each other in memory last.  So a ti
 | tiles of two dimensions or more, beside those of 1 | tiles of one dimension, which are as fast                       |
 | two to five dimensions in all                      | more                                                            |
 | rows of a tile of 16 bytes or more                 | less                                                            |
+| rows of the tensor of a multiple of 16 bytes       | others: the accelerator writes beyond their end                 |
 | zeros outside of the tensor (in `fast` also NaN)   | other padding                                                   |
 | weak accesses                                      | relaxed, acquire, release                                       |
 | operands and results of products                   | others, which are faster so (measured on an H200)               |
@@ -83,6 +84,8 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
     along = [dimension_map(access.type)[axis] for axis in order]
     extents, strides = [view.shape[each] for each in along], [view.strides[each] for each in along]
     if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
+        return None
+    if extents[-1] is not None and extents[-1][0] == "constant" and extents[-1][1] * view.element_bytes % _FEWEST_BYTES:
         return None
     box = tuple([shape[axis] for axis in order])
     map_ = TensorMap(
