@@ -219,6 +219,10 @@ class Evaluation(OrderEvaluation):
         assert value.shape[-1] == 2
         return [value[..., 0], value[..., 1]]
 
+    def do_tt_gather(self, node: Node) -> list[Any]:
+        value, places = self.names(node.rest.partition(" :")[0])
+        return [numpy.take_along_axis(value, places, int(_numbers(node)["axis"]))]
+
     def do_tt_make_range(self, node: Node) -> list[Any]:
         numbers = _numbers(node)
         return [numpy.arange(int(numbers["start"]), int(numbers["end"]), dtype=numpy.int32)]

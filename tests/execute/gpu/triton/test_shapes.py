@@ -78,6 +78,20 @@ def test_permute_among_dimensions_of_one_element() -> None:
     assert "order = array<i32: 1, 0>" in made
 
 
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize("element", ["f32", "i1"])
+def test_transposes_that_a_loop_carries(element: str) -> None:
+    body = (
+        "%one = constant <i32: 1> : tile<i32>\n%three = constant <i32: 3> : tile<i32>\n"
+        f"%r = for %i in (%zero_index to %three, step %one) : tile<i32> iter_values(%a = %x) -> (tile<8x8x{element}>) {{\n"
+        f" %p = permute %a [1, 0] : tile<8x8x{element}> -> tile<8x8x{element}>\n continue %p : tile<8x8x{element}>\n}}"
+    )
+    x = numpy.arange(64).reshape(8, 8)
+    given = (x % 3 == 0).astype("u1") if element == "i1" else x.astype("f4")
+    made = agrees(body, x=(given, element), r=f"tile<8x8x{element}>", compiles=True).text
+    assert "tt.gather" in made
+
+
 # --- constants ---
 
 

@@ -18,6 +18,7 @@ from tileir.execute.gpu.triton.lowering import (
     reductions,
     shapes,
     tensors,
+    transposes,
     views,
 )
 from tileir.execute.gpu.triton.lowering.context import Handlers
@@ -60,7 +61,7 @@ HANDLERS: Final[Handlers] = {
     ops.MMAI: products.lower_mmai,
     ops.OFFSET: pointers.lower_offset,
     ops.PACK: packing.lower_pack,
-    ops.PERMUTE: shapes.lower_permute,
+    ops.PERMUTE: transposes.lower_permute,
     ops.PRINT_TKO: printing.lower_print,
     ops.REDUCE: reductions.lower_reduce,
     ops.RESHAPE: shapes.lower_reshape,

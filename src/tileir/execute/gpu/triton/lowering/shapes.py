@@ -10,7 +10,7 @@ from typing import cast
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, squeezed_axis
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -39,13 +39,6 @@ def _spread(lowering: Lowering, value: TtirValue, before: Shape, after: Shape) -
 def lower_reshape(lowering: Lowering, operation: Operation) -> None:
     _, shape = lowering.type_of(operation.results[0])
     lowering.result(operation, lowering.build.reshape(lowering.value(operation.operands[0]), shape))
-
-
-def lower_permute(lowering: Lowering, operation: Operation) -> None:
-    order = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
-    shape = _shape(operation.operands[0])
-    kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
-    lowering.result(operation, lowering.build.transpose(lowering.value(operation.operands[0]), kept))
 
 
 def lower_cat(lowering: Lowering, operation: Operation) -> None:

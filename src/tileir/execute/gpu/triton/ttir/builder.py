@@ -184,6 +184,12 @@ class TtirBuilder:
         self.write(f"{first.name}, {second.name} = tt.split {value.name} : {value.type} -> {first.type}")
         return first, second
 
+    def gather(self, value: TtirValue, places: TtirValue) -> TtirValue:
+        """Elements of a vector by their places."""
+        types = f"({value.type}, {places.type}) -> {type_text(value.element, places.shape)}"
+        text = f"tt.gather {value.name}[{places.name}] {{axis = 0 : i32}} : {types}"
+        return self.emit(text, value.element, places.shape)
+
     def range(self, count: int) -> TtirValue:
         """0, 1, .. of i32."""
         type = type_text("i32", (count,))
