@@ -192,3 +192,37 @@ def test_shifts_that_are_known_are_not_checked() -> None:
         "%p: tile<ptr<f32>>",
     )
     assert "arith.select" not in lowered(constant).text
+
+
+# --- constants ---
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "%a = constant <f32: 0x00400000> : tile<f32>\n%r = sin %a : tile<f32>",
+        "%a = constant <f32: 1.0e-30> : tile<f32>\n%r = tan %a : tile<f32>",
+        "%a = constant <f32: 0x807FFFFE> : tile<f32>\n%r = pow %a, %x : tile<f32>",
+        "%a = constant <f32: 0x00000001> : tile<f32>\n%b = constant <f32: -3.0> : tile<f32>\n%r = atan2 %b, %a : tile<f32>",
+        "%a = constant <f32: 0x00000001> : tile<f32>\n%i = constant <i32: 3> : tile<i32>\n%r = fpowi %a, %i : tile<f32>, tile<i32>",
+    ],
+)  # fmt: skip
+def test_functions_of_constants_compile(lines: str) -> None:
+    """LLVM crashes where it computes subnormal numbers while it inlines."""
+    text = entry(
+        " %x, %t0 = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token\n"
+        f"{lines}\n %t1 = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token",
+        "%p: tile<ptr<f32>>",
+    )
+    assert "mov.f32" in lowered(text).text or "mov.f64" in lowered(text).text
+    assert ".entry" in ptx(text)
+
+
+def test_usual_constants_are_left_to_the_compiler() -> None:
+    text = entry(
+        " %x, %t0 = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token\n"
+        " %c = constant <f32: 10000.0> : tile<f32>\n %r = pow %c, %x : tile<f32>\n"
+        " %t1 = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token",
+        "%p: tile<ptr<f32>>",
+    )
+    assert "mov.f32" not in lowered(text).text

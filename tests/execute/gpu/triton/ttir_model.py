@@ -204,6 +204,8 @@ def _assembly(instruction: str, values: list[Any]) -> Any:
             return float_to_float(F32, TF32, MODES[rounding])(values[0]).view(numpy.int32)
         made = float_to_float(FLOATS[source], FLOATS[target], MODES[rounding])(values[0])
         return made.view(numpy.int16) if target == "f16" else made
+    if mnemonic == "mov":
+        return values[0]
     element = FLOATS[modifiers[-1]]
     flush = "ftz" in modifiers
     if mnemonic in ("max", "min"):

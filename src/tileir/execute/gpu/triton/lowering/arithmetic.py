@@ -113,7 +113,7 @@ def lower_remainder(lowering: Lowering, operation: Operation) -> None:
     element = left.element
     if element != "f64":
         left, right = build.convert("arith.extf", left, "f32"), build.convert("arith.extf", right, "f32")
-    made = build.external(library.symbol(lowering, "fmod", left.element), [left, right])
+    made = library.call(lowering, operation, "fmod", [left, right])
     lowering.result(operation, build.convert("arith.truncf", made, element))
 
 

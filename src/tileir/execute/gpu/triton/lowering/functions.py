@@ -76,8 +76,8 @@ def _function(lowering: Lowering, operation: Operation, values: list[TtirValue])
             return build.assembly(f"{_INSTRUCTIONS[declaration]}{flush}.f32", values, "f32")
     if "flush_to_zero" in operation.attributes and not lowering.has_ptx:
         values = [flushed(build, value) for value in values]
-        return flushed(build, build.external(library.symbol(lowering, _NAMES[declaration], element), values))
-    return build.external(library.symbol(lowering, _NAMES[declaration], element), values)
+        return flushed(build, library.call(lowering, operation, _NAMES[declaration], values))
+    return library.call(lowering, operation, _NAMES[declaration], values)
 
 
 def _approximate(lowering: Lowering, declaration: OperationDeclaration, values: list[TtirValue]) -> TtirValue | None:
@@ -107,7 +107,7 @@ def lower_integer_power(lowering: Lowering, operation: Operation) -> None:
     base = build.convert("arith.extf", base, wide)
     # A single bit is 0 or -1.
     power = build.convert("arith.sitofp", exponent, wide)
-    made = build.external(library.symbol(lowering, "pow", wide), [base, power])
+    made = library.call(lowering, operation, "pow", [base, power])
     if element == "bf16" and wide == "f64":
         made = build.convert("arith.truncf", made, "f32")
     lowering.result(operation, build.convert("arith.truncf", made, element))
