@@ -101,6 +101,17 @@ def test_stages_go_to_files(triton: None, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+def test_a_kernel_with_a_name_that_ptx_does_not_have_is_told(triton: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("name.mlir").write_text(ONE.replace("@one", '@"größe"'), encoding="utf-8")
+    assert compiled("name.mlir", "--target", "sm_90", "-o", "k.cubin") == 0
+    assert "warning: kernel @größe is 'gr__e' in the cubin: PTX has no such name" in capsys.readouterr().err
+
+
+def test_the_program_that_is_lowered_can_be_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compiled("one.mlir", "--target", "sm_90", "--dump", "tile") == 0
+    assert "entry @one" in capsys.readouterr().out
+
+
 def test_ttir_needs_no_triton(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,9 @@ def make(entry: Operation, target: TritonTarget, options: CodeOptions = _USUAL, 
         raise TritonError([Diagnostic("error", words, place_of(entry.location))]) from None
     resources = resources_of(code)
     warnings = [spill_warning(entry, resources)] if resources.spills else []
+    if code.cubin.kernel != entry.symbol_name:
+        words = f"kernel @{entry.symbol_name} is '{code.cubin.kernel}' in the cubin: PTX has no such name"
+        warnings.append(Diagnostic("warning", words, place_of(entry.location)))
     return Made(data, code, [*prepared.program.warnings, *warnings], resources)
 
 
