@@ -213,15 +213,16 @@ def attention(heads: int, length: int, depth: int, queries: int, keys: int, caus
                 columns = build.reshape(columns, (depth, keys))
                 score = build.mmaf(query, columns, build.constant(0.0, tile((queries, keys), f32)))
                 if masked:
-                    first = build.subi(build.muli(loop.index, keys), build.muli(block, queries))
-                    ahead = build.subi(
-                        build.broadcast(build.reshape(build.iota(tile((keys,), i32)), (1, keys)), (queries, keys)),
-                        build.broadcast(
-                            build.reshape(build.iota(tile((queries,), i32)), (queries, 1)), (queries, keys)
-                        ),
+                    # How many of these keys a query sees: a number for each row, so that no tile of them is kept.
+                    first = build.subi(build.muli(block, queries), build.muli(loop.index, keys))
+                    last = build.addi(build.iota(tile((queries,), i32)), spread(build, first, (1,), (queries,)))
+                    key = build.reshape(build.iota(tile((keys,), i32)), (1, keys))
+                    seen = build.cmpi(
+                        build.broadcast(key, (queries, keys)),
+                        build.broadcast(build.reshape(last, (queries, 1)), (queries, keys)),
+                        "less_than_or_equal",
+                        "signed",
                     )
-                    ahead = build.addi(ahead, spread(build, first, (1, 1), (queries, keys)))
-                    seen = build.cmpi(ahead, build.constant(0, ahead.type), "less_than_or_equal", "signed")
                     score = build.select(seen, score, build.constant(-math.inf, score.type))
                 largest = build.reshape(build.reduce(score, 1, -math.inf, body=build.maxf), (queries, 1))
                 higher = build.maxf(peak, build.mulf(largest, narrow))
@@ -237,10 +238,9 @@ def attention(heads: int, length: int, depth: int, queries: int, keys: int, caus
             state[:] = loop.results
 
         if causal:
-            assert queries % keys == 0, "the first key that a block needs a mask for is the first of a tile"
-            whole = build.muli(block, queries // keys)
+            whole = build.divi(build.muli(block, queries), keys, "signed")
             over_keys(0, whole, masked=False)
-            over_keys(whole, build.addi(whole, queries // keys), masked=True)
+            over_keys(whole, build.addi(whole, max(queries // keys, 1)), masked=True)
         else:
             over_keys(0, length // keys, masked=False)
         mixed, _, total = state
