@@ -70,7 +70,9 @@ def matmul(
     found = []
     for rows, columns, depth in tiles:
         count = (size // rows) * (size // columns)
-        at_once = PROCESSORS * (1 if rows * columns >= 128 * 256 else 2)
+        at_once = PROCESSORS * (
+            1 if rows * columns >= 128 * 256 else 4 if rows * columns * depth <= 64 * 64 * 32 else 2
+        )
         module = functools.partial(
             gpu_programs.matmul, size, rows, columns, depth, 8, element, result, transposed, persistent
         )
