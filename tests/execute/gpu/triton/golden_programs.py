@@ -80,7 +80,7 @@ def persistent() -> str:
 
 def options_of(name: str, entry: Operation) -> CodeOptions:
     """As a launch with aligned arrays has them; `matmul_pointers` as one that the accelerator cannot serve."""
-    usual = usual_specialization(Program(entry))
+    usual = usual_specialization(Program(entry), triton_target("sm_90"))
     return CodeOptions(specialization=usual._replace(described=frozenset()) if name == "matmul_pointers" else usual)
 
 

@@ -17,7 +17,7 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.arguments import pointer_to
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
-from tileir.execute.gpu.triton.kernel import MOST_KINDS
+from tileir.execute.gpu.triton.kernel import FINE_KINDS
 from tileir.execute.gpu.triton.launch_views import launch_views
 
 ORDINARY = LaunchOptions()
@@ -63,7 +63,7 @@ def test_array_is_described_to_the_code_where_it_can_be(gpu: FakeDriver) -> None
     assert [parameters[0] for parameters in launched(gpu)] == [pointer_bytes(odd.array)] * 3
     assert [len(parameters) for parameters in launched(gpu)] == [6] * 3
     assert [kind.described for kind in kernel.compiled_for] == [{0}, frozenset()]
-    assert [kind.divisors for kind in kernel.compiled_for] == [(16, 16, 16, 16), (2, 16, 16, 16)]
+    assert [kind.divisors for kind in kernel.compiled_for] == [(16, 1, 16, 16), (2, 1, 16, 16)]
 
 
 def test_values_decide_and_code_is_made_once(gpu: FakeDriver) -> None:
@@ -74,7 +74,7 @@ def test_values_decide_and_code_is_made_once(gpu: FakeDriver) -> None:
         for rows, stride in ((64, 64), (64, 72), (60, 64), (64, 63), (0, 64)):
             kernel.launch((1, 1, 1), (tensor, rows, 64, stride), ORDINARY)
     assert threads(gpu) == [64, *[64, 64, 64, 32, 32] * 2]
-    assert len(kernel.compiled_for) == 5 == len(set(kernel.compiled_for))
+    assert len(kernel.compiled_for) == 4 == len(set(kernel.compiled_for))
 
 
 def test_descriptors_follow_the_arrays(gpu: FakeDriver) -> None:
@@ -131,13 +131,12 @@ def test_direct_launches_get_the_code_of_their_kind(gpu: FakeDriver, count: int)
 def test_many_kinds_share_code_that_serves_them(gpu: FakeDriver) -> None:
     kernel = FakeTriton()
     tensor = matrix()
-    strides = [64 + step for step in (0, 4, 8, 1)]
-    for rows in (64, 4, 8, 1):
-        for columns in (64, 4, 8, 1):
-            for stride in strides:
-                kernel.launch((1, 1, 1), (tensor, rows, columns, stride), ORDINARY)
-    assert len(kernel.compiled_for) <= MOST_KINDS + 1
-    assert len(threads(gpu)) == 64
+    for columns in (64, 4, 8, 1):
+        for stride in (64, 68, 72, 65):
+            kernel.launch((1, 1, 1), (tensor, 64, columns, stride), ORDINARY)
+    made = kernel.compiled_for
+    assert FINE_KINDS < len(made) < 16 and len(threads(gpu)) == 16
+    assert all(divisor in (1, 16) for kind in made[FINE_KINDS:] for divisor in kind.divisors)
 
 
 def test_array_that_the_driver_does_not_describe_goes_by_addresses(gpu: FakeDriver) -> None:

@@ -9,7 +9,7 @@ from tests.execute.gpu.fake_cuda import entry_of
 
 from tileir.execute.gpu.triton.launch_values import argument, constant
 from tileir.execute.gpu.triton.options import Specialization
-from tileir.execute.gpu.triton.variants import Classifier, LaunchView, general, most_special, serves
+from tileir.execute.gpu.triton.variants import Classifier, LaunchView, coarser, general, most_special, serves
 
 ADDRESS = 1 << 30
 
@@ -49,8 +49,20 @@ def matrix(**changed: int) -> Specialization:
 
 
 def test_extents_and_strides_of_views_are_told_apart_more_finely() -> None:
-    assert matrix().divisors == (16, 4, 8, 16)
-    assert matrix(rows=50).divisors == (16, 1, 8, 16)
+    assert matrix().divisors == (16, 1, 8, 16)
+    assert matrix(columns=204, stride=8).divisors == (16, 1, 4, 8)
+
+
+def test_extents_along_other_dimensions_make_no_difference() -> None:
+    assert matrix(rows=50) == matrix(rows=64) == matrix(rows=1)
+    # Where no stride is known to be 1, elements along any dimension may be beside each other.
+    view = MATRIX._replace(strides=(argument(3), argument(2)))
+    assert classifier(MATRIX_PARAMETERS, view).specialization([ADDRESS, 64, 200, 256]).divisors == (16, 16, 8, 16)
+
+
+def test_coarser_kinds_know_less() -> None:
+    kind = Specialization((16, 8, 4, 1), frozenset((0,)), frozenset((0,)))
+    assert coarser(kind) == kind._replace(divisors=(16, 1, 1, 1)) and serves(coarser(kind), kind)
 
 
 @pytest.mark.parametrize(
@@ -133,3 +145,9 @@ def test_code_serves_launches_of_which_more_is_known() -> None:
     assert not serves(special, Specialization((16, 8), frozenset(), frozenset((0, 1))))
     assert not serves(special, Specialization((16, 8), frozenset((0,)), frozenset((0,))))
     assert most_special([general(2), special]) is special and most_special([]) is None
+
+
+def test_usual_kind_is_that_of_launches_with_aligned_arrays() -> None:
+    of = classifier(f"{MATRIX_PARAMETERS}, %k: tile<i32>, %f: tile<f32>", MATRIX)
+    assert of.usual(has_tma=True) == of.specialization([ADDRESS, 64, 64, 64, 16, 1.0])
+    assert of.usual(has_tma=False) == of.specialization([ADDRESS, 64, 64, 64, 16, 1.0], is_described=False)

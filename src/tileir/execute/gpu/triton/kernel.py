@@ -28,7 +28,7 @@ from tileir.execute.gpu.triton.launch_views import launch_views
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.tuning.kept_schedules import keep_schedule, kept_schedule
-from tileir.execute.gpu.triton.variants import Classifier, general, most_special, serves
+from tileir.execute.gpu.triton.variants import Classifier, coarser, general, most_special, serves
 from tileir.execute.gpu.triton.versions import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.tuning.search import Progress
     from tileir.execute.gpu.triton.tuning.tuning import Tuning
 
-MOST_KINDS: Final = 8
-"""Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture."""
+FINE_KINDS: Final = 8
+"""Kinds of launches that a kernel has codes of their own for, on GPUs of one architecture; further ones are coarser."""
+MOST_KINDS: Final = 24
+"""Codes that are made for it at all, but for one that is right for all launches."""
 
 
 class TritonKernel(GpuLauncher):
@@ -112,8 +114,10 @@ class TritonKernel(GpuLauncher):
     def _kind(self, target: TritonTarget, wanted: Specialization) -> Specialization:
         """The kind of launches to have code for: the one that is wanted, unless there are many."""
         made = self._made.get(target.name, [])
-        if len(made) < MOST_KINDS:
+        if len(made) < FINE_KINDS:
             return wanted
+        if len(made) < MOST_KINDS:
+            return coarser(wanted)
         return most_special([kind for kind in made if serves(kind, wanted)]) or general(len(wanted.divisors))
 
     def _best(self, target: TritonTarget, kind: Specialization, launching: Launching) -> Code:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.gpu.triton.cached import structure_key
 from tileir.execute.gpu.triton.variants import LaunchView
 from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.triton.program import Program
 
 
 def launch_views(entry: Operation) -> list[LaunchView]:
@@ -20,9 +23,14 @@ def launch_views(entry: Operation) -> list[LaunchView]:
     # Imported here: a kernel from the cache runs without what compiles it.
     from tileir.execute.gpu.triton.program import Program
 
-    views = [LaunchView(each.base, each.shape, each.strides, each.element_bytes) for each in Program(entry).views]
+    views = views_of(Program(entry))
     cache.put(key, b"", {"views": views})
     return views
+
+
+def views_of(program: Program) -> list[LaunchView]:
+    """The views of a kernel that is made ready."""
+    return [LaunchView(each.base, each.shape, each.strides, each.element_bytes) for each in program.views]
 
 
 def _tuples(value: Any) -> Any:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from tileir.dialect.types import PointerType, TileType
 from tileir.execute.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.gpu.cubin import CubinError, Resources
@@ -16,6 +15,7 @@ from tileir.execute.gpu.spilling import spill_warning
 from tileir.execute.gpu.triton.cached import code_of, program_key, ttir_key
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.launch_views import views_of
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
@@ -28,6 +28,7 @@ from tileir.execute.gpu.triton.specialized import OPTION, NotSpecialized, compil
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
 from tileir.execute.gpu.triton.ttir.locations import located_text
+from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.gpu.triton.versions import MISSING, Triton, find_triton, installed_triton, is_made_by
 from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.requests import Answer, Request
@@ -35,14 +36,12 @@ from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.places import place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.types import IntegerType
 
 _Result = TypeVar("_Result")
 _USUAL: Final = CodeOptions()
 _USUAL_LIMITS: Final = Limits()
 _NEWEST: Final = (3, 9)
 """The version whose TTIR is shown where none is installed."""
-_MOST_DIVISOR: Final = 16
 _LINE: Final = re.compile(rf"{re.escape(FILE)}:(\d+):\d+: ")
 SASS: Final = "sass"
 
@@ -190,7 +189,7 @@ class Prepared:
         self._features: Final = features
         store_in_parts(self.program.entry, self.schedule.epilogue_parts)
         special = options.specialization
-        self._special: Final = special if special is not None else usual_specialization(self.program)
+        self._special: Final = special if special is not None else usual_specialization(self.program, target)
         number = _NEWEST if triton is None else triton.number
         lowered = lower(self.program, target.name, self.schedule, self._special, options, number)
         if options.lineinfo:
@@ -264,15 +263,10 @@ class Prepared:
                 pass
 
 
-def usual_specialization(program: Program) -> Specialization:
+def usual_specialization(program: Program, target: TritonTarget) -> Specialization:
     """What holds for most launches: everything is aligned, and no tensor is too large."""
-    divisors = [_MOST_DIVISOR if _is_divided(each.type) else 1 for each in program.parameters]
-    known = frozenset([number for number, view in enumerate(program.views) if view.is_known])
-    return Specialization(tuple(divisors), known, known)
-
-
-def _is_divided(type: object) -> bool:
-    return isinstance(type, TileType) and isinstance(type.element, (IntegerType, PointerType))
+    classifier = Classifier([each.type for each in program.parameters], views_of(program))
+    return classifier.usual(target.has_tma)
 
 
 def _description(answer: Answer, triton: Triton) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 Pointers and integers that are multiples of 16 make vector loads, views that the tensor memory accelerator can serve are
 read by it, and offsets into small arrays take 32 bits: code that is made for such arguments is right for them alone.
 
-How much of an argument makes a difference is limited, so that few codes are made: of integers that are no extent or
-stride of a view only whether they are multiples of 16.
+How much of an argument makes a difference is limited, so that few codes are made: of integers that are in no view only
+whether they are multiples of 16, and of extents along which elements are not beside each other nothing.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Classifier:
     def __init__(self, types: Sequence[Type], views: Sequence[LaunchView]) -> None:
         self._views: Final = [(number, view) for number, view in enumerate(views) if _is_known(view)]
         of_views = {number for _, view in self._views for value in _values(view) for number in arguments_of(value)}
+        along = {number for _, view in self._views for value in _along(view) for number in arguments_of(value)}
         self._divisors: Final[list[tuple[int, ...]]] = []
         self._widths: Final[list[int]] = []
         """Of integers, their bits; 0 for others."""
@@ -60,7 +61,9 @@ class Classifier:
                 self._divisors.append(_POINTER_DIVISORS)
                 parts.append("{a} & 15")
             elif width >= _NARROWEST:
-                self._divisors.append(_VIEW_DIVISORS if number in of_views else (_ALIGNMENT,))
+                self._divisors.append(
+                    _VIEW_DIVISORS if number in along else () if number in of_views else (_ALIGNMENT,)
+                )
                 parts.append("{a}" if number in of_views else "{a} & 15")
             else:
                 self._divisors.append(())
@@ -74,7 +77,7 @@ class Classifier:
     def signed(self, values: Sequence[Any]) -> list[int]:
         """The arguments of a launch as numbers: integers with their sign, pointers as addresses, 0 for others."""
         return [
-            _signed(int(value), width) if width else int(value) if divisors else 0
+            _signed(int(value), width) if width else int(value) if divisors is _POINTER_DIVISORS else 0
             for value, width, divisors in zip(values, self._widths, self._divisors, strict=True)
         ]
 
@@ -85,6 +88,18 @@ class Classifier:
         described = [n for n, view in self._views if is_described and _is_described(view, numbers)]
         short = [n for n, view in self._views if _is_short(view, numbers)]
         return Specialization(tuple(divisors), frozenset(described), frozenset(short))
+
+    def usual(self, has_tma: bool) -> Specialization:
+        """The kind of most launches: everything is aligned, and nothing too large."""
+        divisors = tuple([known[0] if known else 1 for known in self._divisors])
+        known = frozenset([number for number, _ in self._views])
+        described = frozenset([number for number, view in self._views if has_tma and _can_be_described(view)])
+        return Specialization(divisors, described, known)
+
+
+def coarser(kind: Specialization) -> Specialization:
+    """A kind that more launches are of: of what is divided by less than 16 nothing is known."""
+    return kind._replace(divisors=tuple([divisor if divisor == _ALIGNMENT else 1 for divisor in kind.divisors]))
 
 
 def general(parameters: int) -> Specialization:
@@ -112,6 +127,12 @@ def _values(view: LaunchView) -> list[LaunchValue]:
     return [value for value in (view.base, *view.shape, *view.strides) if value is not None]
 
 
+def _along(view: LaunchView) -> list[LaunchValue]:
+    """What decides how many elements are loaded at once: the address, strides, and how many are beside each other."""
+    shape = [view.shape[unit_dimension(view.strides)]] if _UNIT in view.strides else view.shape
+    return [value for value in (view.base, *shape, *view.strides) if value is not None]
+
+
 def _is_known(view: LaunchView) -> bool:
     return view.base is not None and None not in view.shape and None not in view.strides
 
@@ -128,9 +149,13 @@ def _divisor(number: int, known: tuple[int, ...]) -> int:
     return 1
 
 
+def _can_be_described(view: LaunchView) -> bool:
+    return 1 <= len(view.shape) <= _MOST_RANK and _UNIT in view.strides
+
+
 def _is_described(view: LaunchView, numbers: list[int]) -> bool:
     """Whether the tensor memory accelerator can serve a view."""
-    if not 1 <= len(view.shape) <= _MOST_RANK or _UNIT not in view.strides:
+    if not _can_be_described(view):
         return False
     try:
         base, shape, strides = _evaluated(view, numbers)
