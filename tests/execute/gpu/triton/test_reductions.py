@@ -11,6 +11,8 @@ from tests.execute.gpu.triton.evaluating import agrees
 from tests.execute.gpu.triton.lowered_programs import lowered
 
 from tileir.execute.gpu.triton.errors import TritonError
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Request
 
 NUMBERS = numpy.random.default_rng(5).integers(-8, 8, (4, 16, 2)).astype("i4")
 
@@ -70,6 +72,25 @@ def test_several_tiles_at_once() -> None:
         " yield %c, %d : tile<i32>, tile<i32>\n}"
     )
     agrees(body, x=NUMBERS[0, :, 0], r="tile<i32>", s="tile<i32>")
+
+
+@pytest.mark.usefixtures("triton")
+def test_tiles_that_are_reduced_together_stay_in_one_order() -> None:
+    body = (
+        "%f = reshape %x : tile<4x16x2xi32> -> tile<128xi32>\n%p = iota : tile<128xi32>\n"
+        "%r, %s = reduce %f, %p dim=0 identities=[-2147483648 : i32, 0 : i32] : "
+        "tile<128xi32>, tile<128xi32> -> tile<i32>, tile<i32>\n"
+        "(%a: tile<i32>, %b: tile<i32>, %i: tile<i32>, %j: tile<i32>) {\n"
+        " %g = cmpi greater_than %a, %b, signed : tile<i32> -> tile<i1>\n"
+        " %e = cmpi equal %a, %b, signed : tile<i32> -> tile<i1>\n"
+        " %l = cmpi less_than %i, %j, signed : tile<i32> -> tile<i1>\n"
+        " %k = andi %e, %l : tile<i1>\n %t = ori %g, %k : tile<i1>\n"
+        " %c = select %t, %a, %b : tile<i1>, tile<i32>\n %d = select %t, %i, %j : tile<i1>, tile<i32>\n"
+        " yield %c, %d : tile<i32>, tile<i32>\n}"
+    )
+    made = agrees(body, x=NUMBERS, r="tile<i32>", s="tile<i32>")
+    stages = compile_ttir(Request(made.text, "sm_90", made.options, kept=("ttir", "ttgir"))).stages
+    assert "tt.reshape" in stages["ttir"] and "allow_reorder" not in stages["ttir"] + stages["ttgir"]
 
 
 IN_A_BRANCH = (
@@ -151,7 +172,4 @@ def test_bodies_compile(word: str) -> None:
     shape = "2x" if word == "reduce" else "16x2x"
     # Not associative: what is checked here is that it compiles.
     made = lowered(arrange(body, {"x": NUMBERS[0], "r": f"tile<{shape}i32>"}).text)
-    from tileir.execute.gpu.triton.worker.pool import compile_ttir
-    from tileir.execute.gpu.triton.worker.requests import Request
-
     assert compile_ttir(Request(made.text, "sm_90", made.options)).data

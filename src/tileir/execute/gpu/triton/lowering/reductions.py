@@ -29,12 +29,20 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
         made = values
     else:
         _check(lowering, operation)
-        made = lowering.build.reduce(
-            _all_as_bits(lowering, values),
+        build = lowering.build
+        bits = _all_as_bits(lowering, values)
+        # Triton reorders the elements of a reshaped vector that is reduced, and forgets those reduced along with it.
+        is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(map(build.is_reshaped, bits))
+        if is_apart:
+            bits, axis = [build.expand(value, 0) for value in bits], 1
+        made = build.reduce(
+            bits,
             axis,
             # The body has for each operand the current element, and what came before.
             lambda before, element: _combine(lowering, operation, element, before),
         )
+        if is_apart:
+            made = [build.reshape(value, ()) for value in made]
     _give(lowering, operation, values, made)
 
 

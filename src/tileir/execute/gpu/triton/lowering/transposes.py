@@ -16,6 +16,7 @@ from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
+from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512
@@ -29,11 +30,8 @@ def lower_permute(lowering: Lowering, operation: Operation) -> None:
     shape = cast(TileType, operation.operands[0].type).shape
     kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
     value = lowering.value(operation.operands[0])
-    if (
-        kept != sorted(kept)
-        and cast(TileType, operation.result.type).count <= _MOST_GATHERED
-        and _is_carried(operation)
-    ):
+    is_small = cast(TileType, operation.result.type).count <= _MOST_GATHERED
+    if is_small and kept != sorted(kept) and _is_carried(operation):
         lowering.result(operation, _gathered(lowering, value, kept))
     else:
         lowering.result(operation, lowering.build.transpose(value, kept))
@@ -74,7 +72,9 @@ def _comes_from_loop(value: Value, seen: set[Value]) -> bool:
 
 
 def _moved(operation: Operation) -> list[Value]:
-    """The operands whose layout is that of the result; what is loaded has one of its own."""
+    """The operands that the layout of the result comes from; what is loaded has one of its own."""
+    if operation.declaration in _PRODUCTS or not is_memory_effect_free(operation):
+        return []
     return [value for value in operation.operands if isinstance(value.type, TileType) and value.type.count > 1]
 
 
@@ -91,6 +91,6 @@ def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
             if user.declaration is ops.YIELD:
                 parent = user.parent_operation
                 pending += list(parent.results) if parent is not None else []
-            else:
+            elif user.declaration not in _PRODUCTS:
                 pending += list(user.results)
     return False

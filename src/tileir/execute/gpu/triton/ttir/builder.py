@@ -41,6 +41,7 @@ class TtirBuilder:
         self._depth: int = 2
         self._count: int = 0
         self._combining: int = 0
+        self._reshaped: Final[set[str]] = set()
 
     # --- text ---
 
@@ -160,7 +161,13 @@ class TtirBuilder:
         if not shape:
             return self.emit(f"tt.unsplat {value.name} : {value.type}", value.element)
         type = type_text(value.element, shape)
-        return self.emit(f"tt.reshape {value.name} : {value.type} -> {type}", value.element, shape)
+        made = self.emit(f"tt.reshape {value.name} : {value.type} -> {type}", value.element, shape)
+        self._reshaped.add(made.name)
+        return made
+
+    def is_reshaped(self, value: TtirValue) -> bool:
+        """Whether a value is the result of `tt.reshape`."""
+        return value.name in self._reshaped
 
     def transpose(self, value: TtirValue, order: Sequence[int]) -> TtirValue:
         """Dimension i of the result is dimension `order[i]` of the value."""
