@@ -202,6 +202,7 @@ def test_shifts_that_are_known_are_not_checked() -> None:
     [
         "%a = constant <f32: 0x00400000> : tile<f32>\n%r = sin %a : tile<f32>",
         "%a = constant <f32: 1.0e-30> : tile<f32>\n%r = tan %a : tile<f32>",
+        "%a = constant <f32: 1.0e-20> : tile<f32>\n%b = mulf %a, %a : tile<f32>\n%r = tan %b : tile<f32>",
         "%a = constant <f32: 0x807FFFFE> : tile<f32>\n%r = pow %a, %x : tile<f32>",
         "%a = constant <f32: 0x00000001> : tile<f32>\n%b = constant <f32: -3.0> : tile<f32>\n%r = atan2 %b, %a : tile<f32>",
         "%a = constant <f32: 0x00000001> : tile<f32>\n%i = constant <i32: 3> : tile<i32>\n%r = fpowi %a, %i : tile<f32>, tile<i32>",

@@ -16,12 +16,14 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation
+from tileir.ir.declaration import PURE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 _LEAST: Final = 2.0**-64
 _GREATEST: Final = 2.0**64
+_DEEPEST: Final = 100
 
 
 def call(lowering: Lowering, operation: Operation, name: str, values: Sequence[TtirValue]) -> TtirValue:
@@ -30,7 +32,8 @@ def call(lowering: Lowering, operation: Operation, name: str, values: Sequence[T
     element = values[0].element
     if not lowering.has_ptx:
         return build.external(f"__ocml_{name}_{element}", values)
-    known = [_is_constant(operand) for operand in operation.operands]
+    memo: dict[Value, bool] = {}
+    known = [_is_constant(operand, memo) for operand in operation.operands]
     given = [
         build.assembly(f"mov.{element}", [value], element)
         if all(known) or (is_known and not _is_moderate(operand))
@@ -40,15 +43,29 @@ def call(lowering: Lowering, operation: Operation, name: str, values: Sequence[T
     return build.external(f"__nv_{name}{'f' if element == 'f32' else ''}", given)
 
 
-def _is_constant(value: Value) -> bool:
-    operation = value.defining_operation
-    return operation is not None and operation.declaration is CONSTANT
+def _is_constant(value: Value, memo: dict[Value, bool], depth: int = 0) -> bool:
+    """Whether a value is a constant, or computed of constants alone; what takes too long to tell may be."""
+    found = memo.get(value)
+    if found is None:
+        operation = value.defining_operation
+        found = operation is not None and (
+            operation.declaration is CONSTANT
+            or depth == _DEEPEST
+            or (
+                bool(operation.declaration.traits & PURE)
+                and bool(operation.operands)
+                and all(_is_constant(operand, memo, depth + 1) for operand in operation.operands)
+            )
+        )
+        memo[value] = found
+    return found
 
 
 def _is_moderate(value: Value) -> bool:
     """Whether a constant is far from numbers that are subnormal."""
     operation = value.defining_operation
-    assert operation is not None
+    if operation is None or operation.declaration is not CONSTANT:
+        return False
     element = cast(TileType, value.type).element
     elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
     if len(elements) > 1:
