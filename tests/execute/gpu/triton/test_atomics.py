@@ -138,9 +138,9 @@ def test_a_release_comes_after_a_barrier_and_an_acquire_before_one() -> None:
 
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize("element", ["i32", "i64", "f32", "f64"])
-@pytest.mark.parametrize("mask", ["", "masked"])
-def test_compare_and_swap(element: str, mask: str) -> None:
-    made = ptx(cas(64, element, "acquire", mask=mask))
+@pytest.mark.parametrize(("count", "mask"), [(1, ""), (64, ""), (64, "masked")])
+def test_compare_and_swap(element: str, count: int, mask: str) -> None:
+    made = ptx(cas(count, element, "acquire", mask=mask))
     assert re.search(rf"@%?p\d* atom\.(global\.)?acquire\.gpu\.(global\.)?cas\.b{element[1:]}", made)
 
 

@@ -26,6 +26,8 @@ _MODES: Final = {
     "xchg": "exch",
 }
 _FIRST_TO_ADD_BF16: Final = 90
+_FIRST_TO_SWAP_64_BITS: Final = (3, 6)
+"""The first Triton that swaps a single word of 64 bits; before it, the code is refused by ptxas."""
 _ADD_BF16: Final = (
     "{{ .reg .pred p, q; .reg .b64 word; .reg .b32 shift, seen, old, new, bits; .reg .b16 half; .reg .f32 sum, added; "
     "mov.b32 $0, 0; setp.eq.b32 p, $3, 0; @p bra done; "
@@ -90,6 +92,8 @@ def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
     mask = optional(lowering, operation, "mask")
     ordering, scope = ordering_of(operation)
     _before(lowering, ordering)
+    if mask is None and value.bits == 64 and not value.shape and lowering.build.version < _FIRST_TO_SWAP_64_BITS:
+        mask = lowering.build.integer(1, "i1")
     if mask is None:
         found = lowering.build.compare_and_swap(ordering, scope, pointers, expected, value)
     else:

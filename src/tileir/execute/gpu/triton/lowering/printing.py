@@ -77,8 +77,10 @@ def lower_assert(lowering: Lowering, operation: Operation) -> None:
     failed = build.compare("slt", first, build.integer(count))
 
     def tell() -> list[TtirValue]:
-        none, one = build.integer(0, "i64"), build.integer(1, "i64")
-        before = build.compare_and_swap("relaxed", "gpu", base, none, one)
+        none, one = build.integer(0), build.integer(1, "i64")
+        # The lower half of the word: of 64 bits Triton 3.5 swaps none.
+        half = build.bitcast(base, "!tt.ptr<i32>")
+        before = build.compare_and_swap("relaxed", "gpu", half, none, build.integer(1))
         is_first = build.compare("eq", before, none)
         number = build.integer(asserts.index(operation), "i64")
         place = base
