@@ -56,8 +56,9 @@ def matmul(
     result: tileir.Type = f16,
     persistent: bool = False,
     ordered: bool = False,
+    transposed: bool = False,
 ) -> tileir.Operation:
-    """The product of two square matrices by tiles of these sizes, with sums in f32.
+    """The product of two square matrices by tiles of these sizes, with sums in f32; `transposed`, the second by columns.
 
     Persistent, a tile block computes one tile after the other; `ordered`, with loads that wait for the store before.
     """
@@ -65,8 +66,14 @@ def matmul(
     pointers = [ptr(each) for each in (element, element, result)]
     with build.entry("matmul", *pointers) as (a, b, c):
         views = [
-            build.make_partition_view(build.make_tensor_view(base, [size, size], [size, 1]), shape, padding="zero")
-            for base, shape in ((a, (m, k)), (b, (k, n)), (c, (m, n)))
+            build.make_partition_view(
+                build.make_tensor_view(base, [size, size], [size, 1]), shape, padding="zero", dim_map=order
+            )
+            for base, shape, order in (
+                (a, (m, k), (0, 1)),
+                (b, (k, n), (1, 0) if transposed else (0, 1)),
+                (c, (m, n), (0, 1)),
+            )
         ]
         block, _, _ = build.get_tile_block_id()
         blocks, _, _ = build.get_num_tile_blocks()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy
 import pytest
 from tests.execute.gpu.triton.attention_programs import attention
@@ -21,6 +22,7 @@ from tileir.execute.gpu.triton.targets import triton_target
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
 from tileir.execute.gpu.triton.ttgir.text import Unfit
 from tileir.execute.gpu.triton.versions import find_triton
+from tileir.types import f8E4M3FN
 
 pytestmark = pytest.mark.usefixtures("triton")
 WAITING = CodeOptions(schedule=Schedule(num_warps=8, num_stages=1))
@@ -39,20 +41,22 @@ def check(
     grid: Sequence[int],
     blocks: Sequence[Sequence[int]],
     shapes: Sequence[tuple[int, ...]],
+    dtype: Any = numpy.float16,
+    tolerance: float = 0.0,
 ) -> str:
-    """That results are the same bits, whichever group is fast; the text of the kernel."""
+    """That results are the same bits, or nearly so, whichever group is fast; the text of the kernel."""
     lowered, text = prepared(program)
     changed = specialize(text, stages, 227 * 1024)
     random = numpy.random.default_rng(1)
-    given = [random.standard_normal(shape).astype(numpy.float16) for shape in shapes]
-    expected = numpy.zeros_like(given[-1])
+    given = [random.standard_normal(shape).astype(dtype) for shape in shapes]
+    expected = numpy.zeros(shapes[-1], numpy.float16)
     run(lowered, grid, [*given[:-1], expected], Memory())
     for order in ORDERS:
         made = numpy.zeros_like(expected)
         run_specialized(changed, lowered, (*grid, 1, 1)[:3], blocks, order, *given[:-1], made)
         written = made != 0
         assert written.any()
-        assert numpy.array_equal(made[written], expected[written])
+        assert numpy.allclose(made[written], expected[written], rtol=0.0, atol=tolerance)
     return changed
 
 
@@ -120,3 +124,12 @@ def test_a_mask_that_is_added_to_the_first_product() -> None:
     program = attention(512, 64, 128, 128, causal=True, added=True)
     text = check(program, 2, (4, 2, 1), [(0, 0, 0), (3, 1, 0)], [(2, 512, 64)] * 4)
     assert len(re.findall("pendings = 1", text)) == 4
+
+
+def test_products_of_bytes_are_added_to_sums_with_all_bits() -> None:
+    program = matmul(128, 128, 128, size=256, element=f8E4M3FN, persistent=True, transposed=True)
+    shapes = [(256, 256)] * 3
+    text = check(program, 3, (1, 1, 1), [(0, 0, 0)], shapes, ml_dtypes.float8_e4m3fn, tolerance=0.05)
+    assert "pendings = 1" not in text, "each is waited for"
+    assert "maxNumImpreciseAcc = 1073741824" in text
+    assert "arith.addf" in text

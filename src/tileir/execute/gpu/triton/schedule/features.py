@@ -44,6 +44,7 @@ class Product(NamedTuple):
     k_bytes: int
     """Bytes of a row of the left factor, as it lies in memory."""
     on_tensor_cores: bool
+    is_float8: bool = False
 
     @property
     def sums(self) -> int:
@@ -119,7 +120,9 @@ def product_of(operation: Operation) -> Product:
     batch = left.shape[0] if len(left.shape) == 3 else 1
     on_tensor_cores = left.element is not F32
     k = left.shape[-1]
-    return Product(batch * sums.shape[-2], sums.shape[-1], k, k * memory_bytes(left.element), on_tensor_cores)
+    is_float8 = isinstance(left.element, FloatType) and left.element.width == 8 and sums.element is F32
+    k_bytes = k * memory_bytes(left.element)
+    return Product(batch * sums.shape[-2], sums.shape[-1], k, k_bytes, on_tensor_cores, is_float8)
 
 
 def tile_bytes(type: TileType) -> int:

@@ -102,7 +102,17 @@ def _specializes(features: Features, target: TritonTarget) -> bool:
     """Whether warps that do nothing but load pay."""
     if not target.has_wgmma or not features.may_specialize:
         return False
+    if _is_byte_product(features, target):
+        return True
     return any(_is_attention(each) and each.is_early for each in features.loops)
+
+
+def _is_byte_product(features: Features, target: TritonTarget) -> bool:
+    """Whether it is a persistent product of f8 in tiles of 128x128x128."""
+    if not is_persistent(features, target) or len(features.products) != 1:
+        return False
+    product = features.products[0]
+    return product.is_float8 and (product.m, product.n, product.k) == (128, 128, 128)
 
 
 def is_persistent(features: Features, target: TritonTarget) -> bool:
@@ -111,7 +121,13 @@ def is_persistent(features: Features, target: TritonTarget) -> bool:
 
 
 def _parts(features: Features, target: TritonTarget) -> int:
-    return 2 if is_persistent(features, target) and _sums(features) >= _LARGE_SUMS // 2 else 1
+    return (
+        2
+        if is_persistent(features, target)
+        and not _specializes(features, target)
+        and _sums(features) >= _LARGE_SUMS // 2
+        else 1
+    )
 
 
 def _row_warps(features: Features, vectors: int, most: int) -> int:
@@ -142,6 +158,14 @@ RULES: Final = (
         "8",
         "4 warps would spill: 128 registers of each thread are sums",
         lambda f, t: _sums(f) >= _LARGE_SUMS,
+        lambda f, t: 8,
+    ),
+    Rule(
+        "num_warps",
+        "persistent products of f8, 128x128x128, on a GPU with `wgmma`",
+        "8",
+        "beside those that load",
+        lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
         lambda f, t: 8,
     ),
     Rule(
@@ -228,6 +252,14 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
+        "persistent products of f8, 128x128x128, on a GPU with `wgmma`",
+        "5",
+        "as many as fit",
+        lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
+        lambda f, t: 5,
+    ),
+    Rule(
+        "num_stages",
         "persistent loops of which two with 4 stages fit on a multiprocessor, or with 3 where the program asks for two",
         "5, as far as two of them fit",
         "629 TFLOP/s with two on each, 542 with a tile block for every tile (64x128x64)",
@@ -277,6 +309,14 @@ RULES: Final = (
     Rule("descriptors", "other GPUs", "no", "they have none", _always, lambda f, t: False),
     Rule(
         "flatten",
+        "warps that load",
+        "no",
+        "they load for the next tile anyway",
+        _specializes,
+        lambda f, t: False,
+    ),
+    Rule(
+        "flatten",
         "a persistent loop around the only one with products, on a GPU with TMA",
         "yes",
         "loads for the next tile are under way while one is stored: 2 %",
@@ -286,9 +326,10 @@ RULES: Final = (
     Rule("flatten", "all others", "no", "there is one loop, or it stores what it loads", _always, lambda f, t: False),
     Rule(
         "warp_specialize",
-        "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`",
+        "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`; "
+        "persistent products of f8, 128x128x128",
         "yes",
-        "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64)",
+        "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64); f8 with sums in f32: 1.4 times",
         lambda f, t: _specializes(f, t),
         lambda f, t: True,
     ),

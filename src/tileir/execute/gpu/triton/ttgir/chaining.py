@@ -8,10 +8,21 @@ waited for one iteration later, and its buffers are free then.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tileir.execute.gpu.triton.ttgir.copies import Copies, Copy
 from tileir.execute.gpu.triton.ttgir.text import Loop, Statement
+
+PROMOTION: Final = re.compile(r"maxNumImpreciseAcc = (\d+) : i32")
+_NEVER: Final = 1 << 30
+
+
+def promoted_after(product: Statement) -> int:
+    """After how many elements of K a product of f8 is added to sums with all bits; 0 for never."""
+    found = PROMOTION.search(product.text)
+    most = int(found[1]) if found is not None and "xf8E" in product.text else 0
+    return most if most < _NEVER else 0
 
 
 class Chain:
@@ -34,6 +45,8 @@ def chain_of(loop: Loop, copies: Copies) -> Chain | None:
     if len(products) != 1 or len(waits) != 1 or any(isinstance(each, Loop) for each in body):
         return None
     product, wait = products[0], waits[0]
+    if promoted_after(product):
+        return None
     total = product.operands()[2]
     if wait.operands()[0] != product.result or total not in loop.carried:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.execute.gpu.triton.ttgir.chaining import Chain, chain_of
+from tileir.execute.gpu.triton.ttgir.chaining import PROMOTION, Chain, chain_of, promoted_after
 from tileir.execute.gpu.triton.ttgir.copies import Copy, Part, Ring
 from tileir.execute.gpu.triton.ttgir.halves import half_memory, rows_of
 from tileir.execute.gpu.triton.ttgir.plan import STAGED, STORE, Plan, mutable
@@ -16,6 +16,7 @@ from tileir.execute.gpu.triton.ttgir.writing import BARRIER, RingBarriers, Write
 _DOT: Final = re.compile(
     r"ttng\.warp_group_dot (%\S+), (%\S+), (%[^\s,]+)((?:, %\S+)?)((?: \{[^{}]*\})?) : (.*) \* (.*) -> (.*)"
 )
+_NEVER: Final = 1 << 30
 
 
 class Computing(Writer):
@@ -48,6 +49,8 @@ class Computing(Writer):
         self._own: Final = {copy.buffer for copy in plan.copies.all if copy.is_own}
         """Shared memory that has half of the rows here."""
         self._mutable: Final[set[str]] = set()
+        self._sums: Final[dict[str, str]] = {}
+        """What products are added to when they are done, by their results."""
         self._constants: Final = {
             each.result: int(each.text.split()[1])
             for each in plan.kernel.body.walk()
@@ -131,8 +134,18 @@ class Computing(Writer):
         if "isAsync = true" not in attributes:
             raise Unfit("it has a product that is not waited for by a statement of its own")
         a_type = half_memory(a_type) if a in self._own else self.types(a_type)
-        operands = f"{left or self.used(a)}, {self.used(b)}, {sum or self.used(c)}{self.used(condition)}"
-        text = f"ttng.warp_group_dot {operands}{attributes} : {a_type} * {b_type} -> {self.types(type)}"
+        type = self.types(type)
+        sum = sum or self.used(c)
+        most = promoted_after(statement)
+        if most:
+            # Tensor cores add up f8 with few bits: each product begins with nothing, and is added when it is done.
+            if most < rows_of(b_type):
+                raise Unfit("it has a product that is added up in parts")
+            attributes = PROMOTION.sub(f"maxNumImpreciseAcc = {_NEVER} : i32", attributes)
+            self._sums[statement.result] = sum
+            sum = self.emit(f"arith.constant dense<0.0> : {type}")
+        operands = f"{left or self.used(a)}, {self.used(b)}, {sum}{self.used(condition)}"
+        text = f"ttng.warp_group_dot {operands}{attributes} : {a_type} * {b_type} -> {type}"
         self.write(self.define(statement) + text)
 
     def _wait(self, statement: Statement, pending: int) -> None:
@@ -140,6 +153,9 @@ class Computing(Writer):
         operands = statement.operands()
         type = self.types(split_list(statement.text.partition("} : ")[2])[0])
         done = self.emit(f"ttng.warp_group_dot_wait {self.used(operands[0])} {{pendings = {pending} : i32}} : {type}")
+        sum = self._sums.get(operands[0])
+        if sum is not None:
+            done = self.emit(f"arith.addf {sum}, {done} : {type}")
         self.names[statement.result] = done
         # The others are shared memory.
         for value, operand in zip(statement.values()[1:], operands[1:], strict=True):
