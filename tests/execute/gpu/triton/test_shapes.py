@@ -188,11 +188,13 @@ def test_insert_replaces_a_part(part: str) -> None:
 
 
 def test_tiles_of_too_many_elements_are_refused_in_words() -> None:
-    body = "%c = constant <i8: 1> : tile<2048x1024xi8>\n%r = extract %c[%zero_index, %zero_index] : " + (
-        "tile<2048x1024xi8> -> tile<8x8xi8>"
+    body = (
+        "%i, %j, %k = get_tile_block_id : tile<i32>\n%one = reshape %i : tile<i32> -> tile<1x1xi32>\n"
+        "%c = broadcast %one : tile<1x1xi32> -> tile<2048x1024xi32>\n"
+        "%r = extract %c[%zero_index, %zero_index] : tile<2048x1024xi32> -> tile<8x8xi32>"
     )
     with pytest.raises(TritonError, match="its tile has 2097152 elements, and Triton has at most 1048576; backend"):
-        ttir(body, r="tile<8x8xi8>")
+        ttir(body, r="tile<8x8xi32>")
     assert issubclass(TritonError, tileir.TileIRError)
 
 
@@ -206,17 +208,17 @@ def test_shapes_compile(target: str) -> None:
     from tileir.execute.gpu.triton.worker.requests import Request
 
     body = (
-        "%b = broadcast %x : tile<64x1xf16> -> tile<64x64xf16>\n"
-        "%c = cat %b, %b dim = 1 : tile<64x64xf16>, tile<64x64xf16> -> tile<64x128xf16>\n"
+        "%b = broadcast %x : tile<16x1xf16> -> tile<16x16xf16>\n"
+        "%c = cat %b, %b dim = 1 : tile<16x16xf16>, tile<16x16xf16> -> tile<16x32xf16>\n"
         "%one = constant <i32: 1> : tile<i32>\n%i, %j, %k = get_tile_block_id : tile<i32>\n"
-        "%e = extract %c[%zero_index, %one] : tile<64x128xf16> -> tile<64x32xf16>\n"
-        "%f = extract %c[%i, %j] : tile<64x128xf16> -> tile<64x32xf16>\n"
-        "%g = insert %e, %c[%zero_index, %j] : tile<64x32xf16>, tile<64x128xf16>\n"
-        "%h = cat %e, %f dim = 0 : tile<64x32xf16>, tile<64x32xf16> -> tile<128x32xf16>\n"
-        "%p = permute %h [1, 0] : tile<128x32xf16> -> tile<32x128xf16>\n"
-        "%q = reshape %p : tile<32x128xf16> -> tile<64x64xf16>\n"
-        "%r = cat %q, %b dim = 1 : tile<64x64xf16>, tile<64x64xf16> -> tile<64x128xf16>\n"
-        "%s = addf %r, %g : tile<64x128xf16>"
+        "%e = extract %c[%zero_index, %one] : tile<16x32xf16> -> tile<16x8xf16>\n"
+        "%f = extract %c[%i, %j] : tile<16x32xf16> -> tile<16x8xf16>\n"
+        "%g = insert %e, %c[%zero_index, %j] : tile<16x8xf16>, tile<16x32xf16>\n"
+        "%h = cat %e, %f dim = 0 : tile<16x8xf16>, tile<16x8xf16> -> tile<32x8xf16>\n"
+        "%p = permute %h [1, 0] : tile<32x8xf16> -> tile<8x32xf16>\n"
+        "%q = reshape %p : tile<8x32xf16> -> tile<16x16xf16>\n"
+        "%r = cat %q, %b dim = 1 : tile<16x16xf16>, tile<16x16xf16> -> tile<16x32xf16>\n"
+        "%s = addf %r, %g : tile<16x32xf16>"
     )
-    made = lowered(arrange(body, {"x": numpy.zeros((64, 1), "f2"), "s": "tile<64x128xf16>"}).text, target)
+    made = lowered(arrange(body, {"x": numpy.zeros((16, 1), "f2"), "s": "tile<16x32xf16>"}).text, target)
     assert compile_ttir(Request(made.text, target, made.options)).data
