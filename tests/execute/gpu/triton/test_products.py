@@ -73,13 +73,16 @@ def test_tensor_memory_is_used_where_there_is_one() -> None:
 
 
 def test_sums_of_f8_are_promoted_unless_fast_accumulation_is_asked_for() -> None:
-    text = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 256))
-    assert "maxNumImpreciseAcc = 128 : i32" in lowered(text).text
-    # A K of less is promoted after each product: what comes before is in the accumulator.
-    assert "maxNumImpreciseAcc = 64 : i32" in lowered(product("mmaf", ("f8E5M2", "f32"), (0, 64, 64, 64))).text
-    fast = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 256), "fast_acc")
-    assert "maxNumImpreciseAcc = 1073741824 : i32" in lowered(fast).text
-    assert "maxNumImpreciseAcc" not in lowered(product("mmaf", ("f8E4M3FN", "f16"), (0, 64, 64, 64))).text
+    """A sum that is made of zero is added to the accumulator; Triton must not make one product of both."""
+    text = product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 128))
+    assert "arith.addf" in lowered(text).text and "add.rn.f32" in ptx(text)
+    assert "maxNumImpreciseAcc = 1073741824 : i32" in lowered(text).text
+    deep = lowered(product("mmaf", ("f8E5M2", "f32"), (0, 64, 64, 256))).text
+    assert "maxNumImpreciseAcc = 128 : i32" in deep and "arith.addf" in deep
+    fast = lowered(product("mmaf", ("f8E4M3FN", "f32"), (0, 64, 64, 256), "fast_acc")).text
+    assert "maxNumImpreciseAcc = 1073741824 : i32" in fast and "arith.addf" not in fast
+    assert "arith.addf" not in lowered(text, "sm_100").text
+    assert "arith.addf" not in lowered(product("mmaf", ("f8E4M3FN", "f16"), (0, 64, 64, 64))).text
 
 
 def test_gpus_without_products_of_f8_multiply_f16() -> None:

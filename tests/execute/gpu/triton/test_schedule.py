@@ -17,6 +17,7 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
 from tileir.execute.gpu.triton.schedule.model import RULES, schedule_for, shared_bytes, smaller, table
 from tileir.execute.gpu.triton.targets import triton_target
+from tileir.types import f8E4M3FN
 
 H200 = triton_target("sm_90")
 
@@ -58,6 +59,15 @@ def test_products_get_what_was_fastest_on_an_h200(tile: tuple[int, int, int], wa
 def test_a_persistent_product_is_flattened_and_stored_in_parts() -> None:
     found = chosen(matmul(128, 256, 64, persistent=True))
     assert found == Schedule(num_warps=8, num_stages=4, flatten=True, epilogue_parts=2)
+
+
+@pytest.mark.parametrize("tile", [(128, 128, 128), (128, 256, 128), (256, 128, 128)])
+def test_products_of_f8_with_promoted_sums_have_specialised_warps(tile: tuple[int, int, int]) -> None:
+    """Sums take twice the registers: 128x128 of them are what two groups of warps hold."""
+    made = make(select_entry(matmul(*tile, element=f8E4M3FN, transposed=True, persistent=True), None), H200)
+    assert made.code is not None and made.code.schedule.warp_specialize and made.code.schedule.num_stages == 5
+    assert not any("no warps are specialised" in note for note in made.code.notes), made.code.notes
+    assert made.resources is not None and not made.resources.spills
 
 
 def test_a_gpu_without_tma_has_no_descriptors() -> None:

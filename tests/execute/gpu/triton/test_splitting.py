@@ -144,7 +144,7 @@ def test_several_sums_of_one_loop_are_split_together() -> None:
         return build.mulf(*sums)
 
     program, before, notes = prepared(product_with(epilogue, m=128, n=256, second=True))
-    assert notes == ["sums of 128x256 do not fit the registers: 64 rows are computed at a time"]
+    assert notes == ["sums of 128x256 do not fit the registers: 128 columns are computed at a time"]
     agree(before, program, 8, *matrices("f2", "f2", "f2", "f4"))
 
 

@@ -183,8 +183,8 @@ class Prepared:
         self.triton: Final = triton
         self._options: Final = options
         self.program: Final = Program(entry)
-        split_notes = split(self.program.entry, target)
-        features = features_of(self.program.entry, target.name)
+        split_notes = split(self.program.entry, target, options.fast)
+        features = features_of(self.program.entry, target.name, options.fast)
         self.schedule: Final = options.schedule or schedule_for(features, target)
         self._features: Final = features
         store_in_parts(self.program.entry, self.schedule.epilogue_parts)

@@ -30,6 +30,8 @@ class TritonTarget(NamedTuple):
     """Products by groups of warps, out of shared memory."""
     has_tensor_memory: bool = False
     """Products by `tcgen05`, with accumulators in a memory of their own."""
+    has_short_sums: bool = False
+    """Whether tensor cores keep less than f32 of sums of f8."""
     warp: int = 32
     """Threads of a warp."""
 
@@ -57,8 +59,8 @@ _NVIDIA: Final = (
     TritonTarget("sm_86", 99 * _KIBIBYTE),
     TritonTarget("sm_87", 163 * _KIBIBYTE),
     TritonTarget("sm_88", 99 * _KIBIBYTE, made_as="sm_86"),
-    TritonTarget("sm_89", 99 * _KIBIBYTE),
-    TritonTarget("sm_90", 227 * _KIBIBYTE, has_tma=True, has_wgmma=True),
+    TritonTarget("sm_89", 99 * _KIBIBYTE, has_short_sums=True),
+    TritonTarget("sm_90", 227 * _KIBIBYTE, has_tma=True, has_wgmma=True, has_short_sums=True),
     TritonTarget("sm_100", 227 * _KIBIBYTE, has_tma=True, has_tensor_memory=True),
     TritonTarget("sm_103", 227 * _KIBIBYTE, since=(3, 6), has_tma=True, has_tensor_memory=True),
     TritonTarget("sm_107", 227 * _KIBIBYTE, since=(3, 9), has_tma=True, has_tensor_memory=True),

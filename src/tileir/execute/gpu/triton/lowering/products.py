@@ -11,6 +11,7 @@ from typing import Final, cast
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.narrow_types import widened
+from tileir.execute.gpu.triton.schedule.features import promotes
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, TF32, FloatType
@@ -37,8 +38,14 @@ def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
             lowering.build.convert("arith.truncf", widened(lowering, each, element), "f16") for each in (left, right)
         ]
     elif is_f8 and accumulator.element == "f32":
-        is_fast = lowering.options.fast or "fast_acc" in operation.attributes
-        imprecise = _UNBOUNDED if is_fast else min(_PROMOTED, left.shape[-1])
+        imprecise = _UNBOUNDED
+        if promotes(operation, lowering.target, lowering.options.fast):
+            # Triton has this too, but does not wait for tensor cores that it has at work at the same time.
+            zero = lowering.build.zero("f32", accumulator.shape)
+            imprecise = _UNBOUNDED if left.shape[-1] <= _PROMOTED else _PROMOTED
+            sums = _product(lowering, left, right, zero, "ieee", imprecise)
+            _result(lowering, operation, lowering.build.binary("arith.addf", accumulator, sums))
+            return
     precision = _precision(lowering, element)
     _result(lowering, operation, _product(lowering, left, right, accumulator, precision, imprecise))
 

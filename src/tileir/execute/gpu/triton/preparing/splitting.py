@@ -44,14 +44,14 @@ _MOST_ROUNDS: Final = 8
 _PRODUCTS: Final = (ops.MMAF, ops.MMAI)
 
 
-def split(entry: Operation, target: TritonTarget) -> list[str]:
+def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[str]:
     """Split what does not fit; gives what was done, in sentences."""
     notes: list[str] = []
-    if target.is_amd or not _is_too_large(entry, target):
+    if target.is_amd or not _is_too_large(entry, target, fast):
         return notes
     _single_uses(entry)
     for _ in range(_MOST_ROUNDS):
-        note = _split_sums(entry, target) or _split_stages(entry, target)
+        note = _split_sums(entry, target, fast) or _split_stages(entry, target)
         if not note:
             break
         notes.append(note)
@@ -75,8 +75,8 @@ def _single_uses(entry: Operation) -> None:
             user.set_operand(place, copy.results[0])
 
 
-def _is_too_large(entry: Operation, target: TritonTarget) -> bool:
-    features = features_of(entry)
+def _is_too_large(entry: Operation, target: TritonTarget, fast: bool) -> bool:
+    features = features_of(entry, target.name, fast)
     return any(
         loop.sum_registers > MOST_SUMS or _FEWEST_STAGES * loop.stage_bytes > target.shared for loop in features.loops
     ) or any(product.sums > MOST_SUMS for product in features.products)
@@ -85,8 +85,8 @@ def _is_too_large(entry: Operation, target: TritonTarget) -> bool:
 # --- sums ---
 
 
-def _split_sums(entry: Operation, target: TritonTarget) -> str:
-    features = features_of(entry)
+def _split_sums(entry: Operation, target: TritonTarget, fast: bool) -> str:
+    features = features_of(entry, target.name, fast)
     loops = {loop.operation: loop for loop in features.loops}
     for product in pre_order(entry):
         if product.declaration not in _PRODUCTS:
@@ -97,7 +97,10 @@ def _split_sums(entry: Operation, target: TritonTarget) -> str:
         if registers <= MOST_SUMS:
             continue
         rank = len(type.shape)
-        for axis, least in ((rank - 2, _FEWEST_ROWS), (rank - 1, _FEWEST_COLUMNS)):
+        # The larger of both; rows of two that are equal.
+        axes = [(rank - 2, _FEWEST_ROWS), (rank - 1, _FEWEST_COLUMNS)]
+        axes.sort(key=lambda each: -type.shape[each[0]])
+        for axis, least in axes:
             if type.shape[axis] >= 2 * least and _halve(product, axis):
                 what = "rows" if axis == rank - 2 else "columns"
                 return (

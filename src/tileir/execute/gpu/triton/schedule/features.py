@@ -22,9 +22,10 @@ from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.hints import hint_of
 from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
+from tileir.execute.gpu.triton.targets import triton_target
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import F32, F64, FloatType
+from tileir.ir.types import F8E4M3FN, F8E5M2, F32, F64, FloatType
 from tileir.ir.values import Value
 
 PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
@@ -44,7 +45,8 @@ class Product(NamedTuple):
     k_bytes: int
     """Bytes of a row of the left factor, as it lies in memory."""
     on_tensor_cores: bool
-    is_float8: bool = False
+    is_promoted: bool = False
+    """Whether its sum is made of zero, and added to the accumulator (`promotes`)."""
 
     @property
     def sums(self) -> int:
@@ -91,17 +93,19 @@ class Features(NamedTuple):
     """Whether warps that do nothing but load have not been found impossible."""
 
 
-def features_of(entry: Operation, target: str = "default") -> Features:
-    """What matters of a kernel."""
+def features_of(entry: Operation, target: str = "", fast: bool = False) -> Features:
+    """What matters of a kernel, for a GPU where that makes a difference."""
     operations = list(pre_order(entry))
     loads = [each for each in operations if each.declaration in _LOADS]
     stores = [each for each in operations if each.declaration in _STORES]
-    loops = tuple([_product_loop(each) for each in operations if each.declaration is FOR and _is_innermost(each)])
+    loops = tuple(
+        [_product_loop(each, target, fast) for each in operations if each.declaration is FOR and _is_innermost(each)]
+    )
     tiles = [_tile(each.results[0]) for each in loads]
     stored = [_tile(each.operand_group(_stored_name(each))[0]) for each in stores]
     rows = [each for each in operations if each.declaration is FOR and _is_row_loop(each)]
     return Features(
-        tuple([product_of(each) for each in operations if each.declaration in PRODUCTS]),
+        tuple([product_of(each, target, fast) for each in operations if each.declaration in PRODUCTS]),
         loops,
         _persistent(operations, loops),
         max(map(tile_bytes, stored), default=0),
@@ -111,18 +115,31 @@ def features_of(entry: Operation, target: str = "default") -> Features:
         any(each.declaration in (PERMUTE, CAT) or _is_turned(each) for each in operations),
         tuple(rows),
         max([_loaded_bytes(each) for each in rows], default=0),
-        hint_of(entry, "occupancy", target) or 0,
+        hint_of(entry, "occupancy", target or "default") or 0,
     )
 
 
-def product_of(operation: Operation) -> Product:
+def promotes(operation: Operation, target: str, fast: bool) -> bool:
+    """Whether tensor cores keep too little of the sum of a product for it to be added up over many."""
+    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    if operation.declaration is not MMAF or left.element not in (F8E4M3FN, F8E5M2) or total.element is not F32:
+        return False
+    return not (fast or "fast_acc" in operation.attributes) and bool(target) and triton_target(target).has_short_sums
+
+
+def product_of(operation: Operation, target: str = "", fast: bool = False) -> Product:
     left, sums = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
     batch = left.shape[0] if len(left.shape) == 3 else 1
     on_tensor_cores = left.element is not F32
     k = left.shape[-1]
-    is_float8 = isinstance(left.element, FloatType) and left.element.width == 8 and sums.element is F32
-    k_bytes = k * memory_bytes(left.element)
-    return Product(batch * sums.shape[-2], sums.shape[-1], k, k_bytes, on_tensor_cores, is_float8)
+    return Product(
+        batch * sums.shape[-2],
+        sums.shape[-1],
+        k,
+        k * memory_bytes(left.element),
+        on_tensor_cores,
+        promotes(operation, target, fast),
+    )
 
 
 def tile_bytes(type: TileType) -> int:
@@ -136,7 +153,7 @@ def registers_of(type: TileType) -> int:
     return type.count * wide // half
 
 
-def _product_loop(operation: Operation) -> ProductLoop:
+def _product_loop(operation: Operation, target: str, fast: bool) -> ProductLoop:
     block = operation.regions[0].blocks[0]
     inside = [each for each in pre_order(operation) if each.declaration in PRODUCTS]
     loads = {load for product in inside for factor in _factors(product) for load in _loads_of(factor, operation)}
@@ -144,11 +161,12 @@ def _product_loop(operation: Operation) -> ProductLoop:
     made = [
         _tile(product.results[0])
         for product in inside
-        if not any(user.declaration.is_terminator for user in product.results[0].users)
+        if promotes(product, target, fast)
+        or not any(user.declaration.is_terminator for user in product.results[0].users)
     ]
     return ProductLoop(
         operation,
-        tuple(map(product_of, inside)),
+        tuple([product_of(each, target, fast) for each in inside]),
         sum([tile_bytes(_tile(load.results[0])) for load in loads]),
         sum(map(registers_of, carried)) + max(map(registers_of, made), default=0),
         may_load_early(operation),

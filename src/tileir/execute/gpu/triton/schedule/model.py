@@ -108,11 +108,11 @@ def _specializes(features: Features, target: TritonTarget) -> bool:
 
 
 def _is_byte_product(features: Features, target: TritonTarget) -> bool:
-    """Whether it is a persistent product of f8 in tiles of 128x128x128."""
-    if not is_persistent(features, target) or len(features.products) != 1:
+    """Whether the loop has one product of f8, whose sum is added to another, of 64 rows for each of two groups."""
+    if not target.has_wgmma or len(features.loops) != 1:
         return False
-    product = features.products[0]
-    return product.is_float8 and (product.m, product.n, product.k) == (128, 128, 128)
+    (loop,) = features.loops
+    return loop.is_early and len(loop.products) == 1 and loop.products[0].is_promoted and loop.products[0].m == 128
 
 
 def is_persistent(features: Features, target: TritonTarget) -> bool:
@@ -162,7 +162,7 @@ RULES: Final = (
     ),
     Rule(
         "num_warps",
-        "persistent products of f8, 128x128x128, on a GPU with `wgmma`",
+        "one product of f8 in the loop, of 128 rows, whose sums are added to those in f32, on a GPU with `wgmma`",
         "8",
         "beside those that load",
         lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
@@ -252,11 +252,11 @@ RULES: Final = (
     ),
     Rule(
         "num_stages",
-        "persistent products of f8, 128x128x128, on a GPU with `wgmma`",
-        "5",
-        "as many as fit",
+        "one product of f8 in the loop, of 128 rows, whose sums are added to those in f32, on a GPU with `wgmma`",
+        "5, as far as they fit",
+        "the warps that load are ahead",
         lambda f, t: _specializes(f, t) and _is_byte_product(f, t),
-        lambda f, t: 5,
+        lambda f, t: _stages_within(f, t, 5),
     ),
     Rule(
         "num_stages",
@@ -327,7 +327,7 @@ RULES: Final = (
     Rule(
         "warp_specialize",
         "two products in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`; "
-        "persistent products of f8, 128x128x128",
+        "one product of f8 of 128 rows whose sums are added to those in f32",
         "yes",
         "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64); f8 with sums in f32: 1.4 times",
         lambda f, t: _specializes(f, t),

@@ -143,8 +143,8 @@ class Search:
             )
         default = self._compile(None)
         program = Program(entry)
-        split(program.entry, self._target)
-        wanted = candidates(features_of(program.entry, self._target.name), self._target, default.schedule)
+        split(program.entry, self._target, self._fast)
+        wanted = candidates(features_of(program.entry, self._target.name, self._fast), self._target, default.schedule)
         with ExitStack() as stack:
             launches = Launches(entry, launching, self._load, plan, stack)
             try:
