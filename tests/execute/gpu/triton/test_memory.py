@@ -58,6 +58,21 @@ def test_rows_with_a_ragged_end_move_sixteen_bytes_at_once() -> None:
     assert "ld.global.v4.b32" in made and "st.global.v4.b32" in made
 
 
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize(
+    ("view", "index"),
+    [
+        ("partition_view<tile=(16x256), padding_value = zero, tensor_view<?x?xf16, strides=[?,1]>>", "%x, %y"),
+        ("partition_view<tile=(16x256), tensor_view<?x?xi1, strides=[?,1]>>", "%x, %y"),
+        ("partition_view<tile=(1x64x1x128), tensor_view<?x?x?x?xf16, strides=[?,?,?,1]>>", "%x, %y, %zero, %zero"),
+        ("partition_view<tile=(64x64), tensor_view<?x?xf16, strides=[?,1]>, dim_map=[1, 0]>", "%x, %y"),
+    ],
+)
+def test_tiles_of_the_usual_forms_move_sixteen_bytes_at_once(view: str, index: str) -> None:
+    made = ptx(loading(view, index))
+    assert re.search(r"ld\.global\.v4\.b32", made) and not re.search(r"ld\.global\.(?!v4)", made)
+
+
 COPY_IN_PLACE = """
  %x, %y, %z = get_tile_block_id : tile<i32>
  %v = make_tensor_view %p1, shape = [%n1], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>

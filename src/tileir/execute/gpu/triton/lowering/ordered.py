@@ -105,15 +105,19 @@ def ordered_store(
     lowering: Lowering, operation: Operation, pointers: TtirValue, value: TtirValue, mask: TtirValue | None
 ) -> None:
     """Write elements as they lie in memory."""
-    lowering.require_ptx(operation, "ordered stores")
     ordering, scope = ordering_of(operation)
     if ordering == "release":
         fenced_barrier(lowering)
+    if value.bits >= 32:
+        # An exchange of which nobody wants the old value: Triton sees to it that each is made once.
+        lowering.build.atomic("exch", ordering, scope, pointers, value, mask)
+        return
+    lowering.require_ptx(operation, "ordered stores of less than 32 bits")
     owners = Owners(lowering, pointers.shape)
     bits = bits_of(value.element)
     lowering.build.effect(
         f"{{ .reg .pred p; setp.ne.b32 p, $3, 0; @p st.{ordering}.{scope}.global.b{bits} [$1], $2; mov.b32 $0, 0; }}",
-        f"=r,l,{'l' if bits == 64 else 'r'},r",
+        "=r,l,r,r",
         [owners.spread(pointers), owners.spread(as_word(lowering, value)), owners.predicate(mask)],
         "i32",
         owners.shape,
