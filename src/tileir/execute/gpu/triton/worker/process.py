@@ -74,6 +74,9 @@ class Process:
     """One process."""
 
     def __init__(self, triton: Triton) -> None:
+        if not sys.executable:
+            # A program that has Python built in.
+            raise CompilationError("Triton runs in a process of its own, and sys.executable names no Python for it")
         self.triton: Final = triton
         self._directory: Final = tempfile.mkdtemp(prefix="tileir-triton-")
         said = os.path.join(self._directory, "said")
