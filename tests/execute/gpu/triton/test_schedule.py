@@ -57,7 +57,7 @@ def test_products_get_what_was_fastest_on_an_h200(tile: tuple[int, int, int], wa
 
 
 def test_a_persistent_product_is_flattened_and_stored_in_parts() -> None:
-    found = chosen(matmul(128, 256, 64, persistent=True))
+    found = chosen(matmul(128, 256, 64, persistent=True), "sm_100")
     assert found == Schedule(num_warps=8, num_stages=4, flatten=True, epilogue_parts=2)
 
 
@@ -68,6 +68,15 @@ def test_products_of_f8_with_promoted_sums_have_specialised_warps(tile: tuple[in
     assert made.code is not None and made.code.schedule.warp_specialize and made.code.schedule.num_stages == 5
     assert not any("no warps are specialised" in note for note in made.code.notes), made.code.notes
     assert made.resources is not None and not made.resources.spills
+
+
+def test_a_large_persistent_product_has_warps_that_load() -> None:
+    found = chosen(matmul(128, 256, 64, persistent=True))
+    assert found == Schedule(num_warps=8, num_stages=3, warp_specialize=True)
+    assert not chosen(matmul(128, 256, 64)).warp_specialize
+    assert not chosen(matmul(128, 256, 64, persistent=True, ordered=True)).warp_specialize
+    without = schedule_for(features(matmul(128, 256, 64, persistent=True))._replace(may_specialize=False), H200)
+    assert without == Schedule(num_warps=8, num_stages=4, flatten=True, epilogue_parts=2)
 
 
 def test_a_gpu_without_tma_has_no_descriptors() -> None:
@@ -83,7 +92,7 @@ def test_a_loop_that_loads_what_it_stores_is_not_joined() -> None:
 
 
 def test_what_does_not_fit_gets_smaller_until_nothing_is_left() -> None:
-    schedule: Schedule | None = chosen(matmul(128, 256, 64, persistent=True))
+    schedule: Schedule | None = chosen(matmul(128, 256, 64, persistent=True), "sm_100")
     seen = []
     while schedule is not None:
         seen.append(schedule)
