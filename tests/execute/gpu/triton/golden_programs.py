@@ -43,7 +43,7 @@ def large(text: str) -> str:
 
 def persistent() -> str:
     """The product of two matrices of 4096 rows by tile blocks that compute one tile after the other."""
-    left, right = "tensor_view<4096x4096xf16, strides=[4096,1]>", "partition_view<tile=(64x256), {}>"
+    left, right = "tensor_view<4096x4096xf16, strides=[4096,1]>", "partition_view<tile=(64x128), {}>"
     a, b, c = [part.format(left) for part in ("partition_view<tile=(128x64), {}>", right, right.replace("64x", "128x"))]
     return f"""cuda_tile.module @kernels {{
   entry @matmul(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f16>>) {{
@@ -55,23 +55,23 @@ def persistent() -> str:
     %cv = make_partition_view %ct : {c}
     %block, %y, %z = get_tile_block_id : tile<i32>
     %blocks, %ny, %nz = get_num_tile_blocks : tile<i32>
-    %tiles = constant <i32: 512> : tile<i32>
-    %across = constant <i32: 16> : tile<i32>
+    %tiles = constant <i32: 1024> : tile<i32>
+    %across = constant <i32: 32> : tile<i32>
     %zero = constant <i32: 0> : tile<i32>
     %one = constant <i32: 1> : tile<i32>
     %steps = constant <i32: 64> : tile<i32>
-    %empty = constant <f32: 0.0> : tile<128x256xf32>
+    %empty = constant <f32: 0.0> : tile<128x128xf32>
     for %tile in (%block to %tiles, step %blocks) : tile<i32> {{
       %row = divi %tile, %across signed : tile<i32>
       %column = remi %tile, %across signed : tile<i32>
-      %sum = for %step in (%zero to %steps, step %one) : tile<i32> iter_values(%so_far = %empty) -> (tile<128x256xf32>) {{
+      %sum = for %step in (%zero to %steps, step %one) : tile<i32> iter_values(%so_far = %empty) -> (tile<128x128xf32>) {{
         %x, %t0 = load_view_tko weak %av[%row, %step] : {a}, tile<i32> -> tile<128x64xf16>, token
-        %y0, %t1 = load_view_tko weak %bv[%step, %column] : {b}, tile<i32> -> tile<64x256xf16>, token
-        %next = mmaf %x, %y0, %so_far : tile<128x64xf16>, tile<64x256xf16>, tile<128x256xf32>
-        continue %next : tile<128x256xf32>
+        %y0, %t1 = load_view_tko weak %bv[%step, %column] : {b}, tile<i32> -> tile<64x128xf16>, token
+        %next = mmaf %x, %y0, %so_far : tile<128x64xf16>, tile<64x128xf16>, tile<128x128xf32>
+        continue %next : tile<128x128xf32>
       }}
-      %narrow = ftof %sum : tile<128x256xf32> -> tile<128x256xf16>
-      %t2 = store_view_tko weak %narrow, %cv[%row, %column] : tile<128x256xf16>, {c}, tile<i32> -> token
+      %narrow = ftof %sum : tile<128x128xf32> -> tile<128x128xf16>
+      %t2 = store_view_tko weak %narrow, %cv[%row, %column] : tile<128x128xf16>, {c}, tile<i32> -> token
     }}
     return
   }}
