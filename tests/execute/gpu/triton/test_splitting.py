@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
+from tests.execute.gpu.triton.attention_programs import attention
 from tests.execute.gpu.triton.product_programs import matmul
 
 import tileir
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.making import make, stage_text
 from tileir.execute.gpu.triton.options import CodeOptions, Limits
+from tileir.execute.gpu.triton.preparing import splitting
 from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
 from tileir.execute.gpu.triton.program import Program
@@ -31,13 +34,13 @@ def prepared(module: Any, target: str = "sm_90") -> tuple[Program, str, list[str
     return program, before, notes
 
 
-def agree(before: str, program: Program, blocks: int, *arrays: Any) -> None:
+def agree(before: str, program: Program, grid: int | tuple[int, int, int], *arrays: Any) -> None:
     """The last array has the same bits, whichever program writes it; both have written all of it."""
     results = []
     for text in (before, program.module.text()):
         given = [each.copy() for each in arrays]
         given[-1].view(numpy.uint8)[...] = 0xA5
-        tileir.compile(tileir.parse(text), backend="cpu").launch((blocks, 1, 1), *given)
+        tileir.compile(tileir.parse(text), backend="cpu").launch(grid, *given)
         results.append(given[-1])
     assert results[0].tobytes() == results[1].tobytes()
     assert not (results[0].view(numpy.uint8) == 0xA5).all(axis=-1).any()
@@ -48,8 +51,16 @@ def matrices(*dtypes: Any) -> list[Any]:
     return [rng.standard_normal((SIZE, SIZE)).astype(dtype) for dtype in dtypes]
 
 
-@pytest.mark.parametrize("persistent", [False, True])
-@pytest.mark.parametrize("tile", [(256, 256, 64), (256, 256, 128), (128, 256, 128)])
+@pytest.mark.parametrize(
+    ("tile", "persistent"),
+    [
+        ((256, 256, 128), False),
+        ((128, 256, 128), True),
+        pytest.param((256, 256, 64), True, marks=pytest.mark.long),
+        pytest.param((256, 256, 128), True, marks=pytest.mark.long),
+        pytest.param((128, 256, 128), False, marks=pytest.mark.long),
+    ],
+)
 def test_a_product_in_parts_has_the_same_bits(tile: tuple[int, int, int], persistent: bool) -> None:
     m, n, _ = tile
     program, before, notes = prepared(matmul(*tile, SIZE, persistent=persistent))
@@ -148,6 +159,39 @@ def test_several_sums_of_one_loop_are_split_together() -> None:
     agree(before, program, 8, *matrices("f2", "f2", "f2", "f4"))
 
 
+@pytest.mark.parametrize("causal", [pytest.param(False, marks=pytest.mark.long), True])
+def test_attention_is_split_by_rows(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With statistics of rows that loops carry, and numbers of rows in the mask; as if registers were few."""
+    monkeypatch.setattr(splitting, "MOST_SUMS", 4096)
+    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 16)
+    program, before, notes = prepared(attention(64, 64, 32, 64, causal))
+    assert notes == ["sums of 32x64 do not fit the registers: 16 rows are computed at a time"]
+    shape = (2, 64, 64)
+    rng = numpy.random.default_rng(3)
+    given = [rng.standard_normal(shape).astype("f2") for _ in range(4)]
+    agree(before, program, (2, 2, 1), *given)
+
+
+def test_tiles_at_the_edge_of_a_matrix_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last tiles along rows and K are outside in part, and one half of them altogether."""
+    monkeypatch.setattr(splitting, "MOST_SUMS", 2048)
+    monkeypatch.setattr(splitting, "_FEWEST_ROWS", 32)
+    monkeypatch.setattr(splitting, "_FEWEST_K_BYTES", 16)
+    program = Program(select_entry(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"), None))
+    before = program.module.text()
+    notes = split(program.entry, H200._replace(shared=8192))
+    tileir.verify(program.module)
+    assert len(notes) >= 3, notes
+    rng = numpy.random.default_rng(5)
+    arrays = [rng.standard_normal(shape).astype("f2") for shape in ((80, 70), (70, 90))]
+    results = []
+    for text in (before, program.module.text()):
+        c = numpy.zeros((80, 90), "f4")
+        tileir.compile(tileir.parse(text), backend="cpu").launch((2, 2, 1), *arrays, c, 80, 90, 70)
+        results.append(c)
+    assert results[0].tobytes() == results[1].tobytes() and results[0].all()
+
+
 def test_sums_in_f16_are_rounded_as_often_as_before() -> None:
     """Halving K would round once more."""
     build = tileir.Builder("kernels")
@@ -197,7 +241,7 @@ def test_a_dump_shows_the_parts() -> None:
     assert "mmaf" in text and "tile<128x256xf32>" in text and "256x256" not in text
 
 
-@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("persistent", [pytest.param(False, marks=pytest.mark.long), True])
 def test_the_parts_do_not_spill(persistent: bool) -> None:
     made = make(select_entry(matmul(256, 256, 128, persistent=persistent), None), H200)
     assert made.resources is not None and not made.resources.spills and made.resources.shared <= H200.shared
@@ -212,7 +256,7 @@ def test_the_parts_are_compiled_for_other_gpus(target: str, element: Any) -> Non
     assert made.resources is not None and not made.resources.spills
 
 
-@pytest.mark.parametrize("parts", [2, 4])
+@pytest.mark.parametrize("parts", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_a_result_stored_in_parts_has_the_same_bits(parts: int) -> None:
     program = Program(select_entry(matmul(128, 128, 64, SIZE, persistent=True), None))
     before = program.module.text()
