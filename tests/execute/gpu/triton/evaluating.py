@@ -306,8 +306,9 @@ class Evaluation(OrderEvaluation):
     def do_tt_dot(self, node: Node) -> list[Any]:
         left, right, accumulator = self.names(node.rest.partition(" :")[0])
         wide = numpy.int64 if accumulator.dtype.kind == "i" else numpy.float64
-        made = left.astype(wide) @ right.astype(wide) + accumulator.astype(wide)
-        return [made.astype(accumulator.dtype)]
+        with numpy.errstate(all="ignore"):
+            made = left.astype(wide) @ right.astype(wide) + accumulator.astype(wide)
+            return [made.astype(accumulator.dtype)]
 
 
 class Descriptor:
