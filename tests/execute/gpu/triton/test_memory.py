@@ -117,6 +117,20 @@ def test_a_promise_inside_of_a_branch_says_nothing_of_a_parameter() -> None:
     assert "%argument2: i32" in made and "tt.divisibility" not in made
 
 
+def test_a_promise_behind_a_return_says_nothing_of_a_parameter() -> None:
+    text = """
+ %zero = constant <i32: 0> : tile<i32>
+ %is = cmpi equal %n, %zero, signed : tile<i32> -> tile<i1>
+ if %is {
+  %t = print_tko "%d", %n : tile<i32> -> token
+  return
+ }
+ %n1 = assume div_by<16>, %n : tile<i32>
+ %t1 = print_tko "%d", %n1 : tile<i32> -> token"""
+    made = lowered(entry(text), divisor=1).text
+    assert "%argument2: i32" in made and "tt.divisibility" not in made
+
+
 # --- masks ---
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.dialect.ops import ASSUME
+from tileir.dialect.ops import ASSUME, RETURN
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import TtirValue
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
 
 _ENOUGH: Final = 16
@@ -36,14 +37,25 @@ def lower_assume(lowering: Lowering, operation: Operation) -> None:
 def promised_divisor(lowering: Lowering, parameter: BlockArgument) -> int:
     """What the program promises to divide a parameter, wherever it is used."""
     best = 1
+    always = _always_reached(parameter.block)
     pending: list[Value] = [parameter]
     while pending:
         for user in pending.pop().users:
-            # One inside of a branch is promised only where that is taken.
-            if user.declaration is ASSUME and user.parent is parameter.block:
+            # One inside of a branch, or behind one that may end the kernel, is promised only where it is come to.
+            if user.declaration is ASSUME and user in always:
                 best = max(best, _divisor(lowering, user.results[0]))
                 pending.append(user.results[0])
     return best
+
+
+def _always_reached(block: Block) -> set[Operation]:
+    """The operations of the kernel itself that are run whatever branches are taken."""
+    found: set[Operation] = set()
+    for operation in block:
+        if operation.regions and any(each.declaration is RETURN for each in pre_order(operation)):
+            break
+        found.add(operation)
+    return found
 
 
 def _is_parameter(value: Value) -> bool:
