@@ -82,6 +82,8 @@ def test_coarser_kinds_know_less() -> None:
         ({"rows": 0}, False),
         ({"columns": -1}, False),
         ({"columns": 2**32 - 1}, False),
+        ({"rows": 2**30}, True),
+        ({"rows": 2**30 + 1}, False),
     ],
 )
 def test_views_that_the_accelerator_serves(changed: dict[str, int], is_described: bool) -> None:

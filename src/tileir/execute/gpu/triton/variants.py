@@ -25,8 +25,8 @@ _VIEW_DIVISORS: Final = (16, 8, 4)
 _NARROWEST: Final = 32
 """Bits of integers that are looked at."""
 _MOST_RANK: Final = 5
-_MOST_EXTENT: Final = 1 << 31
-"""Coordinates of the tensor memory accelerator are signed numbers of 32 bits."""
+_MOST_EXTENT: Final = 1 << 30
+"""Coordinates of the tensor memory accelerator are signed numbers of 32 bits, those of tiles outside too."""
 _MOST_STRIDE: Final = 1 << 40
 _SHORT: Final = 1 << 31
 _UNIT: Final = ("constant", 1)
@@ -162,7 +162,7 @@ def _is_described(view: LaunchView, numbers: list[int]) -> bool:
     except OverflowError:
         return False
     unit = unit_dimension(view.strides)
-    if base <= 0 or base % _ALIGNMENT or not all(0 < extent < _MOST_EXTENT for extent in shape):
+    if base <= 0 or base % _ALIGNMENT or not all(0 < extent <= _MOST_EXTENT for extent in shape):
         return False
     # Rows are cut off at multiples of 16 bytes when tiles are stored: an H200 writes beyond the last element of others.
     if shape[unit] * view.element_bytes % _ALIGNMENT:

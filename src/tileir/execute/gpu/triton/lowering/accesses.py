@@ -14,6 +14,9 @@ from tileir.ir.core import Operation
 
 _FAR: Final = 1 << 62
 """Beyond all positions."""
+MOST_EXTENT: Final = 1 << 30
+"""Of tensors that the tensor memory accelerator serves: it counts in signed numbers of 32 bits, and what is outside is
+to be counted too."""
 
 
 class Along(NamedTuple):
@@ -34,8 +37,13 @@ class Along(NamedTuple):
     """Whether all positions are known to be in the tensor."""
     is_all_or_none: bool = False
     """Whether they are if the number of the tile is one of the view's."""
-    is_far: bool = False
-    """Whether the number of the tile may be so large that positions do not fit 64 bits."""
+    most: int = 0
+    """What the first position is at most."""
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the number of the tile may be so large that positions do not fit 64 bits."""
+        return self.most >= _FAR
 
     def start(self, build: TtirBuilder) -> TtirValue | None:
         """The first position, i64; None for zero."""
@@ -55,11 +63,13 @@ class Along(NamedTuple):
         return build.compare("ult", tile, count)
 
     def short_start(self, build: TtirBuilder) -> TtirValue:
-        """The first position, i32; right where it fits."""
+        """The first position, i32; one outside of a tensor of `MOST_EXTENT` at most for those that do not fit."""
         if self.tile is None:
             return build.integer(0)
-        name = "arith.trunci" if self.tile.bits > 32 else "arith.extui"
-        return self._times(build, build.convert(name, self.tile, "i32"))
+        tile = self.tile if self.tile.bits > 32 else build.convert("arith.extui", self.tile, "i32")
+        if self.most >= MOST_EXTENT and not self.is_inside:
+            tile = build.binary("arith.minui", tile, build.integer(-(-MOST_EXTENT // self.step), tile.element))
+        return self._times(build, build.convert("arith.trunci", tile, "i32"))
 
     def _times(self, build: TtirBuilder, index: TtirValue) -> TtirValue:
         if self.step == 1:
@@ -97,7 +107,7 @@ def access_of(lowering: Lowering, operation: Operation) -> Access:
         known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
         alike = lanes == 1 or (divides and not signed)
-        dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last >= _FAR))
+        dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 

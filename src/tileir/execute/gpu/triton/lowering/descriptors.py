@@ -96,7 +96,6 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
     moved = [axis for axis in order if shape[axis] > 1]
     return Described(
         descriptor,
-        # Extents fit 31 bits, and so do positions in them.
         [access.dimensions[axis].short_start(lowering.build) for axis in order],
         tuple([shape[axis] for axis in moved]),
         [moved.index(axis) for axis in range(len(shape)) if shape[axis] > 1],
