@@ -22,10 +22,10 @@ QUICK = {
 """Families whose programs are made in a moment, and how many of each are enough to choose from."""
 
 LACKING: dict[str, tuple[str, ...]] = {
-    "": ("has the memory ordering 'seq_cst'",),
+    "": ("has the memory ordering 'seq_cst'", "did not finish within"),
     "sm_80": (),
     "sm_90": (),
-    "sm_100": (),
+    "sm_100": ("failed to find valid tcgen05.mma layout",),
 }
 """What docs/gpu.md says is not compiled, by the words of the error; under no name for all GPUs."""
 
