@@ -213,16 +213,15 @@ def attention(heads: int, length: int, depth: int, queries: int, keys: int, caus
                 columns = build.reshape(columns, (depth, keys))
                 score = build.mmaf(query, columns, build.constant(0.0, tile((queries, keys), f32)))
                 if masked:
-                    # How many of these keys a query sees: a number for each row, so that no tile of them is kept.
-                    first = build.subi(build.muli(block, queries), build.muli(loop.index, keys))
-                    last = build.addi(build.iota(tile((queries,), i32)), spread(build, first, (1,), (queries,)))
-                    key = build.reshape(build.iota(tile((keys,), i32)), (1, keys))
-                    seen = build.cmpi(
-                        build.broadcast(key, (queries, keys)),
-                        build.broadcast(build.reshape(last, (queries, 1)), (queries, keys)),
-                        "less_than_or_equal",
-                        "signed",
+                    first = build.subi(build.muli(loop.index, keys), build.muli(block, queries))
+                    ahead = build.subi(
+                        build.broadcast(build.reshape(build.iota(tile((keys,), i32)), (1, keys)), (queries, keys)),
+                        build.broadcast(
+                            build.reshape(build.iota(tile((queries,), i32)), (queries, 1)), (queries, keys)
+                        ),
                     )
+                    ahead = build.addi(ahead, spread(build, first, (1, 1), (queries, keys)))
+                    seen = build.cmpi(ahead, build.constant(0, ahead.type), "less_than_or_equal", "signed")
                     score = build.select(seen, score, build.constant(-math.inf, score.type))
                 largest = build.reshape(build.reduce(score, 1, -math.inf, body=build.maxf), (queries, 1))
                 higher = build.maxf(peak, build.mulf(largest, narrow))
@@ -238,12 +237,15 @@ def attention(heads: int, length: int, depth: int, queries: int, keys: int, caus
             state[:] = loop.results
 
         if causal:
-            whole = build.divi(build.muli(block, queries), keys, "signed")
+            assert queries % keys == 0, "the first key that a block needs a mask for is the first of a tile"
+            whole = build.muli(block, queries // keys)
             over_keys(0, whole, masked=False)
-            over_keys(whole, build.addi(whole, max(queries // keys, 1)), masked=True)
+            over_keys(whole, build.addi(whole, queries // keys), masked=True)
         else:
             over_keys(0, length // keys, masked=False)
         mixed, _, total = state
-        result = build.ftof(build.divf(mixed, build.broadcast(total, (queries, depth))), f16)
+        # A division for each row, and not for each element.
+        part = build.divf(build.constant(1.0, total.type), total)
+        result = build.ftof(build.mulf(mixed, build.broadcast(part, (queries, depth))), f16)
         build.store_view_tko(build.reshape(result, (1, queries, depth)), out_tiles, [head, block, 0])
     return build.finish()

@@ -152,6 +152,7 @@ def attention(depth: int, causal: bool) -> Work:
             (length // queries, heads),
         )
         for queries, keys in ((128, 128), (128, 64), (64, 128), (64, 64))
+        if queries >= keys or not causal
     ]
     flops = 4.0 * heads * length * length * depth / (2 if causal else 1)
     name = f"attention f16 d{depth}{' causal' if causal else ''}"
