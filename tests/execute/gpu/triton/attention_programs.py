@@ -1,4 +1,4 @@
-"""A small program of attention."""
+"""Small programs of attention, and what looks like it."""
 
 from __future__ import annotations
 
@@ -72,4 +72,27 @@ def attention(
         mixed, _, total = state
         result = build.ftof(build.divf(mixed, build.broadcast(total, (queries, depth))), f16)
         build.store_view_tko(build.reshape(result, (1, queries, depth)), out_tiles, [head, block, 0])
+    return build.finish()
+
+
+def attention_by_first_values(length: int) -> tileir.Operation:
+    """The sum of (X * V[0]) * V[i], f16, 128 rows of 64: one view is read before a loop, for all of it, and in it."""
+    build = tileir.Builder("kernels")
+    with build.entry("mixed", ptr(f16), ptr(f16), ptr(f16)) as pointers:
+        x_tiles, v_tiles, out_tiles = [
+            build.make_partition_view(
+                build.make_tensor_view(build.assume(pointer, tileir.div_by(16)), [rows, 64], [64, 1]), (tile_rows, 64)
+            )
+            for pointer, rows, tile_rows in zip(pointers, (256, length, 256), (128, 64, 128), strict=True)
+        ]
+        block, _, _ = build.get_tile_block_id()
+        x, _ = build.load_view_tko(x_tiles, [block, 0])
+        first, _ = build.load_view_tko(v_tiles, [0, 0])
+        zero = build.constant(0.0, tile((128, 64), f32))
+        with build.for_(0, length // 64, 1, init=[zero]) as loop:
+            score = build.mmaf(x, first, zero)
+            values, _ = build.load_view_tko(v_tiles, [loop.index, 0])
+            weight = build.ftof(build.mulf(score, build.constant(0.01, score.type)), f16)
+            build.continue_(build.mmaf(weight, values, loop.values[0]))
+        build.store_view_tko(build.ftof(loop.results[0], f16), out_tiles, [block, 0])
     return build.finish()

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from tests.execute.gpu.triton.attention_programs import attention
+from tests.execute.gpu.triton.attention_programs import attention, attention_by_first_values
 from tests.execute.gpu.triton.evaluating import Memory, run
 from tests.execute.gpu.triton.product_programs import matmul
 from tests.execute.gpu.triton.ttgir_model import run_specialized
@@ -76,6 +76,18 @@ def test_products(rows: int, persistent: bool) -> None:
     text = check(program, 3, grid, blocks, [(256, 256)] * 3)
     assert "pendings = 1" in text
     assert ("ttg.local_store" in text) == persistent, "what is stored again and again has a buffer of its own"
+
+
+def test_products_where_one_buffer_is_all_there_is_room_for() -> None:
+    """A product is not left under way while the next tiles are waited for: there is nowhere to load them."""
+    text = check(matmul(128, 128, 64, size=256), 1, (4, 1, 1), [(3, 0, 0)], [(256, 256)] * 3)
+    assert "pendings = 1" not in text
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_a_tile_that_is_kept_is_in_no_buffer_that_a_loop_waits_for(stages: int) -> None:
+    shapes = [(256, 64), (512, 64), (256, 64)]
+    check(attention_by_first_values(512), stages, (2, 1, 1), [(1, 0, 0)], shapes, tolerance=0.01)
 
 
 def test_loads_that_wait_for_stores_are_not_made_early() -> None:

@@ -109,7 +109,7 @@ class Computing(Writer):
         elif isinstance(statement, Loop):
             if rotation := rotation_of(statement, self._copies):
                 self._rotated(statement, rotation)
-            elif chain := chain_of(statement, self._copies):
+            elif self._is_ahead(statement) and (chain := chain_of(statement, self._copies)):
                 self._chained(statement, chain)
             else:
                 self._loop(statement)
@@ -212,6 +212,10 @@ class Computing(Writer):
         results = self.close(name, [*map(self.used, loop.yielded), *self.counters(rings)], types)
         self.names.update(zip(loop.values(), results[:count], strict=True))
         self.set_counters(rings, results[count:])
+
+    def _is_ahead(self, loop: Loop) -> bool:
+        """Whether the tiles of the next iteration are loaded while those of this one are in use."""
+        return all(ring.depth > 1 for ring in self._plan.rings_in(loop.regions[0]))
 
     def _chained(self, loop: Loop, chain: Chain) -> None:
         """A loop of one product that adds to a sum: waited for when the next one has started."""

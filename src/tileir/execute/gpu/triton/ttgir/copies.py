@@ -128,6 +128,11 @@ class Copies:
                 else:
                     raise Unfit(f"a tile that is loaded is used by '{each.name}'")
                 copy.last_use = statement
+        if copy.last_use is None:
+            # Nobody would say that its buffer is free.
+            raise Unfit("a tile that is loaded is not used")
+        if copy.last_use.name == _DOT:
+            raise Unfit("a product is not waited for with what it reads")
         for value in derived:
             self.views[value] = copy
         uses = [each for statement in copy.region.statements for each in walk(statement) if each.name == _DOT]
@@ -173,7 +178,8 @@ class Ring:
 def rings_of(copies: Copies, depth: int) -> list[Ring]:
     """The first copies of a descriptor in each loop share a ring, the second ones another.
 
-    Those that one product is the last to use are one: they are waited for, and free, together.
+    Those that one product is the last to use are one: they are waited for, and free, together.  One that is needed
+    until a loop with copies has ended has a ring of its own: that loop would wait for its buffer.
     """
     bundles: dict[object, list[Copy]] = {}
     for copy in copies.all:
@@ -182,8 +188,17 @@ def rings_of(copies: Copies, depth: int) -> list[Ring]:
     rings: dict[object, list[list[Copy]]] = {}
     for bundle in bundles.values():
         key = tuple([(copy.descriptor, copy.type, copy.is_own, _ordinal(copies, copy)) for copy in bundle])
-        rings.setdefault(key, []).append(bundle)
+        is_held = any(_is_held(copies, copy) for copy in bundle)
+        rings.setdefault(bundle[0] if is_held else key, []).append(bundle)
     return [Ring(number, each, depth) for number, each in enumerate(rings.values())]
+
+
+def _is_held(copies: Copies, copy: Copy) -> bool:
+    """Whether its buffer is free only behind a loop that copies as well."""
+    statements = copy.region.statements
+    assert copy.last_use is not None, "all that is copied is used"
+    between = statements[statements.index(copy.statement) : statements.index(copy.last_use) + 1]
+    return any(inner in copies.of for each in between if isinstance(each, Loop) for inner in walk(each))
 
 
 def _ordinal(copies: Copies, copy: Copy) -> int:

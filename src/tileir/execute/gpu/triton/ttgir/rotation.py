@@ -87,6 +87,9 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     left_of_second, _, sum_of_second = second.operands()[:3]
     if left_of_second in dependent or sum_of_second not in dependent:
         return None
+    # In shared memory, what the second product reads would be overwritten by the next iteration's.
+    if " : tensor<" not in second.text:
+        return None
     return found
 
 
