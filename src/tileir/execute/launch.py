@@ -370,7 +370,7 @@ class Kernel:
         progress: Callable[[int, int, Trial], None] | None = None,
         stream: object = None,
     ) -> Tuning:
-        """Search for the schedule with which Triton's code is fastest for launches like this one (docs/gpu.md).
+        """Search for the schedule with which Triton's code is fastest for launches like this one (docs/triton.md).
 
         Each candidate's result is checked against the default's, and the fastest is kept on disk and used by later
         launches.  The arrays are as before when it is done.  `progress` is called after each candidate, with how many

@@ -69,9 +69,9 @@ The assembler makes one cubin of all kernels of a program. Triton makes one of e
 their names, as in NAME.sm_90.KERNEL.cubin. It also makes code for GPUs of AMD, gfx90a, gfx942 and gfx950, in files
 NAME.hsaco: nobody has run it.
 
-What was compiled before is taken from the cache ('tileir docs gpu'). Exit status: 0 fine, 1 a program has errors or the
-compiler refuses it, 2 the command line is wrong or a file cannot be read or written, 124 --time-limit has stopped
-the compiler.""",
+What was compiled before is taken from the cache. Exit status: 0 fine, 1 a program has errors or the compiler refuses
+it, 2 the command line is wrong or a file cannot be read or written, 124 --time-limit has stopped the compiler.
+Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
 _PRINTED = ("resource-usage", "json")

@@ -1,7 +1,7 @@
 """The model that chooses how the work of a tile block is laid out on a GPU: a table of rules.
 
 Each setting has its rules, of which the first that holds wins.  The figures behind them were measured on an H200;
-`docs/gpu.md` shows the table.
+`docs/triton.md` shows the table.
 """
 
 from __future__ import annotations
