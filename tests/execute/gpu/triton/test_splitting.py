@@ -235,6 +235,54 @@ def test_what_runs_on_after_a_store_waits_for_both_halves() -> None:
     assert numpy.allclose(results[0], results[1], rtol=1e-4, atol=1e-4) and results[0][256:, :256].any()
 
 
+@pytest.mark.parametrize("inplace", [True, False])
+def test_what_is_overwritten_is_all_loaded_before(inplace: bool) -> None:
+    """X = X * W: the columns that the first half stores are those that the second half loads."""
+    build = tileir.Builder("kernels")
+    with build.entry("kernel", ptr(f16), ptr(f16)) as (w, x):
+        weights, factors, results = [
+            build.make_partition_view(build.make_tensor_view(base, [SIZE, SIZE], [SIZE, 1]), shape)
+            for base, shape in ((w, (64, 512)), (x, (128, 64)), (x, (128, 512)))
+        ]
+        zero = build.constant(0, tile((), i32))
+        sums = build.constant(0.0, tile((128, 512), f32))
+        with build.for_(0, SIZE // 64, 1, init=[sums, build.make_token()]) as loop:
+            factor, read = build.load_view_tko(factors, [zero, loop.index])
+            weight, _ = build.load_view_tko(weights, [loop.index, zero])
+            token = build.join_tokens(loop.values[1], read)
+            build.continue_(build.mmaf(factor, weight, loop.values[0]), token)
+        row = zero if inplace else build.constant(1, tile((), i32))
+        token = loop.results[1] if inplace else None
+        build.store_view_tko(build.ftof(loop.results[0], f16), results, [row, zero], token=token)
+    _, _, notes = prepared(build.finish())
+    assert any("columns" in note for note in notes) == (not inplace)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_what_a_result_is_added_to_is_loaded_before_it_is_overwritten(same: bool) -> None:
+    build = tileir.Builder("kernels")
+    with build.entry("kernel", ptr(f16), ptr(f16), ptr(f32)) as (a, b, c):
+        views = [
+            build.make_partition_view(build.make_tensor_view(base, [SIZE, SIZE], [SIZE, 1]), shape, dim_map=order)
+            for base, shape, order in (
+                (a, (128, 64), (0, 1)),
+                (b, (64, 128), (0, 1)),
+                (c, (128, 128), (0, 1)),
+                (c, (128, 128), (0, 1) if same else (1, 0)),
+            )
+        ]
+        zero = build.constant(0, tile((), i32))
+        with build.for_(0, SIZE // 64, 1, init=[build.constant(0.0, tile((128, 128), f32))]) as loop:
+            x, _ = build.load_view_tko(views[0], [zero, loop.index])
+            y, _ = build.load_view_tko(views[1], [loop.index, zero])
+            build.continue_(build.mmaf(x, y, loop.value))
+        before, token = build.load_view_tko(views[3], [zero, zero])
+        build.store_view_tko(build.addf(loop.result, before), views[2], [zero, zero], token=token)
+    program = Program(select_entry(build.finish(), None))
+    store_in_parts(program.entry, 2)
+    assert ("extract" in program.module.text()) == same
+
+
 def test_a_dump_shows_the_parts() -> None:
     entry = select_entry(matmul(256, 256, 128), None)
     text = stage_text(entry, H200, CodeOptions(), "tile", Limits())

@@ -12,6 +12,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut
 from tileir.execute.gpu.triton.preparing.parts import Parts, Place, Writing
+from tileir.execute.gpu.triton.preparing.token_order import check_order
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.traversal import pre_order
@@ -48,6 +49,7 @@ def _chain(cut: Cut, store: Operation) -> list[Operation]:
     for each in found:
         if any(user is not store and user not in makers for result in each.results for user in result.users):
             raise Uncut
+    check_order(cut, store.parent, found)
     return found
 
 

@@ -22,6 +22,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
 from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut, ends_only_at_its_end
 from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
+from tileir.execute.gpu.triton.preparing.token_order import check_order
 from tileir.execute.gpu.triton.schedule.features import ProductLoop, features_of
 from tileir.execute.gpu.triton.targets import TritonTarget
 from tileir.ir.clone import clone
@@ -158,6 +159,7 @@ def _moved(cut: Cut, product: Operation) -> tuple[Block, list[Operation]]:
             for user in result.users:
                 if _top(user, block) not in moved and not (result.type is TOKEN and _is_behind(user, last, block)):
                     raise Uncut
+    check_order(cut, block, moved)
     return block, moved
 
 
