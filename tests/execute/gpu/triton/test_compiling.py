@@ -142,6 +142,12 @@ def test_a_version_that_does_not_know_a_gpu_says_which_does(tmp_path: Path, monk
         compile_kernel(kernel(), "sm_110")
 
 
+@pytest.mark.parametrize("name", ["__nv_expf", "__nvvm_reflect", "global_smem", "WARP_SZ", "_", "1x"])
+def test_names_that_something_else_has_are_those_of_no_kernel(triton: None, name: str) -> None:
+    entry = kernel(COPY.replace("@copy", f'@"{name}"'))
+    assert compile_kernel(entry, "sm_90").cubin.kernel == f"kernel_{name}"
+
+
 def test_targets_that_there_are_not_are_refused() -> None:
     with pytest.raises(tileir.OptionError, match=r"'sm_10' is no GPU .* or of AMD's gfx90a, gfx942, gfx950"):
         compile_kernel(kernel(), "sm_10")

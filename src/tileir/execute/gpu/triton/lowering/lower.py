@@ -18,6 +18,8 @@ from tileir.ir.core import Operation
 from tileir.ir.types import F4E2M1FN, I1, I4, FloatType
 
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_]")
+_TAKEN_NAMES: Final = re.compile(r"[^a-zA-Z_]|_?$|__nv|__oc[km]l|global_smem$|WARP_SZ$")
+"""Names that are none in PTX, and those of libraries, of Triton's shared memory and of PTX itself."""
 
 
 class Lowered(NamedTuple):
@@ -71,9 +73,9 @@ def lower(
 
 
 def kernel_name(entry: Operation) -> str:
-    """The name of the kernel in the code: an identifier of PTX."""
+    """The name of the kernel in the code: an identifier of PTX that nothing else has."""
     name = _OTHER_CHARACTERS.sub("_", entry.symbol_name or "")
-    return name if name and (name[0].isalpha() or (name[0] == "_" and len(name) > 1)) else f"kernel_{name}"
+    return f"kernel_{name}" if _TAKEN_NAMES.match(name) else name
 
 
 def _parameter(lowering: Lowering, number: int) -> str:
