@@ -56,8 +56,8 @@ def made(options: CodeOptions | None = None) -> Code:
     return code
 
 
-def crashed() -> TritonCrash:
-    return TritonCrash([Diagnostic("error", "Triton crashed: SIGABRT", UNKNOWN)], "", "SIGABRT")
+def crashed(signal: str = "SIGABRT") -> TritonCrash:
+    return TritonCrash([Diagnostic("error", f"Triton crashed: {signal}", UNKNOWN)], "", signal)
 
 
 def test_each_schedule_gives_up_more() -> None:
@@ -107,5 +107,12 @@ def test_schedule_that_is_named_is_not_replaced(asked: Any) -> None:
 def test_what_takes_long_is_not_tried_again(asked: Any) -> None:
     schedules = asked(lambda schedule: TritonTimeout([Diagnostic("error", "too long", UNKNOWN)]))
     with pytest.raises(TritonTimeout):
+        made()
+    assert len(schedules) == 1
+
+
+def test_that_somebody_ends_it_makes_no_slower_code(asked: Any) -> None:
+    schedules = asked(lambda schedule: crashed("SIGKILL"))
+    with pytest.raises(TritonCrash, match="SIGKILL"):
         made()
     assert len(schedules) == 1

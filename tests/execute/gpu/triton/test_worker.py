@@ -107,9 +107,14 @@ def test_a_process_that_ends_by_itself_is_a_crash_too(fake_triton: Path) -> None
 def test_a_process_that_ended_while_nobody_asked_is_replaced(fake_triton: Path) -> None:
     first = int(answer("process"))
     os.kill(first, signal.SIGKILL)
-    with pytest.raises(TritonCrash, match="SIGKILL"):
-        asked("program")
+    assert answer("program") == "program"
     assert int(answer("process")) != first
+
+
+def test_a_process_that_is_ended_time_and_again_is_told(fake_triton: Path) -> None:
+    with pytest.raises(TritonCrash, match="SIGKILL") as caught:
+        asked(f"signal {int(signal.SIGKILL)}")
+    assert not caught.value.is_of_program
 
 
 def test_what_takes_too_long_is_ended_with_all_it_started(fake_triton: Path) -> None:

@@ -15,6 +15,11 @@ class TritonError(CompilationError):
         self.said: str = said
         """All that it printed."""
 
+    @property
+    def is_of_program(self) -> bool:
+        """Whether it may be another one for another program of the same meaning."""
+        return True
+
 
 class TritonCrash(TritonError):
     """The process that runs Triton was ended: `signal`, as "SIGABRT", or empty if it ended by itself.
@@ -31,6 +36,15 @@ class TritonCrash(TritonError):
         self.directory: str = directory
         self.command: str = command
 
+    @property
+    def is_of_program(self) -> bool:
+        # Somebody has ended it, or a system that is short of memory.
+        return self.signal not in ("SIGKILL", "SIGTERM")
+
 
 class TritonTimeout(TritonError):
     """Triton took longer than it may."""
+
+    @property
+    def is_of_program(self) -> bool:
+        return False

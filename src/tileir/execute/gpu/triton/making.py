@@ -14,7 +14,7 @@ from tileir.execute.gpu.disassembly import disassembled
 from tileir.execute.gpu.spilling import spill_warning
 from tileir.execute.gpu.triton.cached import code_of, program_key, ttir_key
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
+from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.launch_views import views_of
 from tileir.execute.gpu.triton.lowering.lower import Lowered, lower
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
@@ -110,7 +110,7 @@ def _plainer(
     prepared: Prepared, options: CodeOptions, limits: Limits, error: TritonError
 ) -> tuple[Prepared, tuple[bytes, dict[str, Any], str]] | None:
     """The code of a kernel that Triton makes none of as the model has it, with another schedule; None if with none."""
-    if options.schedule is not None or isinstance(error, TritonTimeout):
+    if options.schedule is not None or not error.is_of_program:
         # Who names a schedule wants no other; and what has taken long once would take long again.
         return None
     tried = {(prepared.lowered.text, repr(prepared.lowered.options))}

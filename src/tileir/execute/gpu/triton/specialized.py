@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tileir.execute.gpu.triton.errors import TritonError, TritonTimeout
+from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.options import Limits
 from tileir.execute.gpu.triton.targets import TritonTarget
 from tileir.execute.gpu.triton.ttgir.specialize import specialize
@@ -42,8 +42,8 @@ def compile_specialized(text: str, target: TritonTarget, options: dict[str, Any]
     request = Request(changed, target.code, waiting, last, first="ttgir")
     try:
         return compile_ttir(request, limits.seconds, limits.memory)
-    except TritonTimeout:
-        raise
     except TritonError as error:
+        if not error.is_of_program:
+            raise
         # What is made of the program itself is right, if slower.
         raise NotSpecialized(error.diagnostics[0].message) from None

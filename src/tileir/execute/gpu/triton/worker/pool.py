@@ -122,8 +122,9 @@ def compile_ttir(request: Request, time_limit: float = TIME_LIMIT, memory_limit:
             words = f"Triton did not finish within {time_limit:g} s and was stopped"
             raise TritonTimeout(_told(words, triton, request), error.said) from None
         except Ended as ended:
-            # One that nobody had asked for a while has ended by itself.
-            if ended.status == 0 and attempt + 1 < _ATTEMPTS:
+            # One that nobody had asked for a while has ended by itself; or somebody has ended it, which says nothing of
+            # the program.
+            if (ended.status == 0 or ended.is_by_others) and attempt + 1 < _ATTEMPTS:
                 continue
             raise _crash(ended, triton, request, memory_limit) from None
         finally:

@@ -55,6 +55,11 @@ class Ended(Exception):
         self.said: Final = said
         self.peak: Final = peak
 
+    @property
+    def is_by_others(self) -> bool:
+        """Whether it was ended from outside: by somebody, or by a system that is short of memory."""
+        return -self.status in (signal.SIGKILL, signal.SIGTERM)
+
 
 class OutOfTime(Exception):
     """It took too long, and was ended."""
