@@ -63,6 +63,67 @@ def test_accumulators_are_not_part_of_corrected_products(signs: str) -> None:
     assert len(products) >= 2 and set(products) == {zero}, made
 
 
+SUM = """cuda_tile.module @m {{
+  entry @k(%a: tile<ptr<{factor}>>, %c: tile<ptr<{sum}>>) {{
+    %n = constant <i32: 0> : tile<i32>
+    %ta = make_tensor_view %a, shape = [64, 64], strides = [64, 1] : tensor_view<64x64x{factor}, strides=[64,1]>
+    %tc = make_tensor_view %c, shape = [64, 64], strides = [64, 1] : tensor_view<64x64x{sum}, strides=[64,1]>
+    %pa = make_partition_view %ta : partition_view<tile=(64x64), tensor_view<64x64x{factor}, strides=[64,1]>>
+    %pc = make_partition_view %tc : partition_view<tile=(64x64), tensor_view<64x64x{sum}, strides=[64,1]>>
+    %x, %t0 = load_view_tko weak %pa[%n, %n] : partition_view<tile=(64x64), tensor_view<64x64x{factor}, strides=[64,1]>>, tile<i32> -> tile<64x64x{factor}>, token
+    %d, %t1 = load_view_tko weak %pc[%n, %n] : partition_view<tile=(64x64), tensor_view<64x64x{sum}, strides=[64,1]>>, tile<i32> -> tile<64x64x{sum}>, token
+    %z = constant <{sum}: {zero}> : tile<64x64x{sum}>
+    %p = {product} : tile<64x64x{factor}>, tile<64x64x{factor}>, tile<64x64x{sum}>
+    %s = {add} %p, %d : tile<64x64x{sum}>
+    %t2 = store_view_tko weak %s, %pc[%n, %n] token = %t1 : tile<64x64x{sum}>, partition_view<tile=(64x64), tensor_view<64x64x{sum}, strides=[64,1]>>, tile<i32> -> token
+    return
+  }}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "sum", "zero", "operation", "add"),
+    [
+        ("f16", "f32", "0.0", "mmaf %x, %x, %z", "addf"),
+        ("f32", "f32", "0.0", "mmaf %x, %x, %z", "addf"),
+        ("i8", "i32", "0", "mmai %x, %x, %z signed signed", "addi"),
+    ],
+)
+def test_what_is_added_to_a_product_stays_apart(factor: str, sum: str, zero: str, operation: str, add: str) -> None:
+    """Triton takes `a * b + c` for a product with the accumulator c, which rounds otherwise and saturates."""
+    text = SUM.format(factor=factor, sum=sum, zero=zero, product=operation, add=add)
+    made = compile_ttir(Request(lowered(text).text, "sm_90", {"num_warps": 4}, "ttir")).data.decode()
+    (product,) = re.findall(r"(%\w+) = tt.dot", made)
+    (moved,) = re.findall(rf"(%\w+) = tt.elementwise_inline_asm .* {product} :", made) or [product]
+    assert re.search(rf"arith.{add} {moved}, ", made), made
+
+
+def test_a_sum_of_products_is_no_matrix_product() -> None:
+    """Its products are rounded, those of a matrix product are not."""
+    text = """cuda_tile.module @m {
+      entry @k(%a: tile<ptr<f32>>, %c: tile<ptr<f32>>) {
+        %n = constant <i32: 0> : tile<i32>
+        %t = make_tensor_view %a, shape = [32, 32], strides = [32, 1] : tensor_view<32x32xf32, strides=[32,1]>
+        %p = make_partition_view %t : partition_view<tile=(32x32), tensor_view<32x32xf32, strides=[32,1]>>
+        %x, %t0 = load_view_tko weak %p[%n, %n] : partition_view<tile=(32x32), tensor_view<32x32xf32, strides=[32,1]>>, tile<i32> -> tile<32x32xf32>, token
+        %l0 = reshape %x : tile<32x32xf32> -> tile<32x32x1xf32>
+        %l = broadcast %l0 : tile<32x32x1xf32> -> tile<32x32x32xf32>
+        %r0 = reshape %x : tile<32x32xf32> -> tile<1x32x32xf32>
+        %r = broadcast %r0 : tile<1x32x32xf32> -> tile<32x32x32xf32>
+        %m = mulf %l, %r : tile<32x32x32xf32>
+        %s = reduce %m dim=1 identities=[0.0 : f32] : tile<32x32x32xf32> -> tile<32x32xf32>
+        (%e: tile<f32>, %b: tile<f32>) {
+          %y = addf %e, %b : tile<f32>
+          yield %y : tile<f32>
+        }
+        %t2 = store_view_tko weak %s, %p[%n, %n] token = %t0 : tile<32x32xf32>, partition_view<tile=(32x32), tensor_view<32x32xf32, strides=[32,1]>>, tile<i32> -> token
+        return
+      }
+    }"""
+    made = compile_ttir(Request(lowered(text).text, "sm_90", {"num_warps": 4}, "ttir")).data.decode()
+    assert "tt.dot" not in made and "tt.reduce" in made
+
+
 def test_products_of_f32_are_exact_ones() -> None:
     assert instructions(product("mmaf", ("f32", "f32"), (0, 32, 32, 32))) == {"fma.rn.f32"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from tileir.dialect.ops import ADDF, ADDI, CONSTANT
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.narrow_types import widened
@@ -31,7 +32,7 @@ def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
     left, right, accumulator = [_matrix(lowering, operand) for operand in operation.operands]
     element = _element(operation.operands[0])
     is_f8 = element in (F8E4M3FN, F8E5M2)
-    imprecise = 0
+    imprecise = _UNBOUNDED if _is_added_to(lowering, operation) else 0
     if is_f8 and lowering.capability < _F8_PRODUCTS:
         # f16 holds all of them.
         left, right = [
@@ -68,7 +69,10 @@ def lower_mmai(lowering: Lowering, operation: Operation) -> None:
     unsigned_left = operation.keyword("signedness_lhs") == "unsigned"
     unsigned_right = operation.keyword("signedness_rhs") == "unsigned"
     if not unsigned_left and not unsigned_right:
-        _result(lowering, operation, _product(lowering, left, right, accumulator))
+        total = _product(lowering, left, right, accumulator)
+        if lowering.has_ptx and _is_added_to(lowering, operation):
+            total = build.assembly("mov.b32", [total], "i32")
+        _result(lowering, operation, total)
         return
     left = build.immediate("arith.xori", left, -128) if unsigned_left else left
     right = build.immediate("arith.xori", right, -128) if unsigned_right else right
@@ -96,7 +100,22 @@ def lower_mmaf_scaled(lowering: Lowering, operation: Operation) -> None:
     element, scale = _element(operation.operands[0]), _element(operation.operands[3])
     left = _scaled(lowering, (left, element), (left_scale, scale), len(left.shape) - 1)
     right = _scaled(lowering, (right, element), (right_scale, scale), len(right.shape) - 2)
-    _result(lowering, operation, _product(lowering, left, right, accumulator))
+    imprecise = _UNBOUNDED if _is_added_to(lowering, operation) else 0
+    _result(lowering, operation, _product(lowering, left, right, accumulator, "ieee", imprecise))
+
+
+def _is_added_to(lowering: Lowering, operation: Operation) -> bool:
+    """Whether Triton would take a sum with the product, `addf(mmaf(a, b, 0), c)`, for `mmaf(a, b, c)`.
+
+    That rounds otherwise, and saturates sums of integers.  Of floats it leaves those alone that may be imprecise, which
+    means something for f8 only.
+    """
+    if lowering.options.fast:
+        return False
+    definition = operation.operands[2].defining_operation
+    if definition is None or definition.declaration is not CONSTANT:
+        return False
+    return any(user.declaration in (ADDF, ADDI) for user in operation.results[0].users)
 
 
 def _scaled(

@@ -31,6 +31,8 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
         _check(lowering, operation)
         build = lowering.build
         bits = _all_as_bits(lowering, values)
+        if axis == 1 and len(bits[0].shape) == 3 and _is_product(lowering, operation):
+            bits = [build.assembly(f"mov.b{value.bits}", [value], value.element) for value in bits]
         # Triton reorders the elements of a reshaped vector that is reduced, and forgets those reduced along with it.
         is_apart = len(bits) > 1 and len(bits[0].shape) == 1 and any(map(build.is_reshaped, bits))
         if is_apart:
@@ -62,6 +64,13 @@ def lower_scan(lowering: Lowering, operation: Operation) -> None:
             lambda before, element: _combine(lowering, operation, before, element),
         )
     _give(lowering, operation, values, made)
+
+
+def _is_product(lowering: Lowering, operation: Operation) -> bool:
+    """Whether Triton would take a sum of products of two broadcast tiles for a matrix product, which rounds less."""
+    definition = operation.operands[0].defining_operation
+    is_multiplied = definition is not None and definition.declaration is ops.MULF
+    return is_multiplied and len(operation.operands) == 1 and lowering.has_ptx and not lowering.options.fast
 
 
 def _axis(operation: Operation) -> int | None:
