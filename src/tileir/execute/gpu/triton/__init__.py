@@ -13,9 +13,8 @@ ttir/             types, names and the text of TTIR
 lowering/         operation by operation, from tile programs to TTIR
 schedule/         warps, stages and the like: the model, its rules, and the search
 ttgir/            what Triton makes of TTIR, changed: warps that load and warps that compute
-worker/           the process that runs Triton, and the requests to it
+worker/           the process that runs Triton, and the requests to it; TTIR to code with the changes of ttgir/
 compiling.py      a kernel to `Code`, out of the cache or made
-specialized.py    TTIR through Triton with the changes of ttgir/
 making.py         how it is made, by all of the above
 cached.py         what was made before, found without what makes it
 stored_code.py    what the cache keeps of it
@@ -25,5 +24,5 @@ engine.py         the engine as the choice of one sees it
 The folders in order, each uses those before it; `compiling.py` brings them together:
 
     schedule <- preparing <- ttir <- lowering
-    ttgir, worker
+    ttgir <- worker
 """

@@ -24,7 +24,6 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, smaller
 from tileir.execute.gpu.triton.schedule.plainer import plainer_schedules
-from tileir.execute.gpu.triton.specialized import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, check_target
 from tileir.execute.gpu.triton.ttir.locations import located_text
@@ -32,6 +31,7 @@ from tileir.execute.gpu.triton.variants import Classifier
 from tileir.execute.gpu.triton.versions import MISSING, Triton, find_triton, installed_triton, is_made_by
 from tileir.execute.gpu.triton.worker.pool import compile_ttir, start_worker
 from tileir.execute.gpu.triton.worker.requests import Answer, Request
+from tileir.execute.gpu.triton.worker.specialized import OPTION, NotSpecialized, compile_specialized
 from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.places import place_of
 from tileir.ir.core import Operation
