@@ -227,6 +227,9 @@ def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Impor
     reached = reached_from("tileir.execute.gpu.triton.lowering.lower", imports)
     assert {"tileir.execute.gpu.triton.program", "tileir.passes.canonicalize", "tileir.dialect.ops"} <= reached
     assert sorted(name for name in reached - {"tileir.annotations"} if paths[name] not in followed) == []
+    of_ttir = {Path(path).relative_to(package) for path, *_ in own_sources.sources_but((), cached.TTIR_PARTS)}
+    assert paths["tileir.execute.gpu.triton.worker.specialized"] in of_ttir
+    assert of_ttir <= followed, "a kernel that is found without lowering it names code that these made"
 
 
 def cpu_layers() -> list[set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tileir.execute.gpu.triton.errors import TritonCrash, TritonError
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.stored_code import packed_slots, packed_specialization, unpacked_slots
 from tileir.execute.gpu.triton.targets import triton_target
+from tileir.execute.gpu.triton.versions import find_triton
 from tileir.execute.gpu.triton.worker import pool
 from tileir.ir.core import Operation
 
@@ -91,6 +93,16 @@ def test_kernels_that_give_the_same_ttir_share_code(triton: None, asked: list[st
     compile_kernel(kernel(), "sm_90", CodeOptions(schedule=Schedule(num_warps=8)))
     compile_kernel(kernel(), "sm_90", CodeOptions(specialization=Specialization((4, 4))))
     assert asked == ["sm_90", "sm_80", "sm_90", "sm_90"]
+
+
+def test_code_of_another_assembler_is_other_code(
+    triton: None, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_kernel(kernel(), "sm_90")
+    own = os.path.join(find_triton().folder, "triton", "backends", "nvidia", "bin", "ptxas")
+    monkeypatch.setenv("TRITON_PTXAS_PATH", own)
+    compile_kernel(kernel(), "sm_90")
+    assert asked == ["sm_90", "sm_90"]
 
 
 def test_code_of_the_cache_is_used_where_there_is_no_triton(

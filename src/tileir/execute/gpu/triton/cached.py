@@ -11,6 +11,7 @@ again, and where there is none it is used as it is.
 
 from __future__ import annotations
 
+import os
 from _blake2 import blake2b
 from typing import Any, Final
 
@@ -32,10 +33,13 @@ from tileir.ir.digest import structural_digest
 
 PARTS: Final = ("dialect", "execute", "ir", "passes", "rewrite")
 """The folders of the package that decide what TTIR a kernel becomes."""
-NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work", "worker")
-"""The names of folders in them that do not."""
-_WORKER: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
+NO_PART: Final = ("cpu", "driver", "recording", "sanitizer", "tileiras", "work")
+"""The names of folders in them that do not.  What decides what becomes of TTIR is a part: the description of a kernel
+names code that was made by it."""
+TTIR_PARTS: Final = ("execute/gpu/triton/ttgir", "execute/gpu/triton/worker")
 """What decides what becomes of TTIR."""
+_ASSEMBLERS: Final = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
+"""Variables of Triton's that name another assembler than its own."""
 
 _DRIVER_TYPES: Final = {8: 10, 9: 8, 10: 9}
 """Types that have another number in PTX, which Triton gives, than in CUtensorMapDataType, where bf16 is 9."""
@@ -52,6 +56,7 @@ def program_key(entry: Operation, target: TritonTarget, options: CodeOptions) ->
         target.name,
         options._replace(specialization=None),
         None if special is None else packed_specialization(special),
+        _assemblers(),
     )
     return f"triton-{_digest(entry, settings)}"
 
@@ -75,12 +80,16 @@ def ttir_key(text: str, target: TritonTarget, options: dict[str, Any]) -> str:
     """The name under which the cache has the code of TTIR."""
     global _worker_sources
     if not _worker_sources:
-        _worker_sources = hash_of_installed() or hash_of_sources((), _WORKER)
+        _worker_sources = hash_of_installed() or hash_of_sources((), TTIR_PARTS)
     digest = blake2b(_worker_sources, digest_size=20, person=b"tileir ttir")
-    for part in (text, target.code, repr(sorted(options.items()))):
+    for part in (text, target.code, repr(sorted(options.items())), repr(_assemblers())):
         data = part.encode("utf-8", "surrogateescape")
         digest.update(len(data).to_bytes(8, "little") + data)
     return f"ttir-{digest.hexdigest()}"
+
+
+def _assemblers() -> list[str]:
+    return [os.environ.get(name, "") for name in _ASSEMBLERS]
 
 
 def stored_code(key: str, triton: Triton | None) -> Code | None:
