@@ -37,6 +37,13 @@ def test_a_cubin_comes_with_what_its_launch_needs(target: str) -> None:
     assert "Used" in found.said and "registers" in found.said
 
 
+def test_texts_of_stages_do_not_name_the_folder_they_were_made_in() -> None:
+    found = compile_ttir(Request(ADD, "sm_90", OPTIONS, kept=("ttir", "ttgir")))
+    assert all('loc("program.ttir":' in found.stages[stage] for stage in ("ttir", "ttgir"))
+    last = compile_ttir(Request(ADD, "sm_90", OPTIONS, last="ttgir"))
+    assert last.data.decode() == found.stages["ttgir"]
+
+
 def test_a_program_that_is_wrong_is_told_with_its_line() -> None:
     with pytest.raises(TritonError) as caught:
         ptx(ADD.replace("tt.return", "tt.retrn"))

@@ -79,8 +79,8 @@ class Stages:
         ending = _LLVM if last == "llvm" else last
         if ending not in stages:
             raise Failure(f"there is no stage '{last}' for {target}")
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, FILE if first == "ttir" else f"program.{first}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, FILE if first == "ttir" else f"program.{first}")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             current = libtriton.ir.parse_mlir_module(path, context)
@@ -95,12 +95,12 @@ class Stages:
             current = make(current, metadata)
             name = "llvm" if stage == _LLVM else stage
             if name in kept and not isinstance(current, bytes):
-                texts[name] = str(current)
+                texts[name] = _without(folder, str(current))
             if stage in ("ptx", "amdgcn"):
                 parameters = _parameters(stage, current)
             if stage == ending:
                 break
-        data = current if isinstance(current, bytes) else str(current).encode()
+        data = current if isinstance(current, bytes) else _without(folder, str(current)).encode()
         return data, texts, {key: _plain(value) for key, value in metadata.items()}, parameters
 
     def warm(self) -> None:
@@ -112,6 +112,11 @@ class Stages:
         always did."""
         flushes = options.get("enable_reflect_ftz", True)
         self.library.nvidia.set_nvvm_reflect_ftz = self._flush if flushes else _leave
+
+
+def _without(folder: str, text: str) -> str:
+    """The text of a stage without the folder that the program was read from: its locations are the same each time."""
+    return text.replace(folder + os.sep, "")
 
 
 def _imported(in_parts: bool) -> tuple[Any, Any, Any]:
