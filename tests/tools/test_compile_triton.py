@@ -74,6 +74,8 @@ def test_resources_are_those_of_each_kernel(triton: None, capsys: pytest.Capture
     assert compiled("two.mlir", "--target", "sm_90", "--resource-usage") == 0
     rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
     assert rows == [["kernel", "target"], ["one", "sm_90"], ["two", "sm_90"]]
+    assert compiled("one.mlir", "--target", "sm_90,gfx942", "--resource-usage") == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["one", "gfx942", *["-"] * 8]
     assert compiled("two.mlir", "--target", "sm_90,gfx942", "--json") == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(each["target"], [kernel["kernel"] for kernel in each["kernels"]]) for each in found] == [
@@ -127,8 +129,11 @@ def test_ttir_needs_no_triton(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--remarks", "--target", "sm_90"), "--remarks is nothing that triton has"),
-        (("-O1", "--target", "sm_90"), "--opt-level is nothing that triton has"),
+        (("--remarks", "--target", "sm_90"), "--remarks is an option of NVIDIA's assembler"),
+        (
+            ("-O1", "--target", "sm_90"),
+            "--opt-level is an option of NVIDIA's assembler, and Triton has none like it: leave it out",
+        ),
         (("--target", "gfx1"), "--target: 'gfx1' is no GPU of AMD"),
         (("--target", "sm_1"), "or of AMD's gfx90a"),
         (
@@ -149,7 +154,7 @@ def test_stages_of_triton_are_not_the_assemblers(capsys: pytest.CaptureFixture[s
     assert run(["compile", "one.mlir", "--target", "sm_90", "--dump", "ttir"]) == 2
     assert "--dump ttir shows a stage of Triton's: add --backend triton" in capsys.readouterr().err
     assert run(["compile", "one.mlir", "--target", "sm_90", "--fast"]) == 2
-    assert "--fast is nothing that tileiras has" in capsys.readouterr().err
+    assert "--fast is an option of Triton's: add --backend triton" in capsys.readouterr().err
 
 
 def test_time_limit_has_a_status_of_its_own(

@@ -297,6 +297,6 @@ class Engine(ABC):
     def check_stage(self, stage: str) -> None:
         """Refuse to dump what is not among the `stages`."""
         if not self.stages:
-            raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu'")
+            raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu', 'triton' or 'tileiras'")
         if stage not in self.stages:
             raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")

@@ -164,7 +164,7 @@ class _Job:
                 continue
             place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
             self._write(place, piece, f"kernel @{piece.kernel}, {target}" if self._is_one_of_many(entries) else "")
-            report.told(path, target, place, piece.resources, [*before, *piece.diagnostics])
+            report.told(path, target, place, piece.resources, [*before, *piece.diagnostics], piece.kernel)
         return status
 
     def _entries(self, module: Operation) -> list[Operation | None]:

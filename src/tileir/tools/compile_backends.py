@@ -35,6 +35,8 @@ class CompileBackend(ABC):
     name: ClassVar[str]
     others: ClassVar[tuple[str, ...]]
     """Options that only the other one has."""
+    other: ClassVar[str]
+    """What that is, and what to do."""
     is_whole: ClassVar[bool]
     """Whether all kernels of a module come as one."""
 
@@ -42,7 +44,7 @@ class CompileBackend(ABC):
         self.stage: str = given.value("dump", "")
         for option in self.others:
             if given.has(option):
-                raise ToolFailure(f"--{option} is nothing that {self.name} has", EXIT_USAGE)
+                raise ToolFailure(f"--{option} is an option of {self.other}", EXIT_USAGE)
 
     @abstractmethod
     def target(self, text: str) -> str:
@@ -64,6 +66,7 @@ class CompileBackend(ABC):
 class AssemblerBackend(CompileBackend):
     name = "tileiras"
     others = ("fast",)
+    other = "Triton's: add --backend triton"
     is_whole = True
 
     def __init__(self, given: Arguments) -> None:
@@ -108,6 +111,7 @@ class AssemblerBackend(CompileBackend):
 class TritonBackend(CompileBackend):
     name = "triton"
     others = ("opt-level", "remarks", "host", "host-system")
+    other = "NVIDIA's assembler, and Triton has none like it: leave it out"
     is_whole = False
 
     def __init__(self, given: Arguments) -> None:

@@ -22,6 +22,8 @@ class Row(NamedTuple):
     file: str
     target: str
     resources: Resources | None
+    kernel: str = ""
+    """Of code that says nothing of its resources."""
 
 
 class Report:
@@ -47,10 +49,12 @@ class Report:
         output: str,
         resources: list[Resources] | None,
         diagnostics: list[Diagnostic],
+        kernel: str = "",
     ) -> None:
-        """What came of a file and a target."""
+        """What came of a file and a target, or of one kernel of it."""
         name = STANDARD_INPUT if path == "-" else path
-        self._rows += [Row(name, target, each) for each in resources] if resources else [Row(name, target, None)]
+        rows = [Row(name, target, each) for each in resources or ()]
+        self._rows += rows or [Row(name, target, None, kernel)]
         if not self._given.has("json"):
             tell(diagnostics, self._given)
             return
@@ -89,7 +93,7 @@ def table(rows: list[Row], has_files: bool) -> str:
     cells = [[*_NAMES[first:], *_NUMBERS]]
     for row in rows:
         each = row.resources
-        names = [harmless(row.file), "-" if each is None else harmless(each.kernel), row.target]
+        names = [harmless(row.file), harmless(row.kernel or "-" if each is None else each.kernel), row.target]
         cells.append([*names[first:], *(["-"] * len(_NUMBERS) if each is None else _numbers(each))])
     widths = [max([len(row[column]) for row in cells]) for column in range(len(cells[0]))]
     count = len(_NAMES) - first
