@@ -37,25 +37,26 @@ def lower_assume(lowering: Lowering, operation: Operation) -> None:
 def promised_divisor(lowering: Lowering, parameter: BlockArgument) -> int:
     """What the program promises to divide a parameter, wherever it is used."""
     best = 1
-    always = _always_reached(parameter.block)
     pending: list[Value] = [parameter]
     while pending:
         for user in pending.pop().users:
             # One inside of a branch, or behind one that may end the kernel, is promised only where it is come to.
-            if user.declaration is ASSUME and user in always:
+            if user.declaration is ASSUME and _is_always_reached(user, parameter.block):
                 best = max(best, _divisor(lowering, user.results[0]))
                 pending.append(user.results[0])
     return best
 
 
-def _always_reached(block: Block) -> set[Operation]:
-    """The operations of the kernel itself that are run whatever branches are taken."""
-    found: set[Operation] = set()
-    for operation in block:
-        if operation.regions and any(each.declaration is RETURN for each in pre_order(operation)):
+def _is_always_reached(operation: Operation, block: Block) -> bool:
+    """Whether an operation is one of the kernel itself, and run whatever branches are taken."""
+    if operation.parent is not block:
+        return False
+    for each in block:
+        if each is operation:
+            return True
+        if each.regions and any(inner.declaration is RETURN for inner in pre_order(each)):
             break
-        found.add(operation)
-    return found
+    return False
 
 
 def _is_parameter(value: Value) -> bool:
