@@ -7,6 +7,9 @@ import re
 import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
+from tileir.execute.gpu.triton.worker.pool import compile_ttir
+from tileir.execute.gpu.triton.worker.requests import Request
+
 MODES = [
     *[(mode, "i32") for mode in ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")],
     *[(mode, "i64") for mode in ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")],
@@ -142,6 +145,14 @@ def test_a_release_comes_after_a_barrier_and_an_acquire_before_one() -> None:
 def test_compare_and_swap(element: str, count: int, mask: str) -> None:
     made = ptx(cas(count, element, "acquire", mask=mask))
     assert re.search(rf"@%?p\d* atom\.(global\.)?acquire\.gpu\.(global\.)?cas\.b{element[1:]}", made)
+
+
+@pytest.mark.parametrize(("element", "bits"), [("f32", "i32"), ("f64", "i64")])
+def test_gpus_of_amd_swap_bits(triton: None, element: str, bits: str) -> None:
+    made = lowered(cas(256, element), "gfx942")
+    (line,) = [each for each in made.text.splitlines() if "tt.atomic_cas" in each]
+    assert f"tensor<256x{bits}>" in line and element not in line
+    assert compile_ttir(Request(made.text, "gfx942", made.options, last="hsaco")).data
 
 
 def test_masked_elements_of_a_swap_are_what_is_expected() -> None:

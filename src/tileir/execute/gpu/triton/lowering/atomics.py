@@ -94,7 +94,12 @@ def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
     _before(lowering, ordering)
     if mask is None and value.bits == 64 and not value.shape and lowering.build.version < _FIRST_TO_SWAP_64_BITS:
         mask = lowering.build.integer(1, "i1")
-    if mask is None:
+    if mask is None and value.is_float and not lowering.has_ptx:
+        # For GPUs of AMD, Triton swaps integers only.
+        build, bits = lowering.build, f"i{value.bits}"
+        words = [build.bitcast(pointers, f"!tt.ptr<{bits}>"), build.bitcast(expected, bits), build.bitcast(value, bits)]
+        found = build.bitcast(build.compare_and_swap(ordering, scope, *words), value.element)
+    elif mask is None:
         found = lowering.build.compare_and_swap(ordering, scope, pointers, expected, value)
     else:
         found = _masked_swap(lowering, operation, pointers, expected, value, mask)
