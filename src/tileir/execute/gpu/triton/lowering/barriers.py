@@ -9,7 +9,8 @@ one has written another may not see, or may overwrite before it is read.  A barr
 
 Two accesses may reach the same memory unless they are known not to: an allocation of the tile block's own is reached by
 pointers from it alone.  Arguments may share memory.  Around a loop, an access is no trouble to itself where each
-element is always written by the same thread: through a partition view, whose tiles do not overlap.
+element is always written by the same thread: through a partition view, whose tiles do not overlap, at an index that
+each of the loops around it changes.
 
 Sets of accesses are the bits of numbers.
 """
@@ -130,16 +131,35 @@ def _is_no_trouble_to_itself(operation: Operation) -> bool:
     if not isinstance(view.type, PartitionViewType):
         return False
     # What the tensor memory accelerator has under way it may overtake: then the tile has to be another each time.
-    return any(_varies(index, operation) for index in operation.operand_group("index"))
+    indices = operation.operand_group("index")
+    return all(any(_varies(index, loop) for index in indices) for loop in _loops_around(operation))
 
 
-def _varies(value: Value, user: Operation) -> bool:
-    """Whether a value is made in the innermost loop around its user."""
-    loop = user.parent_operation
-    while loop is not None and loop.declaration not in _LOOPS:
-        loop = loop.parent_operation
-    owner = value.parent_block.parent_operation if value.parent_block is not None else None
-    return loop is not None and owner is not None and (owner is loop or loop.is_ancestor_of(owner))
+def _loops_around(operation: Operation) -> list[Operation]:
+    found = []
+    parent = operation.parent_operation
+    while parent is not None:
+        if parent.declaration in _LOOPS:
+            found.append(parent)
+        parent = parent.parent_operation
+    return found
+
+
+def _varies(value: Value, loop: Operation) -> bool:
+    """Whether a value is computed of what a loop counts, carries or reads: else it is the same in each iteration."""
+    pending, seen = [value], {value}
+    while pending:
+        each = pending.pop()
+        maker = each.block.parent_operation if isinstance(each, BlockArgument) else each.defining_operation
+        if maker is None or not loop.is_ancestor_of(maker):
+            continue
+        if maker is loop or maker.declaration.reads:
+            return True
+        inner = [operand for end in pre_order(maker) if end.declaration.is_terminator for operand in end.operands]
+        sources = [source for source in (*maker.operands, *inner) if source not in seen and source.type is not TOKEN]
+        seen.update(sources)
+        pending.extend(sources)
+    return False
 
 
 class _Tokens:
