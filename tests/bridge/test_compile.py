@@ -282,3 +282,13 @@ def test_kernel_with_a_list_is_timed() -> None:
     kernel = tileir.compile(sum_of_list, ([a, b], out))
     assert kernel.time((1,), [a, b], out, repeat=2).count == 2
     assert (out == 2).all()
+
+
+def test_kernels_made_of_cutiles_are_tuned_as_others_are() -> None:
+    a, out = vectors()
+    kernel = tileir.compile(scale, (a, out, 2.0, 64), backend="interpreter")
+    with pytest.raises(tileir.LaunchError, match="have a schedule to tune: compile with backend='triton'"):
+        kernel.tune(1, a, out, 2.0, 64)
+    small = [numpy.zeros(4, F32) for _ in range(3)]
+    with pytest.raises(tileir.LaunchError, match="sum_of_list cannot be tuned: what lists of arrays hold is not put"):
+        tileir.compile(sum_of_list, (small[:2], small[2]), backend="triton").tune(1, small[:2], small[2])

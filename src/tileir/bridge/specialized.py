@@ -23,6 +23,7 @@ from tileir.execute.launch import Kernel
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.gpu.triton.tuning.tuning import Tuning
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -92,6 +93,13 @@ class SpecializedKernel:
         if description.memory:
             options["memory"] = description.memory
         return self.kernel.time(grid, *description.values, **options)
+
+    def tune(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> Tuning:
+        """Search for the schedule with which Triton's code is fastest: `Kernel.tune`."""
+        description = self._checked(args)
+        if description.memory:
+            raise LaunchError(f"{self.name} cannot be tuned: what lists of arrays hold is not put back")
+        return self.kernel.tune(grid, *description.values, **options)
 
     def cubin(self, target: str | None = None, **options: Any) -> Cubin:
         """The kernel compiled for a GPU: `Kernel.cubin`."""

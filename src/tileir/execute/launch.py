@@ -395,8 +395,8 @@ class Kernel:
     ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
         "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for; for
-        NVIDIA's assembler "bytecode" or "sass", and for Triton "tile", "ttir", "ttgir", "llvm", "ptx" or "sass",
-        of code for a `target` such as "sm_90" (docs/gpu.md)."""
+        NVIDIA's assembler "bytecode" or "sass", and for Triton "tile", "ttir", "ttgir", "llvm", "ptx", "sass" or
+        "amdgcn", of code for a `target` such as "sm_90" (docs/gpu.md, docs/triton.md)."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
         options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}

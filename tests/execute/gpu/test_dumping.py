@@ -48,6 +48,16 @@ def test_bytecode_needs_no_gpu_and_no_assembler(no_gpu: None, monkeypatch: pytes
     tileir.verify(tileir.parse(text))
 
 
+@pytest.mark.parametrize(
+    ("stage", "target", "others"),
+    [("sass", "gfx942", "amdgcn"), ("ptx", "gfx942", "amdgcn"), ("amdgcn", "sm_90", "ptx and sass")],
+)
+def test_stages_of_triton_are_those_of_the_gpu(no_gpu: None, stage: str, target: str, others: str) -> None:
+    kernel = tileir.compile(tileir.parse(TEXT, "kernel.mlir"), backend="triton")
+    with pytest.raises(tileir.LaunchError, match=f"code for {target} has no stage '{stage}' to dump: it has {others}$"):
+        kernel.dump(stage, target=target)
+
+
 def test_launch_after_a_dump_says_what_is_missing(no_gpu: None) -> None:
     kernel = compiled()
     kernel.dump("bytecode")

@@ -28,7 +28,7 @@ class TritonEngine(Engine):
     title: str = "the engine 'triton'"
     summary: str = "NVIDIA GPUs, through Triton"
     options: frozenset[str] = frozenset(("stream", "fast", "tune"))
-    stages: tuple[str, ...] = ("tile", "ttir", "ttgir", "llvm", "ptx", "sass")
+    stages: tuple[str, ...] = ("tile", "ttir", "ttgir", "llvm", "ptx", "sass", "amdgcn")
     dumps_anywhere: bool = True
     on_gpu: bool = True
 
