@@ -6,10 +6,15 @@ import re
 from itertools import product as combinations
 
 import pytest
-from tests.execute.gpu.triton.lowered_programs import lowered, ptx
+from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx, tensor
 from tests.execute.gpu.triton.product_programs import product
 from tests.hardware.agreement.products import FLOATS, SHAPES
 
+import tileir
+from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.lowering.lower import lower
+from tileir.execute.gpu.triton.options import CodeOptions, Schedule, Specialization
+from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
 
@@ -192,3 +197,26 @@ def test_some_of_all(number: int, case: Case) -> None:
 def test_every_type_and_size(case: Case, target: str) -> None:
     operation, elements, shape, attributes, block = case
     assert instructions(product(operation, elements, shape, attributes, block), target)
+
+
+@pytest.mark.parametrize(("version", "moves"), [((3, 6), 2), ((3, 9), 0)])
+def test_older_versions_do_not_see_what_factors_of_f64_are_made_of(version: tuple[int, int], moves: int) -> None:
+    """They count in what was loaded, and crash where that is 16 bits or less."""
+    view = "partition_view<tile=(16x16), tensor_view<16x16xE, strides=[16,1]>>"
+    narrow, wide = view.replace("E", "f16"), view.replace("E", "f64")
+    text = entry(
+        " %z = constant <i32: 0> : tile<i32>\n"
+        + tensor("%a", "%p", "tensor_view<16x16xf16, strides=[16,1]>")
+        + tensor("%b", "%q", "tensor_view<16x16xf64, strides=[16,1]>")
+        + f" %n = make_partition_view %a : {narrow}\n %w = make_partition_view %b : {wide}\n"
+        + f" %x, %t0 = load_view_tko weak %n[%z, %z] : {narrow}, tile<i32> -> tile<16x16xf16>, token\n"
+        + f" %c, %t1 = load_view_tko weak %w[%z, %z] : {wide}, tile<i32> -> tile<16x16xf64>, token\n"
+        + " %f = ftof %x : tile<16x16xf16> -> tile<16x16xf64>\n"
+        + " %d = mmaf %f, %f, %c : tile<16x16xf64>, tile<16x16xf64>, tile<16x16xf64>\n"
+        + " %e = mmaf %c, %c, %d : tile<16x16xf64>, tile<16x16xf64>, tile<16x16xf64>\n"
+        + f" %t2 = store_view_tko weak %e, %w[%z, %z] : tile<16x16xf64>, {wide}, tile<i32> -> token",
+        "%p: tile<ptr<f16>>, %q: tile<ptr<f64>>",
+    )
+    program = Program(select_entry(tileir.parse(text), None))
+    made = lower(program, "sm_90", Schedule(), Specialization((16, 16)), CodeOptions(), version)
+    assert made.text.count("mov.b64 $0, $1;") == moves and made.text.count("tt.dot") == 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from tileir.dialect.ops import ADDF, ADDI, CONSTANT
+from tileir.dialect.ops import ADDF, ADDI, CONSTANT, LOAD_PTR_TKO, LOAD_VIEW_TKO
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.narrow_types import widened
@@ -26,6 +26,8 @@ Hopper's tensor cores keep 14 bits of sums of f8: over a long K the error would 
 _UNBOUNDED: Final = 1 << 30
 _F8_PRODUCTS: Final = 89
 """The capability from which on Triton takes f8 in products; it converts it itself where there is no instruction."""
+_FIRST_TO_WIDEN: Final = (3, 9)
+"""The first Triton that has products of f64 whose factors are loaded in 16 bits or less; before it, it crashes."""
 
 
 def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
@@ -47,8 +49,19 @@ def lower_mmaf(lowering: Lowering, operation: Operation) -> None:
             sums = _product(lowering, left, right, zero, "ieee", imprecise)
             _result(lowering, operation, lowering.build.binary("arith.addf", accumulator, sums))
             return
+    if left.element == "f64" and lowering.has_ptx and lowering.build.version < _FIRST_TO_WIDEN:
+        left = _hidden(lowering, operation.operands[0], left)
+        right = _hidden(lowering, operation.operands[1], right)
     precision = _precision(lowering, element)
     _result(lowering, operation, _product(lowering, left, right, accumulator, precision, imprecise))
+
+
+def _hidden(lowering: Lowering, factor: Value, lowered: TtirValue) -> TtirValue:
+    """A factor of f64 of which Triton does not see what it is made of, unless it is loaded."""
+    maker = factor.defining_operation
+    if maker is not None and maker.declaration in (LOAD_VIEW_TKO, LOAD_PTR_TKO):
+        return lowered
+    return lowering.build.effect("mov.b64 $0, $1;", "=d,d", [lowered], "f64", lowered.shape)
 
 
 def _precision(lowering: Lowering, element: FloatType) -> str:
