@@ -103,14 +103,14 @@ def test_a_loop_that_stores_one_tile_again_and_again_waits() -> None:
 
 def test_a_loop_that_stores_the_same_tiles_as_before_waits() -> None:
     body = (
-        " %r = for %i in (%zero to %one, step %one) : tile<i32> iter_values(%c = %t) -> (token) {\n"
-        " %s = for %j in (%zero to %one, step %one) : tile<i32> iter_values(%d = %c) -> (token) {\n"
+        " %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%c = %t) -> (token) {\n"
+        " %s = for %j in (%zero to %n, step %one) : tile<i32> iter_values(%d = %c) -> (token) {\n"
         + store("%u", "%v", "%a", "%d", "INDEX")
         + " continue %u : token\n }\n continue %s : token\n }\n"
     )
     assert accesses(body.replace("INDEX", "%j")) == ["for", "for", "barrier", "store"]
-    sum = " %n = addi %i, %j : tile<i32>\n %u ="
-    assert accesses(body.replace(" %u =", sum).replace("INDEX", "%n")) == ["for", "for", "store"]
+    both = " %both = addi %i, %j : tile<i32>\n %u ="
+    assert accesses(body.replace(" %u =", both).replace("INDEX", "%both")) == ["for", "for", "store"]
 
 
 def test_what_one_branch_stores_is_waited_for() -> None:
