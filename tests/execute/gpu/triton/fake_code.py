@@ -9,9 +9,9 @@ from tests.execute.gpu.fake_cuda import TextCubin, entry_of
 
 from tileir.execute.gpu.packing import Hidden
 from tileir.execute.gpu.triton.code import Code, Slot, TensorMap
-from tileir.execute.gpu.triton.hidden_parameters import launch_form
-from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.launching.hidden_parameters import launch_form
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget
 

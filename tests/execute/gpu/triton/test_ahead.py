@@ -9,8 +9,8 @@ from tests.execute.gpu.triton.lowered_programs import loading
 
 import tileir
 from tileir.execute.entries import select_entry
-from tileir.execute.gpu.triton.ahead import compile_ahead
-from tileir.execute.gpu.triton.kernel import TritonKernel
+from tileir.execute.gpu.triton.launching.ahead import compile_ahead
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.targets import triton_target
 
 ADD = loading("partition_view<tile=(256), padding_value = zero, tensor_view<?xf32, strides=[1]>>", "%x")

@@ -14,10 +14,10 @@ from tileir.execute.globals import Globals
 from tileir.execute.gpu.launched_code import NotDescribed
 from tileir.execute.gpu.packing import LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_values import argument, constant
-from tileir.execute.gpu.triton.own_memory import release_scratch
-from tileir.execute.gpu.triton.tensor_maps import TensorMaps
+from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
+from tileir.execute.gpu.triton.launching.own_memory import release_scratch
+from tileir.execute.gpu.triton.launching.tensor_maps import TensorMaps
 from tileir.execute.gpu.triton.variants import Classifier
 
 MAP = TensorMap(

@@ -17,8 +17,8 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.arguments import pointer_to
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
-from tileir.execute.gpu.triton.kernel import FINE_KINDS
 from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.launching.kernel import FINE_KINDS
 
 ORDINARY = LaunchOptions()
 

@@ -10,7 +10,7 @@ from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 import tileir
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.output import speech_of
-from tileir.execute.gpu.triton.host_buffers import failure, printed
+from tileir.execute.gpu.triton.launching.host_buffers import failure, printed
 from tileir.execute.gpu.triton.sites import AssertSite, PrintSite
 
 PRINTING = entry("""

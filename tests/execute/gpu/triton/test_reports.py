@@ -15,7 +15,7 @@ from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.triton.code import Code, Slot
-from tileir.execute.gpu.triton.host_buffers import printed
+from tileir.execute.gpu.triton.launching.host_buffers import printed
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS, AssertSite, PrintSite
 from tileir.execute.gpu.triton.stored_code import packed_slots, unpacked_slots

@@ -18,7 +18,7 @@ from tileir.execute.engine import LaunchOptions
 from tileir.execute.entries import select_entry
 from tileir.execute.errors import CompilationError, LaunchError
 from tileir.execute.gpu.triton.code import Code
-from tileir.execute.gpu.triton.kernel import TritonKernel
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.candidates import MOST, candidates
@@ -214,7 +214,7 @@ def test_the_process_makes_the_launch(gpu: FakeDriver, tmp_path: Path, monkeypat
         trial_process.main(folder)
         return subprocess.CompletedProcess(command, 0, b"", b"")
 
-    monkeypatch.setattr("tileir.execute.gpu.triton.kernel.compile_kernel", compile_kernel)
+    monkeypatch.setattr("tileir.execute.gpu.triton.launching.kernel.compile_kernel", compile_kernel)
     monkeypatch.setattr(trial.subprocess, "run", here)
     with pytest.warns(tileir.HostCopyWarning):
         tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)

@@ -18,7 +18,7 @@ from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
 from tileir.execute.gpu.launching import GpuLauncher
 from tileir.execute.gpu.streams import is_capturing
 from tileir.execute.gpu.triton.cached import structure_key
-from tileir.execute.gpu.triton.kernel import TritonKernel
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 

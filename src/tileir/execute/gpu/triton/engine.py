@@ -13,7 +13,7 @@ from tileir.execute.engine_forms import EngineForm
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.gpu.triton.kernel import TritonKernel
+    from tileir.execute.gpu.triton.launching.kernel import TritonKernel
     from tileir.execute.memory import Region
 
 
@@ -76,6 +76,6 @@ class TritonEngine(Engine):
         ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
-        from tileir.execute.gpu.triton.kernel import TritonKernel
+        from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 
         return TritonKernel(entry, globals, settings.fast, settings.tune)

@@ -10,7 +10,7 @@ All is words of 64 bits, 0 before a launch.
                 order, each as its bits, in the lowest of the word; a print that does not fit into `OUTPUT_WORDS`, the
                 first word included, is not written
 
-The slots for them (`code.Slot`) have the sites as their content; `host_buffers.py` reads what was written.
+The slots for them (`code.Slot`) have the sites as their content; `launching/host_buffers.py` reads what was written.
 """
 
 from __future__ import annotations

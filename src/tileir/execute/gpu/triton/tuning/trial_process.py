@@ -12,7 +12,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_dtype
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.entries import select_entry
-from tileir.execute.gpu.triton.kernel import TritonKernel
+from tileir.execute.gpu.triton.launching.kernel import TritonKernel
 from tileir.execute.gpu.triton.stored_code import unpacked_schedule, unpacked_specialization
 from tileir.execute.gpu.triton.tuning.trial import LAUNCH, PROGRAM
 from tileir.interface import from_bytecode

@@ -23,8 +23,8 @@ from tileir.execute.gpu.output import write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.compiling import compile_kernel
-from tileir.execute.gpu.triton.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.launch_views import launch_views
+from tileir.execute.gpu.triton.launching.hidden_parameters import HiddenParameters, launch_form
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.tuning.kept_schedules import keep_schedule, kept_schedule
@@ -187,7 +187,7 @@ class TritonKernel(GpuLauncher):
         return LaunchedCode(packer, loader, hidden.complete())
 
     def listen(self, stream: int, options: LaunchOptions, place: Device, report: object) -> None:
-        from tileir.execute.gpu.triton.reports import Report
+        from tileir.execute.gpu.triton.launching.reports import Report
 
         self.wait(stream, place)
         if isinstance(report, Report):

@@ -14,8 +14,8 @@ from tileir.execute.gpu.driver.library import Driver, driver
 from tileir.execute.gpu.output import Speech
 from tileir.execute.gpu.streams import is_capturing
 from tileir.execute.gpu.triton.code import Slot
-from tileir.execute.gpu.triton.host_buffers import failure, printed
-from tileir.execute.gpu.triton.own_memory import reserve
+from tileir.execute.gpu.triton.launching.host_buffers import failure, printed
+from tileir.execute.gpu.triton.launching.own_memory import reserve
 from tileir.execute.gpu.triton.sites import FAILURE_WORDS, OUTPUT_WORDS
 
 _WORD: Final = 8

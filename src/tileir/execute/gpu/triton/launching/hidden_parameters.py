@@ -10,8 +10,8 @@ from tileir.execute.errors import BlockId
 from tileir.execute.gpu.launched_code import Complete
 from tileir.execute.gpu.packing import Hidden, LaunchForm, Packer, Record
 from tileir.execute.gpu.triton.code import Code, Slot
+from tileir.execute.gpu.triton.launching.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, TensorMaps
 from tileir.execute.gpu.triton.sites import REPORTED
-from tileir.execute.gpu.triton.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, TensorMaps
 from tileir.execute.memory import Region
 
 _ARGUMENT: Final = "argument"
@@ -88,7 +88,7 @@ class HiddenParameters:
             if self._scratch:
                 addresses = self._with_scratch(addresses, context, grid, stream, is_kept)
             if self._reported:
-                from tileir.execute.gpu.triton.reports import Report
+                from tileir.execute.gpu.triton.launching.reports import Report
 
                 addresses = list(addresses)
                 report = Report([self._words[number] for number in self._reported], context, stream)
@@ -100,7 +100,7 @@ class HiddenParameters:
     def _address(self, slot: Slot, context: int) -> int:
         """The address that a word is in every launch in a context; 0 for what depends on the launch."""
         # Imported where it is used: most kernels need no such memory, and a first launch is to be short.
-        from tileir.execute.gpu.triton.own_memory import global_address, table_address
+        from tileir.execute.gpu.triton.launching.own_memory import global_address, table_address
 
         if slot.kind == "global":
             return global_address(self._globals, str(slot.content), context)
@@ -109,7 +109,7 @@ class HiddenParameters:
         return 0
 
     def _with_scratch(self, addresses: list[int], context: int, grid: BlockId, stream: int, is_kept: bool) -> list[int]:
-        from tileir.execute.gpu.triton.own_memory import scratch_address
+        from tileir.execute.gpu.triton.launching.own_memory import scratch_address
 
         found = list(addresses)
         blocks = grid[0] * grid[1] * grid[2]
