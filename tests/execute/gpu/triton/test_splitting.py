@@ -13,7 +13,7 @@ from tests.execute.gpu.triton.product_programs import matmul
 import tileir
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.making import make, stage_text
-from tileir.execute.gpu.triton.options import CodeOptions, Limits
+from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
 from tileir.execute.gpu.triton.preparing import splitting
 from tileir.execute.gpu.triton.preparing.epilogues import store_in_parts
 from tileir.execute.gpu.triton.preparing.splitting import split
@@ -327,6 +327,7 @@ def test_an_epilogue_is_computed_in_parts() -> None:
 
 def test_parts_leave_room_for_a_stage() -> None:
     """128x256x64: four stages and half of a result are just what an H200 has."""
-    made = make(select_entry(matmul(128, 256, 64, persistent=True), None), H200)
-    assert made.code is not None and made.code.schedule.num_stages == 4 and made.code.schedule.epilogue_parts == 2
-    assert made.code.shared <= H200.shared
+    entry = select_entry(matmul(128, 256, 64, persistent=True), None)
+    schedules = [Schedule(8, 4, True, flatten=True, epilogue_parts=parts) for parts in (1, 2)]
+    codes = [make(entry, H200, CodeOptions(schedule=schedule)).code for schedule in schedules]
+    assert [code is not None and code.shared <= H200.shared for code in codes] == [False, True]

@@ -354,7 +354,7 @@ RULES: Final = (
     ),
     Rule(
         "epilogue_parts",
-        "persistent loops whose sums take 16384 registers or more",
+        "persistent loops whose sums take 16384 registers or more, without warps that load",
         "2",
         "leaves shared memory for a stage, or a tile block, more: 1 to 3 %",
         lambda f, t: _parts(f, t) == 2,
