@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.execute.gpu.fake_cuda import FakeDriver
+from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 from tileir.execute.gpu.choosing.kept_choices import Choice, choice_key, keep_choice
 from tileir.tools import info
@@ -69,3 +70,19 @@ def test_triton_is_described(fake: FakeDriver, capsys: pytest.CaptureFixture[str
     assert info.run(["--json"]) == 0
     found = json.loads(capsys.readouterr().out)["engines"]["triton"]
     assert found["missing"] is None and "Triton" in found["facts"]["compiler"] and "cuda:0" in found["facts"]["GPUs"]
+
+
+@pytest.mark.parametrize("has_triton", [True, False])
+def test_triton_without_a_gpu_says_what_works(
+    fake: FakeDriver,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    has_triton: bool,
+) -> None:
+    fake.reset(count=0)
+    folder = write_fake_triton(tmp_path / "fake") if has_triton else tmp_path / "none"
+    monkeypatch.setenv("TILEIR_TRITON", str(folder))
+    assert info.run(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    assert found["missing"] and ("tileir compile" in found["facts"].get("without a GPU", "")) == has_triton

@@ -44,13 +44,15 @@ class TritonEngine(Engine):
         from tileir.execute.gpu.driver.library import driver, version_words
         from tileir.execute.gpu.triton.versions import find_triton
 
+        has_gpu = not why_no_gpu()
         try:
             triton = find_triton()
-            compiler = f"Triton {triton.version}, {triton.folder}"
+            found = {"compiler": f"Triton {triton.version}, {triton.folder}"}
+            if not has_gpu:
+                found["without a GPU"] = "tileir compile --backend triton, kernel.cubin and kernel.dump work"
         except LaunchError as error:
-            compiler = f"{error.message}; kernels of the cache run without it"
-        found = {"compiler": compiler}
-        if not why_no_gpu():
+            found = {"compiler": f"{error.message}; kernels of the cache run without it"}
+        if has_gpu:
             found["driver"] = f"for CUDA {version_words(driver().version)}"
             found["GPUs"] = ", ".join([each.words for each in devices()])
         return found
