@@ -12,7 +12,7 @@ import tileir
 from tileir.execute.gpu.triton.code import Code
 from tileir.execute.gpu.triton.compiling import compile_kernel
 from tileir.execute.gpu.triton.errors import TritonCrash, TritonError, TritonTimeout
-from tileir.execute.gpu.triton.making import Prepared, make
+from tileir.execute.gpu.triton.making import Prepared, make, stage_text
 from tileir.execute.gpu.triton.options import CodeOptions, Limits, Schedule
 from tileir.execute.gpu.triton.schedule.plainer import plainer_schedules
 from tileir.execute.gpu.triton.targets import triton_target
@@ -83,6 +83,12 @@ def test_plainest_that_triton_takes_is_the_code(asked: Any) -> None:
     count = len(schedules)
     again = compile_kernel(entry(), "sm_90")
     assert again.notes == code.notes and len(schedules) == count
+
+
+def test_stages_are_shown_of_the_code_that_is_made(asked: Any) -> None:
+    schedules = asked(lambda schedule: crashed() if schedule.num_stages > 1 else None)
+    text = stage_text(entry(), triton_target("sm_90"), CodeOptions(), "ttgir", Limits())
+    assert "ttg.num-warps" in text and schedules[-1].num_stages == 1
 
 
 def test_error_is_the_first_where_nothing_helps(asked: Any) -> None:

@@ -165,7 +165,13 @@ def stage_text(entry: Operation, target: TritonTarget, options: CodeOptions, sta
     triton = find_triton()
     check_target(target, triton)
     prepared = Prepared(entry, target, options, triton)
-    _, answer = _specialized_or_not(prepared, lambda each: each.compiled(stage, limits))
+    try:
+        _, answer = _specialized_or_not(prepared, lambda each: each.compiled(stage, limits))
+    except TritonError as error:
+        found = _plainer(prepared, options, limits, error)
+        if found is None:
+            raise
+        answer = found[0].compiled(stage, limits)
     return answer.data.decode("utf-8", "replace")
 
 

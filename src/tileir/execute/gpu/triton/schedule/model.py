@@ -44,10 +44,6 @@ def _always(features: Features, target: TritonTarget) -> bool:
     return True
 
 
-def _has_loops(features: Features, target: TritonTarget) -> bool:
-    return bool(features.loops)
-
-
 def _sums(features: Features) -> int:
     """The registers that products and what loops carry take, in all threads."""
     single = max([each.sums for each in features.products], default=0)
