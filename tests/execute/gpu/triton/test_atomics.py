@@ -7,6 +7,7 @@ import re
 import pytest
 from tests.execute.gpu.triton.lowered_programs import entry, lowered, ptx
 
+from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
 
@@ -210,3 +211,15 @@ def test_an_ordered_access_to_one_element_is_made_by_one_thread() -> None:
     assert predicate is not None
     # Whether a thread takes part depends on its number.
     assert re.search(rf"selp\.b32\s+{predicate[1]}, 1, 0, %p\d+;", made) and "%tid.x" in made
+
+
+def test_an_order_that_no_gpu_has_names_the_engines_that_have_it() -> None:
+    text = """cuda_tile.module @m {
+      entry @k(%p: tile<ptr<f32>>) {
+        %x = constant <f32: 1.0> : tile<f32>
+        %r, %t = atomic_cas_tko seq_cst device %p, %x, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+        return
+      }
+    }"""
+    with pytest.raises(TritonError, match=r"'seq_cst', which .*; backend='cpu' or 'interpreter' has it"):
+        lowered(text)

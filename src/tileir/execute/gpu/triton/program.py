@@ -9,11 +9,12 @@ from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.entries import select_entry
+from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
 from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
@@ -52,7 +53,7 @@ class Program:
         for operation in [each for region in copy.regions for block in region.blocks for each in block]:
             if operation.declaration is ENTRY and operation.symbol_name != entry.symbol_name:
                 operation.erase()
-        legalize.run(copy, self.warnings)
+        self._legalize(copy)
         canonicalize.run(copy, PassSession())
         cse.run(copy)
         if decided.run(copy) + counted_loops.run(copy):
@@ -66,6 +67,15 @@ class Program:
         self.views: Final = [_view(each) for each in made]
         """The tensor views, in the order in which they stand."""
         self.number_of: Final = {view.operation: number for number, view in enumerate(self.views)}
+
+    def _legalize(self, module: Operation) -> None:
+        """What only the drafts have, by other operations; what has no equal is refused, with the engine that has it."""
+        try:
+            legalize.run(module, self.warnings)
+        except PassError as error:
+            first = error.diagnostics[0]
+            first.message += "; backend='cpu' or 'interpreter' has it"
+            raise TritonError(error.diagnostics) from None
 
 
 def _view(operation: Operation) -> TensorView:
