@@ -1,1 +1,1 @@
-"""What stays up and answers questions: the explorer's page."""
+"""What stays up and answers questions: the explorer's page, the language server, the debugger."""

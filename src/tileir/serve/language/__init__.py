@@ -1,0 +1,14 @@
+"""The language server: what an editor asks about a tile program while it is being written (docs/editors.md).
+
+Each module is built on those above it:
+
+    document    a text that an editor changes: edits, lines, positions in the units of the protocol
+    syntax      its tokens, operations and names, also where it is broken: what is defined and used where
+    analysis    what the parser, the verifier and lint say about it, with as little as possible done again after an edit
+    hover, completion, signature, navigation, renaming, symbols, folding, colours, inlays, actions, formatting, ..
+                one question of the protocol each: a function of a document (and a place in it)
+    server      the server over standard input and output or TCP, on pygls
+
+Places are offsets in characters everywhere but in what goes over the wire.  Answers are the protocol's own types
+(`lsprotocol`), so that there is no second model of them.
+"""
