@@ -9,6 +9,7 @@ import pytest
 from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, LATER, PUBLIC
 
 import tileir
+from tileir.analyze.documentation.example_programs import missing_values, program_of
 from tileir.dialect import ops
 from tileir.dialect.ops import testing
 from tileir.ir.core import Operation
@@ -26,7 +27,6 @@ from tileir.ir.declaration import (
     unregistered,
 )
 from tileir.ir.effects import memory_changes
-from tileir.tools.example_programs import missing_values, program_of
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
 DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 import tileir
+from tileir.analyze.documentation.grammar import grammar
+from tileir.analyze.documentation.vocabulary import close_names, find, version_page
 from tileir.bytecode.annotated import annotate
 from tileir.bytecode.records import maximum_opcode, notation, records_of
 from tileir.declarations import declaration_of, declarations
@@ -48,9 +50,7 @@ from tileir.ir.effects import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.verifier import VerifyContext
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub
-from tileir.tools.grammar import grammar
 from tileir.tools.reference import pages
-from tileir.tools.vocabulary import close_names, find, version_page
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(

@@ -10,6 +10,9 @@ import pytest
 from tests.tools.grammar_pattern import grammar_pattern
 
 import tileir
+from tileir.analyze.documentation.grammar import grammar
+from tileir.analyze.documentation.pages import Code, operation_page, operations, title_of
+from tileir.analyze.documentation.vocabulary import all_entries, close_names, find
 from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
@@ -17,9 +20,6 @@ from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration
 from tileir.text.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled
-from tileir.tools.grammar import grammar
-from tileir.tools.pages import Code, operation_page, operations, title_of
-from tileir.tools.vocabulary import all_entries, close_names, find
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if not d.testing]
 

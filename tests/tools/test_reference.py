@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools.pages import CHAPTERS
+from tileir.analyze.documentation.pages import CHAPTERS
+from tileir.analyze.documentation.vocabulary import all_entries, operation_entries
 from tileir.tools.reference import anchor, pages, write
-from tileir.tools.vocabulary import all_entries, operation_entries
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 PAGES = pages()

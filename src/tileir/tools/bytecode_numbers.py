@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
+from tileir.analyze.documentation.pages import Page, Paragraph, Section, Table, operation_page, operations
 from tileir.bytecode.annotated_values import ATTRIBUTE_TAGS, DEBUG_TAGS, TYPE_TAGS
 from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES
 from tileir.bytecode.types import SCALARS, TAG_GATES
 from tileir.ir.declaration import V13_1, OperationDeclaration, Version, version_text
-from tileir.tools.pages import Page, Paragraph, Section, Table, operation_page, operations
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
 

@@ -111,7 +111,7 @@ def _values(command: str, option: str) -> tuple[str, ...]:
 
 def _operands(command: str) -> tuple[str, ...]:
     if command == "explain":
-        from tileir.tools.vocabulary import all_entries
+        from tileir.analyze.documentation.vocabulary import all_entries
 
         return _words([entry.name for entry in all_entries()])
     if command == "docs":

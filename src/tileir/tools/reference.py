@@ -10,19 +10,19 @@ import os
 import re
 import sys
 
-from tileir.annotations import Final
-from tileir.tools.arguments import EXIT_USAGE
-from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
-from tileir.tools.output import write_output
-from tileir.tools.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
-from tileir.tools.programs import ToolFailure, reason, run_process
-from tileir.tools.vocabulary import (
+from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
+from tileir.analyze.documentation.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
+from tileir.analyze.documentation.vocabulary import (
     Entry,
     attribute_entries,
     operation_entries,
     type_entries,
     version_entries,
 )
+from tileir.annotations import Final
+from tileir.tools.arguments import EXIT_USAGE
+from tileir.tools.output import write_output
+from tileir.tools.programs import ToolFailure, reason, run_process
 
 DIRECTORY: Final = os.path.join("docs", "operations")
 _NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"

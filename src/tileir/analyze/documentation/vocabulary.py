@@ -6,22 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from tileir.dialect.documentation import (
-    ATTRIBUTES,
-    ELEMENT_TYPES,
-    ENUMERATIONS,
-    KEYWORDS,
-    TYPES,
-    VERSIONS,
-)
-from tileir.dialect.enums import ENUM_KINDS
-from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
-from tileir.dialect.types import ELEMENT_SINCE
-from tileir.ir.declaration import REGISTRY, V13_1, AttributeDeclaration, OperationDeclaration, Version, version_text
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
-from tileir.ir.floats import FORMATS, FloatFormat
-from tileir.text.directive import enum_kind_of
-from tileir.tools.pages import (
+from tileir.analyze.documentation.pages import (
     CHAPTERS,
     Block,
     Bullets,
@@ -38,7 +23,22 @@ from tileir.tools.pages import (
     prose,
     title_of,
 )
-from tileir.tools.written_types import written_type_section
+from tileir.analyze.documentation.written_types import written_type_section
+from tileir.dialect.documentation import (
+    ATTRIBUTES,
+    ELEMENT_TYPES,
+    ENUMERATIONS,
+    KEYWORDS,
+    TYPES,
+    VERSIONS,
+)
+from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
+from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir.declaration import REGISTRY, V13_1, AttributeDeclaration, OperationDeclaration, Version, version_text
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
+from tileir.ir.floats import FORMATS, FloatFormat
+from tileir.text.directive import enum_kind_of
 
 
 class Entry(NamedTuple):

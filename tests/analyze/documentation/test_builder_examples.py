@@ -10,11 +10,11 @@ import pytest
 
 import tileir
 from tileir import types
+from tileir.analyze.documentation.builder_examples import WRITTEN, builder_example
+from tileir.analyze.documentation.example_programs import missing_values, program_of, statement_of
+from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, ENTRY, GET_GLOBAL, GLOBAL, MAKE_TENSOR_VIEW, MODULE, YIELD
 from tileir.ir.declaration import OperationDeclaration
-from tileir.tools.builder_examples import WRITTEN, builder_example
-from tileir.tools.example_programs import missing_values, program_of, statement_of
-from tileir.tools.pages import operations
 
 OPERATIONS = [declaration for declaration in operations() if declaration.name.startswith("cuda_tile.")]
 

@@ -10,6 +10,8 @@ import re
 from typing import Final, NamedTuple
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.analyze.documentation.builder_examples import builder_example
+from tileir.analyze.documentation.grammar import allowed_keywords, grammar
 from tileir.dialect.documentation import Documentation
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
@@ -43,8 +45,6 @@ from tileir.ir.declaration import (
     version_text,
 )
 from tileir.text.directive import enum_kind_of
-from tileir.tools.builder_examples import builder_example
-from tileir.tools.grammar import allowed_keywords, grammar
 
 
 class Paragraph(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import keyword
 import re
 
+from tileir.analyze.documentation.example_programs import missing_values, program_of, statement_of
 from tileir.annotations import Final
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
@@ -39,7 +40,6 @@ from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
-from tileir.tools.example_programs import missing_values, program_of, statement_of
 
 WRITTEN: Final[dict[OperationDeclaration, str]] = {
     MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from tileir.analyze.documentation.pages import Paragraph, Section, Table
 from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
@@ -18,7 +19,6 @@ from tileir.ir.declaration import NEWEST
 from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import TypeCursor
-from tileir.tools.pages import Paragraph, Section, Table
 
 
 def written_type_section(text: str) -> Section:
