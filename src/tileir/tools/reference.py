@@ -7,11 +7,11 @@ One page per chapter, one for the types, one for the attributes, one for the ver
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
-from tileir.analyze.documentation.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
+from tileir.analyze.documentation.markdown import anchor, first_sentence, page_lines, table_lines
+from tileir.analyze.documentation.pages import CHAPTERS, Table
 from tileir.analyze.documentation.vocabulary import (
     Entry,
     attribute_entries,
@@ -26,7 +26,8 @@ from tileir.tools.programs import ToolFailure, reason, run_process
 
 DIRECTORY: Final = os.path.join("docs", "operations")
 _NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
-_DOCUMENT: Final = re.compile(r"docs/(\w+\.md)")
+# The other pages, as links of these name them.
+DOCUMENTS: Final = ".."
 
 
 def main() -> int:
@@ -98,68 +99,22 @@ def index_text(index: list[tuple[str, str, list[Entry]]]) -> str:
         "",
         "## How syntax is written",
         "",
-        *_table(Table(("form", "meaning"), LEGEND)),
+        *table_lines(Table(("form", "meaning"), LEGEND)),
         "",
         FURTHER_ATTRIBUTES,
     ]
     for title, name, entries in index:
         lines.extend(["", f"## [{title}]({name})", ""])
-        rows = tuple([(f"[`{e.name}`]({name}#{anchor(e.name)})", _first_sentence(e.summary)) for e in entries])
-        lines.extend(_table(Table(("name", "meaning"), rows)))
+        rows = tuple([(f"[`{e.name}`]({name}#{anchor(e.name)})", first_sentence(e.summary)) for e in entries])
+        lines.extend(table_lines(Table(("name", "meaning"), rows)))
     return "\n".join(lines) + "\n"
 
 
 def chapter_text(title: str, entries: list[Entry]) -> str:
     lines = [f"# {title}", "", _NOTE, "", "[All chapters](README.md)"]
     for entry in entries:
-        lines.extend(["", *page_lines(entry.page())])
+        lines.extend(["", *page_lines(entry.page(), DOCUMENTS)])
     return "\n".join(lines) + "\n"
-
-
-def anchor(name: str) -> str:
-    """The fragment that GitHub makes of a heading."""
-    return re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
-
-
-def page_lines(page: Page) -> list[str]:
-    lines = [f"## {page.name}", "", f"{_linked(page.summary)}."]
-    if page.facts:
-        facts = [fact[0].upper() + fact[1:] for fact in page.facts if not fact.startswith("chapter ")]
-        lines.extend(["", f"*{'. '.join(facts)}.*"])
-    for section in page.sections:
-        # The first two need no heading: the syntax stands out, and the description follows it.
-        if section.title not in ("Syntax", "Description"):
-            lines.extend(["", f"**{section.title}**"])
-        for block in section.blocks:
-            lines.extend(["", *block_lines(block)])
-    return lines
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(".  ")[0]
-
-
-def _linked(text: str) -> str:
-    """Pages of docs/ that a text names become links."""
-    return _DOCUMENT.sub(r"[docs/\1](../\1)", text)
-
-
-def block_lines(block: Block) -> list[str]:
-    if isinstance(block, Paragraph):
-        return [_linked(block.text)]
-    if isinstance(block, Code):
-        return [f"```{'text' if block.is_grammar else block.language}", *block.text.split("\n"), "```"]
-    if isinstance(block, Bullets):
-        return [f"- {item}" for item in block.items]
-    return _table(block)
-
-
-def _table(table: Table) -> list[str]:
-    lines = [f"| {' | '.join(table.header)} |", "|" + "---|" * len(table.header)]
-    for row in table.rows:
-        cells = [_linked(cell).replace("|", "\\|") for cell in row]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
 
 
 if __name__ == "__main__":

@@ -6,4 +6,5 @@ builder_examples    the same examples in Python
 pages               what a page holds, and the pages of operations
 written_types       what a type that is written out says
 vocabulary          everything that can be explained by name
+    markdown            pages as Markdown
 """
