@@ -100,10 +100,14 @@ class NumberedProgram:
                 starts.setdefault(operation, line)
         return [starts[operation] for operation in self.operations]
 
+    def is_printed(self, number: int) -> bool:
+        """Whether an operation has a line; a terminator that follows from the others has none."""
+        return self.operations[number] in self._placed.starts
+
     def text(self, number: int) -> str:
         """The line of an operation, without indentation."""
         operation = self.operations[number]
-        if operation not in self._placed.starts:
+        if not self.is_printed(number):
             return operation.declaration.mnemonic
         text = self.lines[self.line_numbers[number]].strip()
         return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} .."

@@ -2,8 +2,15 @@
 
 Each module is built on those above it:
 
+    moments     `Moment`: a tile block and a step of it; `Stop`: why the launch stands there
+    lines       the lines of the author's text or script, and the operations they begin at
+    names       what the author calls the values
+    turns       the steps of all tile blocks in the order of time
+    values      values in words
+    stack       the branch and the loops that a tile block is in
+    variables   the values and arrays of a moment
     session     `Debugger`: where the launch is, resuming and stepping, forwards and backwards, on a recording of it
-    ..          breakpoints, the stack, tiles in words and tables, expressions over tiles
+    ..          breakpoints, expressions over tiles
     adapter/    the debug adapter protocol over standard input and output or TCP, for editors
     terminal/   the same debugger for a person at a terminal, with gdb's commands
 

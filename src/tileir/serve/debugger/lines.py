@@ -1,0 +1,231 @@
+"""The lines of a program as its author has them, and where each of them begins.
+
+A program that was read from a text has the lines of that text; one of a script that is at hand, as cuTile makes it, the
+statements of the script; any other the lines of the program as it is printed.
+
+A statement of a script takes many operations, some of which were moved away, as constants and what does not depend on a
+loop.  It *begins* at one operation for each place that it was called from: the first of those that are nested most
+deeply and compute something.  Breakpoints of lines, and steps by line, stop there.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import Final, Literal
+
+from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN
+from tileir.execute.places import author_frames
+from tileir.execute.python_source import character_column
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.script import Script
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import position_of, source_of
+from tileir.ir.location import SourceText
+
+Names = Literal["script", "tile"]
+Kind = Literal["text", "script", "printed"]
+
+PRINTED: Final = "program.mlir"
+"""What the program is called where its lines are those it is printed with."""
+
+# Nothing that an author would stop at.
+_QUIET: Final = frozenset([ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN])
+
+
+class SourcePlace:
+    """A place in a source: lines and columns are counted from 1."""
+
+    __slots__ = ("column", "end_line", "file", "line", "text")
+
+    def __init__(self, file: str, line: int, column: int, end_line: int, text: str) -> None:
+        self.file: str = file
+        self.line: int = line
+        self.column: int = column
+        self.end_line: int = end_line
+        """The last line of the statement, of one with a body the last before it."""
+        self.text: str = text
+        """The line, or the statement on one line."""
+
+    def __repr__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Lines:
+    """The lines of a kernel; operations go by the numbers of the program."""
+
+    def __init__(self, program: NumberedProgram, names: Names = "script") -> None:
+        self._program: NumberedProgram = program
+        self._script: Script = Script()
+        self.kind: Kind = self._kind(names)
+        self._places: list[SourcePlace | None] = [self._place(one) for one in program.operations]
+
+    def _kind(self, names: Names) -> Kind:
+        operations = self._program.operations
+        if operations and source_of(operations[0].location) is not None:
+            return "text"
+        if names == "script" and any(self._script.expression(one) is not None for one in operations):
+            return "script"
+        return "printed"
+
+    # --- places ---
+
+    def place(self, number: int) -> SourcePlace | None:
+        """Where an operation comes from; one that has no place of its own is where the one around it is."""
+        operation: Operation | None = self._program.operations[number]
+        while operation is not None and operation is not self._program.entry:
+            found = self._places[self._program.operation_numbers[operation]]
+            if found is not None:
+                return found
+            operation = operation.parent_operation
+        return self.head
+
+    @cached_property
+    def head(self) -> SourcePlace | None:
+        """Where the kernel itself begins."""
+        entry = self._program.entry
+        if self.kind == "text":
+            return self._in_text(entry)
+        if self.kind == "script":
+            frames = author_frames(entry.location)
+            if not frames:
+                return None
+            return SourcePlace(frames[0].file, frames[0].line, 1, frames[0].line, "")
+        for number, line in enumerate(self._program.lines, 1):
+            if f"@{entry.symbol_name}" in line:
+                return SourcePlace(PRINTED, number, 1, number, line.strip())
+        return None
+
+    def _place(self, operation: Operation) -> SourcePlace | None:
+        if operation in self._program.in_reductions:
+            return None
+        if self.kind == "text":
+            return self._in_text(operation)
+        if self.kind == "script":
+            return self._in_script(operation)
+        number = self._program.operation_numbers[operation]
+        text = self._program.text(number)
+        line = self._program.line_numbers[number] + 1
+        column = len(self._program.lines[line - 1]) - len(self._program.lines[line - 1].lstrip()) + 1
+        return SourcePlace(PRINTED, line, column, line, text)
+
+    def _in_text(self, operation: Operation) -> SourcePlace | None:
+        source, position = source_of(operation.location), position_of(operation.location)
+        if source is None or position is None:
+            return None
+        text, _ = source.excerpt(position.line, position.column)
+        return SourcePlace(position.file, position.line, position.column, position.line, text.strip())
+
+    def _in_script(self, operation: Operation) -> SourcePlace | None:
+        expression = self._script.expression(operation)
+        if expression is None:
+            return None
+        statement = expression.statement
+        node = statement.node
+        body = getattr(node, "body", None)
+        end = node.end_lineno or node.lineno
+        if isinstance(body, list) and body:
+            end = max(body[0].lineno - 1, node.lineno)
+        column = character_column(statement.text, node.col_offset) + 1
+        return SourcePlace(expression.file, node.lineno, column, end, statement.text)
+
+    # --- where lines begin ---
+
+    @cached_property
+    def starts(self) -> frozenset[int]:
+        """The operations at which lines begin."""
+        return frozenset([number for numbers in self._begun.values() for number in numbers])
+
+    @cached_property
+    def _begun(self) -> dict[tuple[str, int], list[int]]:
+        """For each line of each file the operations at which it begins."""
+        groups: dict[object, list[int]] = {}
+        for number, operation in enumerate(self._program.operations):
+            place = self._places[number]
+            if place is None or self._is_implied(operation, place):
+                continue
+            callers: object = ()
+            if self.kind == "script":
+                callers = tuple([(one.file, one.line) for one in author_frames(operation.location)[1:]])
+            groups.setdefault((place.file, place.line, callers), []).append(number)
+        found: dict[tuple[str, int], list[int]] = {}
+        for numbers in groups.values():
+            place = self._places[numbers[0]]
+            assert place is not None
+            found.setdefault((place.file, place.line), []).extend(self._first_ones(numbers))
+        return found
+
+    def _is_implied(self, operation: Operation, place: SourcePlace) -> bool:
+        """Whether an operation is written nowhere: a terminator that stands where the operation around it does."""
+        if not operation.declaration.is_terminator:
+            return False
+        if self.kind == "printed":
+            return not self._program.is_printed(self._program.operation_numbers[operation])
+        if self.kind == "script":
+            return True
+        around = operation.parent_operation
+        other = position_of(around.location) if around is not None else None
+        return other is not None and (other.line, other.column) == (place.line, place.column)
+
+    def _first_ones(self, numbers: list[int]) -> list[int]:
+        """Of the operations of a line those at which it begins, one in each block of operations."""
+        if self.kind != "script":
+            return numbers[:1]
+        program = self._program
+        telling = [one for one in numbers if program.operations[one].declaration not in _QUIET] or numbers
+        depth = max([program.depths[one] for one in telling])
+        found: dict[object, int] = {}
+        for one in telling:
+            if program.depths[one] == depth:
+                found.setdefault(program.operations[one].parent, one)
+        return list(found.values())
+
+    # --- by line ---
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The files that the lines are of."""
+        return list(dict.fromkeys([place.file for place in self._places if place is not None]))
+
+    def text(self, file: str) -> str | None:
+        """The text of a file that may be nowhere else: the printed program, or what the program was parsed from."""
+        if self.kind == "printed":
+            return "\n".join(self._program.lines) + "\n" if file == PRINTED else None
+        if self.kind == "text":
+            source: SourceText | None = source_of(self._program.entry.location)
+            if source is not None and same_file(source.name, file):
+                return "\n" * (source.first_line - 1) + source.text
+        return None
+
+    def at(self, file: str, line: int) -> tuple[int, list[int]]:
+        """The operations at which a line of a file begins, and which line that is.
+
+        A line inside of a statement is that of the statement, and one that has no operations the next that has some;
+        nothing is found behind the last.
+        """
+        own = [(begun, numbers) for (name, begun), numbers in self._begun.items() if same_file(name, file)]
+        exact = [numbers for begun, numbers in own if begun == line]
+        if exact:
+            return line, [number for numbers in exact for number in numbers]
+        for begun, numbers in own:
+            place = self._places[numbers[0]]
+            if place is not None and begun < line <= place.end_line:
+                return begun, numbers
+        later = min([begun for begun, _ in own if begun > line], default=0)
+        return later, [number for begun, numbers in own if begun == later for number in numbers]
+
+    def numbers_at(self, file: str, first: int, last: int) -> list[int]:
+        """The lines of a file, from one to another, at which something begins."""
+        return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two names are of one file; a name without a folder is of any that ends in it."""
+    if one == other or os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other)):
+        return True
+    if not os.path.dirname(one) or not os.path.dirname(other):
+        return os.path.basename(one) == os.path.basename(other)
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

@@ -1,0 +1,116 @@
+"""What the author of a program calls its values.
+
+A text names all of them.  A script names what its statements assign: the results of operations have those names
+(`execute/script.py`), and what a loop carries is called like what comes out of a round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tileir.dialect.ops import CONSTANT, CONTINUE, FOR, IF, LOOP, YIELD
+from tileir.dialect.types import TileType
+from tileir.execute.recording.arrays import RecordedArray
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.script import Script, told_results
+from tileir.ir.core import Operation
+from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.serve.debugger.lines import Lines
+
+
+class ValueNames:
+    """The names of the values of a kernel, by number."""
+
+    def __init__(self, program: NumberedProgram, lines: Lines, arrays: Sequence[RecordedArray]) -> None:
+        self._program: NumberedProgram = program
+        self._kind = lines.kind
+        self._script: Script = Script()
+        self.hides: bool = lines.kind == "script"
+        """Whether what the author has no name for is not his: a script takes more values than it has variables."""
+        self.shown: list[str] = []
+        """As the author writes them, with the sign of a text; as the program is printed where he has none."""
+        self.authored: list[bool] = []
+        """Whether the author has a name for it."""
+        self.numbers: dict[str, list[int]] = {}
+        """The values of a name; a text's names with the sign and without."""
+        parameters = {array.parameter: array.name for array in arrays if array.parameter >= 0}
+        for number in range(len(program.values)):
+            name = self._name(number)
+            if self._kind == "script" and number in parameters:
+                name = parameters[number]
+            self.authored.append(name is not None)
+            printed = program.name(number)
+            sign = "%" if self._kind == "text" else ""
+            self.shown.append(printed if name is None else f"{sign}{name}")
+            called = {printed, printed.removeprefix("%")} if self._kind != "text" or name is None else set()
+            if name is not None:
+                called |= {name, f"%{name}"} if sign else {name}
+            for one in sorted(called):
+                self.numbers.setdefault(one, []).append(number)
+
+    def _name(self, number: int) -> str | None:
+        if self._kind == "printed":
+            return None
+        value = self._program.values[number]
+        if self._kind == "text":
+            return self._program.script_name(number)
+        return self._in_script(value, set())
+
+    def _in_script(self, value: Value, seen: set[Value]) -> str | None:
+        if value in seen:
+            return None
+        seen.add(value)
+        if isinstance(value, BlockArgument):
+            loop = value.block.parent_operation
+            if loop is None or loop.declaration not in (FOR, LOOP):
+                return None
+            place = value.index
+            if loop.declaration is FOR:
+                if place == 0:
+                    return self._counter(loop)
+                place -= 1
+            given = [*_carried(loop, place), loop.operands[place + (3 if loop.declaration is FOR else 0)]]
+            return self._first(given, seen)
+        owner = value.defining_operation
+        if owner is None:
+            return None
+        if owner.declaration in (FOR, LOOP, IF) and isinstance(value, OperationResult):
+            return self._first(_carried(owner, owner.results.index(value)), seen)
+        if value not in told_results(owner):
+            return None
+        return self._script.label(owner) or self._constant(owner)
+
+    def _constant(self, owner: Operation) -> str | None:
+        """The variable that a constant tile goes to, as of `total = ct.zeros((64, 64), ct.float32)`."""
+        expression = self._script.expression(owner) if owner.declaration is CONSTANT else None
+        if expression is None or not isinstance(expression.node, ast.Call) or not expression.name.isidentifier():
+            return None
+        type = owner.results[0].type
+        return expression.name if isinstance(type, TileType) and type.rank else None
+
+    def _first(self, values: list[Value], seen: set[Value]) -> str | None:
+        """The first name of a variable among some values."""
+        for value in values:
+            name = self._in_script(value, seen)
+            if name is not None and name.isidentifier():
+                return name
+        return None
+
+    def _counter(self, loop: Operation) -> str | None:
+        expression = self._script.expression(loop)
+        if expression is None or not isinstance(expression.statement.node, ast.For):
+            return None
+        return ast.unparse(expression.statement.node.target)
+
+
+def _carried(operation: Operation, place: int) -> list[Value]:
+    """What rounds or branches give at a place."""
+    wanted = YIELD if operation.declaration is IF else CONTINUE
+    found: list[Value] = []
+    for region in operation.regions:
+        for block in region.blocks:
+            last = block.last
+            if last is not None and last.declaration is wanted and place < len(last.operands):
+                found.append(last.operands[place])
+    return found

@@ -1,0 +1,122 @@
+"""The values and arrays of a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileir.dialect.types import TileType, tile_type
+from tileir.execute.recording.arrays import RecordedArray
+from tileir.execute.recording.recording import Recording
+from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument
+from tileir.serve.debugger.moments import Moment
+from tileir.serve.debugger.names import ValueNames
+from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.values import numbers_shown, shown
+
+
+class Variable:
+    """A value with a name; `value` is what the interpreter has: NumPy arrays for tiles, views, None for tokens."""
+
+    __slots__ = ("_arrays", "array", "is_old", "name", "number", "type", "value")
+
+    def __init__(
+        self,
+        name: str,
+        type: Type,
+        value: Any,
+        arrays: list[RecordedArray],
+        number: int = -1,
+        is_old: bool = False,
+        array: RecordedArray | None = None,
+    ) -> None:
+        self.name: str = name
+        self.type: Type = type
+        self.value: Any = value
+        self.number: int = number
+        """The number of the value in the program; -1 if it is none."""
+        self.is_old: bool = is_old
+        """Whether it is of an earlier round of its loop."""
+        self.array: RecordedArray | None = array
+        """The array, if it is one."""
+        self._arrays: list[RecordedArray] = arrays
+
+    @property
+    def type_text(self) -> str:
+        if self.array is not None:
+            return "x".join([*[str(extent) for extent in self.array.shape], self.array.element.spelling])
+        return self.type.spelling
+
+    @property
+    def shown(self) -> str:
+        """The value in a line."""
+        if self.array is not None:
+            return numbers_shown(self.array.element, self.value)
+        return shown(self.type, self.value, self._arrays)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.type_text} = {self.shown}"
+
+
+class Variables:
+    """Reads values off a recording."""
+
+    def __init__(self, recording: Recording, names: ValueNames) -> None:
+        self._recording: Recording = recording
+        self._names: ValueNames = names
+
+    def of(self, moment: Moment, frame: Frame | None) -> list[Variable]:
+        program = self._recording.program
+        history = self._recording.history(moment.block, moment.step)
+        parameters = len(program.entry.regions[0].block.arguments)
+        found: dict[str, tuple[int, Variable]] = {}
+        for number in range(parameters, len(program.values)):
+            value = program.values[number]
+            owner = value.defining_operation
+            if self._names.hides and not self._names.authored[number]:
+                continue
+            if owner in program.in_reductions or (owner is None and not _is_of_loop(value)):
+                continue
+            if frame is not None:
+                body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
+                if body is not frame.body:
+                    continue
+            newest = history.at(number, moment.step)
+            if newest is None:
+                continue
+            step, content = newest
+            name = self._names.shown[number]
+            is_old = frame is not None and step < frame.since
+            known = found.get(name)
+            if known is None or known[0] <= step:
+                # What a loop carries has the name of what comes out of it: the newest is the one that counts.
+                found[name] = step, Variable(name, value.type, content, self._recording.arrays, number, is_old)
+        return [variable for _, variable in found.values()]
+
+    def parameters(self, moment: Moment) -> list[Variable]:
+        program = self._recording.program
+        values = self._recording.launch.values
+        return [
+            Variable(self._names.shown[number], parameter.type, values[number], self._recording.arrays, number)
+            for number, parameter in enumerate(program.entry.regions[0].block.arguments)
+            if self._names.authored[number] or not self._names.hides
+        ]
+
+    def arrays(self, moment: Moment) -> list[Variable]:
+        return [
+            Variable(
+                array.name,
+                tile_type((), array.element),
+                self._recording.array(array.number, moment.block, moment.step),
+                self._recording.arrays,
+                array=array,
+            )
+            for array in self._recording.arrays
+        ]
+
+
+def _is_of_loop(value: object) -> bool:
+    if not isinstance(value, BlockArgument):
+        return False
+    owner = value.block.parent_operation
+    return owner is not None and isinstance(value.type, TileType) and len(owner.regions) == 1
