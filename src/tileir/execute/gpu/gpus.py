@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.architectures import ARCHITECTURES
 
 DEFAULT: Final = "h100"
 
@@ -54,8 +55,8 @@ class Gpu(NamedTuple):
 
     @property
     def shared_memory_per_block(self) -> int:
-        """What a block may ask for; the rest, 1 KiB, is the system's."""
-        return self.shared_memory - _KIB
+        """What a block may ask for."""
+        return ARCHITECTURES[self.architecture].shared_memory_per_block
 
 
 WARP_SIZE: Final = 32
@@ -79,7 +80,7 @@ def _gpu(
     integrated: bool = False,
 ) -> Gpu:
     """Memory and cache in MiB, clocks in MHz; the rest follows from the architecture."""
-    shared, threads, blocks = _BY_ARCHITECTURE[capability]
+    architecture = ARCHITECTURES[f"sm_{capability[0]}{capability[1]}"]
     return Gpu(
         key,
         name,
@@ -90,25 +91,12 @@ def _gpu(
         clock * 1000,
         memory_clock * 1000,
         memory_bus,
-        shared * _KIB,
-        threads,
-        blocks,
+        architecture.shared_memory,
+        architecture.threads,
+        architecture.blocks,
         integrated,
     )
 
-
-_BY_ARCHITECTURE: Final[dict[tuple[int, int], tuple[int, int, int]]] = {
-    (8, 0): (164, 2048, 32),
-    (8, 6): (100, 1536, 16),
-    (8, 9): (100, 1536, 24),
-    (9, 0): (228, 2048, 32),
-    (10, 0): (228, 2048, 32),
-    (10, 3): (228, 2048, 32),
-    (12, 0): (100, 1536, 24),
-    (12, 1): (100, 1536, 24),
-}
-"""KiB of shared memory of a multiprocessor, its threads and its thread blocks: the table of compute capabilities in the
-CUDA C++ programming guide."""
 
 GPUS: Final[dict[str, Gpu]] = {
     gpu.key: gpu

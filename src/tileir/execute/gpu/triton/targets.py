@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import CompilationError
+from tileir.execute.gpu.architectures import ARCHITECTURES
 from tileir.execute.gpu.targets import TARGETS, target_named
 from tileir.execute.gpu.triton.versions import INSTALL, OLDEST, Triton
 from tileir.ir.diagnostics import OptionError
@@ -54,19 +55,34 @@ STAGES: Final = ("tile", "ttir", "ttgir", "llvm", "ptx", "cubin")
 """The first is the tile program that is lowered, with what does not fit split."""
 AMD_STAGES: Final = ("tile", "ttir", "ttgir", "llvm", "amdgcn", "hsaco")
 
+
+def _nvidia(name: str, since: tuple[int, int] = OLDEST, made_as: str = "") -> TritonTarget:
+    has = ARCHITECTURES[name]
+    return TritonTarget(
+        name,
+        has.shared_memory_per_block,
+        made_as,
+        since,
+        has.has_tma,
+        has.has_wgmma,
+        has.has_tensor_memory,
+        has.has_short_sums,
+    )
+
+
 _NVIDIA: Final = (
-    TritonTarget("sm_80", 163 * _KIBIBYTE),
-    TritonTarget("sm_86", 99 * _KIBIBYTE),
-    TritonTarget("sm_87", 163 * _KIBIBYTE),
-    TritonTarget("sm_88", 99 * _KIBIBYTE, made_as="sm_86"),
-    TritonTarget("sm_89", 99 * _KIBIBYTE, has_short_sums=True),
-    TritonTarget("sm_90", 227 * _KIBIBYTE, has_tma=True, has_wgmma=True, has_short_sums=True),
-    TritonTarget("sm_100", 227 * _KIBIBYTE, has_tma=True, has_tensor_memory=True),
-    TritonTarget("sm_103", 227 * _KIBIBYTE, since=(3, 6), has_tma=True, has_tensor_memory=True),
-    TritonTarget("sm_107", 227 * _KIBIBYTE, since=(3, 9), has_tma=True, has_tensor_memory=True),
-    TritonTarget("sm_110", 227 * _KIBIBYTE, since=(3, 7), has_tma=True, has_tensor_memory=True),
-    TritonTarget("sm_120", 99 * _KIBIBYTE, has_tma=True),
-    TritonTarget("sm_121", 99 * _KIBIBYTE, since=(3, 6), has_tma=True),
+    _nvidia("sm_80"),
+    _nvidia("sm_86"),
+    _nvidia("sm_87"),
+    _nvidia("sm_88", made_as="sm_86"),
+    _nvidia("sm_89"),
+    _nvidia("sm_90"),
+    _nvidia("sm_100"),
+    _nvidia("sm_103", since=(3, 6)),
+    _nvidia("sm_107", since=(3, 9)),
+    _nvidia("sm_110", since=(3, 7)),
+    _nvidia("sm_120"),
+    _nvidia("sm_121", since=(3, 6)),
 )
 _AMD: Final = (
     TritonTarget("gfx90a", 64 * _KIBIBYTE, warp=64),
