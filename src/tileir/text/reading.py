@@ -35,13 +35,17 @@ def _parse_generic(parser: Parser, name: str) -> Operation:
 
 
 class ReadText:
-    """What came of a text: the module if it could be read, and everything there is to say about it."""
+    """What came of a text: the module if it could be read, and everything there is to say about it.
 
-    __slots__ = ("diagnostics", "module")
+    `complete` says whether the module is all of the text: what is read for an editor may lack what is broken.
+    """
 
-    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic]) -> None:
+    __slots__ = ("complete", "diagnostics", "module")
+
+    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic], complete: bool = True) -> None:
         self.module: Operation | None = module
         self.diagnostics: list[Diagnostic] = diagnostics
+        self.complete: bool = complete
 
 
 def read_text(
@@ -55,11 +59,14 @@ def read_text(
     testing: bool = False,
     draft_spellings: bool = True,
     implicit_module: bool = False,
+    partial: bool = False,
 ) -> ReadText:
     """Read a text; `implicit_module` always puts a builtin.module around it, as MLIR's tools do.
 
     Otherwise a text that is one module is that module, and bare entries and globals (what NVIDIA's disassembler
-    prints) are put into a `cuda_tile.module @kernels`.
+    prints) are put into a `cuda_tile.module @kernels`.  With `partial`, for editors, there is a module also where the
+    text is broken: operations with mistakes are missing in it, and what they would have defined is a value that no
+    operation has.
     """
     if not text.isascii():
         # Editors on Windows put a byte order mark before a text: no part of it, and no column of its first line.
@@ -83,7 +90,8 @@ def read_text(
     except StopParsing:
         return ReadText(None, parser.diagnostics)
     if has_errors(parser.diagnostics):
-        return ReadText(None, parser.diagnostics)
+        module = _wrap(block, parser.source, implicit_module) if partial else None
+        return ReadText(module, parser.diagnostics, False)
     return ReadText(_wrap(block, parser.source, implicit_module), parser.diagnostics)
 
 

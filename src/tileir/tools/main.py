@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
     "docs": "print a page of the documentation",
+    "lsp": "serve editors: the language server",
     "completion": "print a script that completes command lines in bash, zsh or fish",
 }
 
@@ -143,6 +144,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import documents
 
         return documents.run(rest)
+    if command == "lsp":
+        from tileir.tools import lsp
+
+        return lsp.run(rest)
     if command == "completion":
         from tileir.tools import completion
 

@@ -141,7 +141,7 @@ def with_suggestions(diagnostic: Diagnostic) -> None:
     """Add to an error what the tools know beyond the message."""
     if diagnostic.severity == "error":
         # Imported here: sound programs have no use for it.
-        from tileir.tools.suggestions import suggest
+        from tileir.text.suggestions import suggest
 
         suggest(diagnostic)
 

@@ -2,9 +2,11 @@
 
 Each module is built on those above it:
 
-    document    a text that an editor changes: edits, lines, positions in the units of the protocol
-    syntax      its tokens, operations and names, also where it is broken: what is defined and used where
+    structure   the tokens of a text, its operations and their regions, also where it is broken
+    names       what is defined and used where
+    syntax      both together
     analysis    what the parser, the verifier and lint say about it, with as little as possible done again after an edit
+    document    a text that an editor changes: edits, lines, positions in the units of the protocol
     hover, completion, signature, navigation, renaming, symbols, folding, colours, inlays, actions, formatting, ..
                 one question of the protocol each: a function of a document (and a place in it)
     server      the server over standard input and output or TCP, on pygls

@@ -1,4 +1,4 @@
-"""What the tools add to a message of the readers: what may have been meant, and which version brought what is missing.
+"""What tools and editors add to a message of the readers: what may have been meant, what a newer version has.
 
 The messages are NVIDIA's, word for word, so what is known beyond them comes as notes.
 """

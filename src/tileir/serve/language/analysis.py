@@ -1,0 +1,175 @@
+"""What the reader and the verifier say about a text, and what they made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import CharacterLocation, Location, TextLocation
+from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.rewrite.facts import Facts
+from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
+from tileir.text.reading import read_text
+from tileir.text.suggestions import suggest
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How texts are read and what is said about them."""
+
+    version: Version = NEWEST
+    hints: str = "ignore"
+    draft_spellings: bool = True
+    allow_unregistered: bool = False
+
+
+@dataclass
+class PlacedNote:
+    """A note of a diagnostic; `start` is -1 where it is not about a place in the text."""
+
+    message: str
+    start: int
+    end: int
+
+
+@dataclass
+class PlacedDiagnostic:
+    """A diagnostic, and the characters of the text it is about.
+
+    `code` says which part of the toolkit speaks: "syntax", "verification", "doubtful", "draft-spelling", or the name of
+    a rule of lint, which is `rule` too.
+    """
+
+    severity: str
+    message: str
+    start: int
+    end: int
+    code: str
+    notes: list[PlacedNote] = field(default_factory=list)
+    rule: str | None = None
+
+
+class Analysis:
+    """What came of a text."""
+
+    def __init__(self, syntax: Syntax, module: Operation | None, diagnostics: list[PlacedDiagnostic]) -> None:
+        self.syntax = syntax
+        self.module = module
+        """What could be read, also where parts of the text are broken."""
+        self.diagnostics = diagnostics
+        self._facts: Facts | None = None
+        self._operations: dict[int, Operation] | None = None
+        self._arguments: dict[int, BlockArgument] = {}
+
+    @property
+    def facts(self) -> Facts:
+        if self._facts is None:
+            self._facts = Facts()
+        return self._facts
+
+    # --- from the text to the program ---
+
+    def operation_of(self, written: WrittenOperation) -> Operation | None:
+        """The operation that was read from what is written, None where it could not be."""
+        return self._by_name_token().get(written.name) if written.name >= 0 else None
+
+    def value_of(self, name: Name) -> Value | None:
+        """The value that has a name, None where its definition could not be read."""
+        written = name.operation
+        if name.definition is None or written is None:
+            return None
+        by_name = self._by_name_token()
+        if name.definition not in written.results:
+            return self._arguments.get(name.definition)
+        operation = by_name.get(written.name)
+        return self._result(written, operation, name.definition) if operation is not None else None
+
+    def _result(self, written: WrittenOperation, operation: Operation, token: int) -> OperationResult | None:
+        index = 0
+        for result in written.results:
+            if result == token:
+                return operation.results[index] if index < len(operation.results) else None
+            tokens = self.syntax.tokens
+            counted = tokens[result + 1] == ":" and tokens[result + 2].isdigit() and len(tokens[result + 2]) < 6
+            index += int(tokens[result + 2]) if counted else 1
+        return None
+
+    def type_of(self, name: Name) -> Type | None:
+        """The type of a value; where its definition is broken, that with which something else uses it."""
+        value = self.value_of(name)
+        if value is not None:
+            return value.type
+        for use in name.uses:
+            written = self.syntax.operation_of_token(use)
+            operation = self.operation_of(written) if written is not None else None
+            if operation is None or written is None:
+                continue
+            # Only where the operands are written one after the other is it plain which one is meant.
+            operands = [
+                token
+                for token in range(written.name + 1, written.last + 1)
+                if self.syntax.tokens[token][:1] == "%" and not written.regions
+            ]
+            if len(operands) == len(operation.operands):
+                return operation.operands[operands.index(use)].type
+        return None
+
+    def _by_name_token(self) -> dict[int, Operation]:
+        if self._operations is None:
+            self._operations = {}
+            for operation in self.module.walk() if self.module is not None else ():
+                if isinstance(operation.location, TextLocation):
+                    # Of several that one name stands for, the last is what is written.
+                    if not operation.declaration.is_terminator or operation.location.token not in self._operations:
+                        self._operations[operation.location.token] = operation
+                for region in operation.regions:
+                    for block in region.blocks:
+                        for argument in block.arguments:
+                            if isinstance(argument.location, TextLocation):
+                                self._arguments[argument.location.token] = argument
+        return self._operations
+
+
+def analyze(text: str, syntax: Syntax, settings: Settings) -> Analysis:
+    """Read and verify a whole text."""
+    found = read_text(
+        text,
+        "-",
+        version=settings.version,
+        allow_unregistered=settings.allow_unregistered,
+        draft_spellings=settings.draft_spellings,
+        partial=True,
+    )
+    placed = [place(each, syntax, "syntax") for each in found.diagnostics]
+    if found.module is not None and found.complete:
+        context = VerifyContext(settings.version, settings.hints)
+        verify_operation(found.module, context)
+        placed.extend([place(each, syntax, "verification") for each in context.diagnostics])
+    placed.sort(key=lambda each: (each.start, each.end))
+    return Analysis(syntax, found.module, placed)
+
+
+def place(diagnostic: Diagnostic, syntax: Syntax, code: str) -> PlacedDiagnostic:
+    """Where in the text a diagnostic is, with what may have been meant among its notes."""
+    if diagnostic.severity == "error":
+        suggest(diagnostic)
+    start, end = _extent(diagnostic.location, syntax)
+    notes = [PlacedNote(note.message, *_extent(note.location, syntax, -1)) for note in diagnostic.notes]
+    rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(diagnostic.severity, code)
+    return PlacedDiagnostic(diagnostic.severity, diagnostic.message, start, end, rule, notes)
+
+
+def _extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, int]:
+    """The characters that a location means: a token, or from a character to the end of its token."""
+    if isinstance(location, CharacterLocation):
+        start = min(location.offset, len(syntax.text))
+        token = syntax.token_at(start)
+        return start, max(syntax.end(token), start) if token is not None else start
+    if isinstance(location, TextLocation):
+        token = min(location.token, len(syntax.starts) - 1)
+        return syntax.starts[token], syntax.end(token)
+    return nowhere, nowhere
