@@ -11,7 +11,7 @@ import re
 
 from tileir.annotations import Final
 from tileir.dialect.ops import MODULE
-from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration, Version
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import ELEMENT, custom_directive
@@ -30,7 +30,7 @@ FURTHER_ATTRIBUTES: Final = (
 )
 
 # An enumeration of so many keywords or fewer is written out in the line.
-_FEW: Final = 2
+FEW: Final = 2
 _NO_BLANK_BEFORE: Final = frozenset([",", "]", ">", ")", "["])
 _NO_BLANK_AFTER: Final = frozenset(["[", "<", "("])
 _SINGLE_WORD: Final = re.compile(r"[@%]?\w+")
@@ -39,12 +39,13 @@ _CHOICE: Final = re.compile(r"\([^()]*\)")
 
 def grammar(declaration: OperationDeclaration) -> str:
     """The whole statement, results included."""
-    return results_form(declaration) + _spelled(declaration) + " " + body(declaration)
+    return results_form(declaration) + spelled(declaration) + " " + body(declaration)
 
 
-def _spelled(declaration: OperationDeclaration) -> str:
+def spelled(declaration: OperationDeclaration, version: Version = NEWEST) -> str:
+    """The name as a statement begins with it."""
     plain = declaration.name.startswith("cuda_tile.") and declaration is not MODULE
-    return declaration.spelled_name(NEWEST) if plain else declaration.name
+    return declaration.spelled_name(version) if plain else declaration.name
 
 
 def results_form(declaration: OperationDeclaration) -> str:
@@ -118,7 +119,7 @@ def _attribute(declared: AttributeDeclaration) -> str:
 
 
 def _keywords(kind: EnumKind, name: str) -> str:
-    if len(kind.values) > _FEW:
+    if len(kind.values) > FEW:
         return name.upper()
     return f"({' | '.join(sorted(kind.values))})"
 
@@ -169,3 +170,16 @@ def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDecla
                 return names[1:]
     public = [keyword for keyword, value in kind.values.items() if value < FIRST_DRAFT_ONLY_VALUE]
     return public or list(kind.values)
+
+
+def legal_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration, version: Version) -> list[str]:
+    """The keywords that are right in a program of a version: where the documentation is a list of them, those."""
+    kind = enum_kind_of(declared)
+    allowed = allowed_keywords(declaration, declared)
+    if kind is None or allowed is None:
+        return []
+    words = re.findall(r"\w+", declared.documentation)
+    listed = [word for word in words if word != "or"]
+    if listed and all(word in kind.values for word in listed):
+        allowed = [word for word in allowed if word in listed]
+    return [word for word in allowed if kind.since.get(word, version) <= version]
