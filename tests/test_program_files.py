@@ -15,6 +15,7 @@ import pytest
 import tileir
 from tileir.program_files import ProgramFiles
 from tileir.tools import check
+from tileir.tools.reporting import FORMATS
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 WRONG = GOOD.replace("return", "nonsense")
@@ -203,7 +204,7 @@ def test_processes_report_what_one_does(tree: Path, capsys: pytest.CaptureFixtur
     for number in range(40):
         (tree / f"k{number:02}.mlir").write_text(WRONG if number % 7 == 0 else GOOD)
     (tree / "gone.mlir").mkdir()
-    for format in check.FORMATS:
+    for format in FORMATS:
         assert check.run(["*.mlir", "missing", "--format", format, "--jobs", "1"]) == 2
         alone = capsys.readouterr()
         assert check.run(["*.mlir", "missing", "--format", format, "--jobs", "3"]) == 2

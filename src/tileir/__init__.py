@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from tileir.analyze.difference.tracking import FirstValue
     from tileir.analyze.forms.form import Form, Removed
     from tileir.analyze.forms.forms import Forms, FormTitle
+    from tileir.analyze.lint.fixes import LintFix
+    from tileir.analyze.lint.linting import lint
+    from tileir.analyze.lint.rule import LintFinding
     from tileir.analyze.reducing.errors import NotInterestingError
     from tileir.analyze.reducing.reduce import Progress, Reduction, reduce
     from tileir.bridge.compiling import compile
@@ -199,6 +202,8 @@ __all__ = [
     "LaunchWords",
     "Limits",
     "LocatedText",
+    "LintFinding",
+    "LintFix",
     "Location",
     "LoopScope",
     "Measured",
@@ -298,6 +303,7 @@ __all__ = [
     "from_bytecode",
     "judge_kernels",
     "launch",
+    "lint",
     "load",
     "load_recording",
     "losses",
@@ -333,6 +339,9 @@ _HOMES = {
     "tileir.analyze.difference.difference": "ProgramDifference diff",
     "tileir.analyze.forms.form": "Form Removed",
     "tileir.analyze.forms.forms": "FormTitle Forms",
+    "tileir.analyze.lint.fixes": "LintFix",
+    "tileir.analyze.lint.linting": "lint",
+    "tileir.analyze.lint.rule": "LintFinding",
     "tileir.analyze.reducing.errors": "NotInterestingError",
     "tileir.analyze.reducing.reduce": "Progress Reduction reduce",
     "tileir.bytecode.primitives": "BytecodeError",

@@ -43,6 +43,8 @@ COST = ["cost", *RUN[1:]]
 NEEDS_NOTHING = [
     ["check", "examples/vector_add.mlir"],
     ["check", "examples", "--format", "sarif", "--jobs", "2"],
+    ["lint", "examples/vector_add.mlir"],
+    ["lint", "--list-rules"],
     ["opt", "-O3", "--rules", "full", "examples/matmul.mlir"],
     ["opt", "--load", "examples/own_pass.py", "--passes", "count-memory", "examples/matmul.mlir"],
     ["opt", "--help"],

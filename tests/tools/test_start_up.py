@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 
 # Beside the packages themselves; `ops` stands for all its chapters, which register operations.
 NEEDED = {
-    "tools": "arguments check main programs",
+    "tools": "arguments check main programs reporting",
     "bytecode": "magic",
     "text": "access_syntax aggregate_syntax alias_reading attributes cursor dense dialect_types directive"
     " draft_spellings enum_syntax format lexer locations parser reading stack state structure_syntax types values",

@@ -100,7 +100,8 @@ def stated_launch(text: str, entry: str | None = None) -> LaunchWords | None:
         line = line.strip()
         if line and not line.startswith("//"):
             return None
-        if not line.startswith(MARK):
+        # A comment of this tool may also silence what `tileir lint` finds.
+        if not line.startswith(MARK) or line.removeprefix(MARK).lstrip().startswith("ignore"):
             continue
         found = _read(line.removeprefix(MARK))
         if entry is None or found.entry is None or found.entry == entry:

@@ -58,7 +58,7 @@ class Report:
         if not self._given.has("json"):
             tell(diagnostics, self._given)
             return
-        from tileir.tools.check import json_finding
+        from tileir.tools.reporting import json_finding
 
         outcome: dict[str, Any] = {
             "file": name,

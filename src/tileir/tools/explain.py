@@ -17,7 +17,7 @@ from tileir.tools.colours import BOLD, CYAN, PLAIN
 
 USAGE: Final = Usage(
     "tileir explain",
-    "Shows the documentation of an operation, type, attribute, keyword, version or opcode; without a name, the list.",
+    "Shows the documentation of an operation, type, attribute, keyword, version, opcode or rule of lint; or the list.",
     "[NAME...]",
     (COLOR,),
     least=0,

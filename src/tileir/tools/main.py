@@ -10,6 +10,7 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE
 
 COMMANDS = {
     "check": "report every mistake in a program at its position",
+    "lint": "give advice about programs that are correct: what is useless, slow or doubtful",
     "opt": "read a program, verify it, optimize it on request, and print it",
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
@@ -72,6 +73,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import check
 
         return check.run(rest)
+    if command == "lint":
+        from tileir.tools import lint
+
+        return lint.run(rest)
     if command == "opt":
         from tileir.tools import opt
 

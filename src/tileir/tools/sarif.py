@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote_from_bytes
 
 from tileir import __version__
@@ -27,11 +27,13 @@ RULES = {
 _LEVELS = {"error": "error", "warning": "warning", "remark": "note", "note": "note"}
 
 
-def result(diagnostic: Diagnostic, path: str, offset: int, rule: str) -> str:
+def result(
+    diagnostic: Diagnostic, path: str, offset: int, rule: str, more_rules: Mapping[str, tuple[str, str, str]]
+) -> str:
     """A finding as a line of JSON; its notes are related locations."""
     found: dict[str, object] = {
         "ruleId": rule,
-        "ruleIndex": list(RULES).index(rule),
+        "ruleIndex": [*RULES, *more_rules].index(rule),
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": diagnostic.shown_message},
         "locations": [_location(diagnostic, path, offset)],
@@ -44,12 +46,15 @@ def result(diagnostic: Diagnostic, path: str, offset: int, rule: str) -> str:
     return json.dumps(found)
 
 
-def document(results: list[str]) -> Iterator[str]:
+def document(results: list[str], more_rules: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
     """The document around the findings, in pieces; one finding on each line."""
-    rules = [
+    rules: list[dict[str, object]] = [
         {"id": name, "shortDescription": {"text": words}, "defaultConfiguration": {"level": level}}
         for name, (level, words) in RULES.items()
     ]
+    for name, (level, words, more) in more_rules.items():
+        described: dict[str, object] = {"id": name, "shortDescription": {"text": words}, "help": {"text": more}}
+        rules.append({**described, "defaultConfiguration": {"level": _LEVELS[level]}})
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     head = {"$schema": SCHEMA, "version": "2.1.0"}
     yield f"{json.dumps(head)[:-1]}, "

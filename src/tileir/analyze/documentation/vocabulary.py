@@ -1,4 +1,4 @@
-"""Everything that can be explained by name: operations, types, attributes, keywords, versions."""
+"""Everything that can be explained by name: operations, types, attributes, keywords, versions, rules of lint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from tileir.analyze.documentation.pages import (
     prose,
     title_of,
 )
+from tileir.analyze.documentation.rule_pages import GROUP as RULE_GROUP
+from tileir.analyze.documentation.rule_pages import rule_page
 from tileir.analyze.documentation.written_types import written_type_section
+from tileir.analyze.lint.rules import RULES
 from tileir.dialect.documentation import (
     ATTRIBUTES,
     ELEMENT_TYPES,
@@ -288,11 +291,18 @@ def _other_news(version: Version) -> list[str]:
     return news
 
 
+# --- rules of lint ---
+
+
+def rule_entries() -> list[Entry]:
+    return [Entry(rule.name, RULE_GROUP, rule.summary, (), partial(rule_page, rule)) for rule in RULES.values()]
+
+
 # --- finding ---
 
 
 def all_entries() -> list[Entry]:
-    return [*operation_entries(), *type_entries(), *attribute_entries(), *version_entries()]
+    return [*operation_entries(), *type_entries(), *attribute_entries(), *version_entries(), *rule_entries()]
 
 
 def groups() -> list[tuple[str, list[Entry]]]:

@@ -1,0 +1,173 @@
+"""What a project says about its programs: the table `[tool.tileir.lint]` of its pyproject.toml.
+
+    [tool.tileir.lint]
+    select = ["all"]
+    ignore = ["style"]
+    target = ["h100"]
+    per-file-ignores = { "experiments/*.mlir" = ["unused-"] }
+
+It is looked for in the folder of each program and in those above.  The command line goes first: its `--select` and
+`--target` replace those of the file, its `--ignore` adds to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tileir.analyze.lint.settings import LintSettings, check_word
+from tileir.annotations import Final
+from tileir.ir.diagnostics import OptionError
+
+FILE_NAME: Final = "pyproject.toml"
+_LISTS: Final = ("select", "extend-select", "ignore", "target")
+_KEYS: Final = (*_LISTS, "bytecode-version", "per-file-ignores")
+
+
+class LintOptions:
+    """What was said, on a command line or in a file; None where nothing was."""
+
+    __slots__ = ("extend_select", "folder", "ignore", "per_file_ignores", "select", "target", "version")
+
+    def __init__(
+        self,
+        select: Sequence[str] | None = None,
+        extend_select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        target: Sequence[str] | None = None,
+        version: str | None = None,
+        per_file_ignores: Mapping[str, Sequence[str]] | None = None,
+        folder: str = "",
+    ) -> None:
+        self.select: Sequence[str] | None = select
+        self.extend_select: Sequence[str] = extend_select
+        self.ignore: Sequence[str] = ignore
+        self.target: Sequence[str] | None = target
+        self.version: str | None = version
+        self.per_file_ignores: Mapping[str, Sequence[str]] = per_file_ignores if per_file_ignores is not None else {}
+        self.folder: str = folder
+        """What the patterns of files are relative to."""
+
+    def over(self, below: LintOptions) -> LintOptions:
+        """What holds where these options are said on top of others."""
+        return LintOptions(
+            self.select if self.select is not None else below.select,
+            [*below.extend_select, *self.extend_select],
+            [*below.ignore, *self.ignore],
+            self.target if self.target is not None else below.target,
+            self.version if self.version is not None else below.version,
+            below.per_file_ignores,
+            below.folder,
+        )
+
+    def settings(self, path: str) -> LintSettings:
+        """The settings for a file."""
+        made = LintSettings(self.select, self.ignore, self.extend_select, self.target or (), self.version or "")
+        if not self.per_file_ignores or path == "-":
+            return made
+        relative = os.path.relpath(os.path.abspath(path), self.folder or ".").replace(os.sep, "/")
+        for pattern, words in self.per_file_ignores.items():
+            if fnmatchcase(relative, pattern) or fnmatchcase(os.path.basename(path), pattern):
+                made = made.without(words)
+        return made
+
+
+def options_for(path: str, given: LintOptions, configuration: str = "") -> LintOptions:
+    """What holds for a file: what was given, on top of what its project says (or the file `configuration`)."""
+    if configuration:
+        return given.over(_read(configuration, True))
+    folder = os.getcwd() if path == "-" else os.path.dirname(os.path.abspath(path))
+    return given.over(_nearest(folder))
+
+
+# A folder has many programs.
+_known: Final[dict[str, LintOptions]] = {}
+
+
+def forget() -> None:
+    """Read files again: they may have changed in a process that stays."""
+    _known.clear()
+
+
+def _nearest(folder: str) -> LintOptions:
+    found = _known.get(folder)
+    if found is None:
+        candidate = os.path.join(folder, FILE_NAME)
+        above = os.path.dirname(folder)
+        if os.path.isfile(candidate):
+            found = _read(candidate, False)
+        else:
+            found = LintOptions() if above == folder else _nearest(above)
+        _known[folder] = found
+    return found
+
+
+def _read(path: str, asked_for: bool) -> LintOptions:
+    """The options that a file states; `asked_for` if the user named it."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise OptionError(f"cannot read '{path}': {error.strerror or error}") from None
+    # A project that says nothing about this tool pays nothing for it.
+    table = _table(data, path) if asked_for or b"tileir" in data else {}
+    options = LintOptions(folder=os.path.dirname(os.path.abspath(path)))
+    lists: dict[str, list[str]] = {}
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is none of {', '.join(_KEYS)}")
+        if key in _LISTS:
+            lists[key] = _words([value] if isinstance(value, str) and key == "target" else value, key, path)
+        elif key == "bytecode-version":
+            if not isinstance(value, str):
+                raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a string, such as \"13.2\"")
+            options.version = value
+        else:
+            if not isinstance(value, dict):
+                raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a table: pattern = [rules]")
+            options.per_file_ignores = {pattern: _words(words, key, path) for pattern, words in value.items()}
+            for words in options.per_file_ignores.values():
+                for word in words:
+                    check_word(word)
+    options.select, options.target = lists.get("select"), lists.get("target")
+    options.extend_select, options.ignore = lists.get("extend-select", []), lists.get("ignore", [])
+    return options
+
+
+def _words(value: object, key: str, path: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise OptionError(f"'{key}' in [tool.tileir.lint] of '{path}' is a list of strings")
+    return value
+
+
+def _table(data: bytes, path: str) -> dict[str, object]:
+    """`[tool.tileir.lint]`; Python reads TOML since 3.11."""
+    toml = _toml_reader()
+    if toml is None:
+        if b"tool.tileir" not in data:
+            return {}
+        raise OptionError(
+            f"'{path}' has settings for tileir, which Python 3.10 cannot read by itself: pip install tomli, "
+            "or give --isolated"
+        )
+    try:
+        document = toml.loads(data.decode("utf-8"))
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"'{path}' is not TOML: {error}") from None
+    table: object = document
+    for part in ("tool", "tileir", "lint"):
+        table = table.get(part, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
+
+
+def _toml_reader() -> Any:
+    from importlib import import_module
+
+    for name in ("tomllib", "tomli"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    return None

@@ -1,0 +1,117 @@
+"""Programs in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rules import RULES
+from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
+from tileir.analyze.lint.settings import LintSettings, unknown_rule
+from tileir.analyze.lint.silences import Silence, Silences, silences_in
+from tileir.analyze.lint.subject import Subject
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import position_of
+from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.ir.traversal import functions
+from tileir.rewrite.facts import Facts
+
+
+def lint(
+    module: Operation,
+    *,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    target: str | Sequence[str] = (),
+    version: str = "",
+) -> list[LintFinding]:
+    """What could be better about a program that is correct: findings, each with the name of its rule.
+
+    `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
+    names, groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or several ("h100", "sm_90"),
+    for rules about hardware; `version` the oldest version of the dialect that the program has to work with ("13.2").
+    Comments in the text that silence findings are obeyed (docs/lint.md).
+    """
+    targets = (target,) if isinstance(target, str) else tuple(target)
+    return lint_module(module, LintSettings(select, ignore, (), targets, version))
+
+
+def lint_module(module: Operation, settings: LintSettings) -> list[LintFinding]:
+    """All findings in a verified module, from the top of its text to the end."""
+    found: list[LintFinding] = []
+    facts = Facts()
+    subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]
+    whole: Subject | None = None
+    for rule in settings.rules:
+        if rule.check is None:
+            continue
+        if rule.per_module:
+            whole = whole or Subject(module, None, facts, settings.targets, settings.version)
+        for subject in [whole] if rule.per_module and whole is not None else subjects:
+            for finding in rule.check(subject):
+                finding.rule, finding.severity = rule.name, rule.severity
+                found.append(finding)
+    source = _source_of(module)
+    if source is not None:
+        silences = silences_in(source.text, source.token_pattern, source.first_line)
+        if silences.all:
+            found = [finding for finding in found if not _is_silenced(finding, silences, source)]
+            found.extend(_about_silences(silences, settings, source))
+    return _in_order(found, module)
+
+
+def _source_of(module: Operation) -> SourceText | None:
+    """The text that a module was read from."""
+    location = module.location
+    return location.source if isinstance(location, TextLocation) else None
+
+
+def _is_silenced(finding: LintFinding, silences: Silences, source: SourceText) -> bool:
+    place = position_of(finding.location)
+    in_text = place is not None and place.file == source.name
+    return silences.silence(finding.rule, place.line if place is not None and in_text else -1)
+
+
+def _about_silences(silences: Silences, settings: LintSettings, source: SourceText) -> list[LintFinding]:
+    """What is wrong with the comments themselves."""
+    on = {rule.name for rule in settings.rules}
+    found: list[LintFinding] = []
+    for silence in silences.all:
+        location = CharacterLocation(source, 0, silence.offset)
+        own: list[LintFinding] = []
+        for name in silence.rules or ():
+            if name not in RULES:
+                own.append(_silence_finding(UNKNOWN_RULE, unknown_rule(name), location))
+            elif name in on and name not in silence.used and RULES[name].check is not None:
+                words = f"this silences no finding of '{name}'{_where(silence)}"
+                own.append(_silence_finding(UNUSED_SILENCE, words, location))
+        if silence.rules is None and not silence.used:
+            own.append(_silence_finding(UNUSED_SILENCE, f"this silences no finding{_where(silence)}", location))
+        found.extend([finding for finding in own if finding.rule in on])
+    return found
+
+
+def _where(silence: Silence) -> str:
+    return f" at line {silence.line}" if silence.line else " in the file"
+
+
+def _silence_finding(rule: Rule, message: str, location: Location) -> LintFinding:
+    finding = LintFinding(None, message, location=location)
+    finding.rule, finding.severity = rule.name, rule.severity
+    return finding
+
+
+def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
+    """From the top of the text to its end; those without a place come last, in the order of the program."""
+    places = [position_of(finding.location) for finding in found]
+    order: dict[Operation, int] = {}
+    if None in places:
+        order = {operation: number for number, operation in enumerate(module.walk())}
+
+    def key(index: int) -> tuple[int, int, int, str]:
+        place, finding = places[index], found[index]
+        if place is not None:
+            return (0, place.line, place.column, finding.rule)
+        return (1, order.get(finding.operation, 0) if finding.operation is not None else 0, 0, finding.rule)
+
+    return [found[index] for index in sorted(range(len(found)), key=key)]

@@ -1,0 +1,109 @@
+"""What is computed or read for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileir.analyze.lint.fixes import LintFix
+from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
+from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
+from tileir.ir.core import Operation
+from tileir.ir.effects import is_memory_effect_free
+
+
+def _unused_values(subject: Subject) -> Iterable[LintFinding]:
+    for operation in subject.all_operations:
+        if operation.results and operation.is_unused and is_memory_effect_free(operation):
+            deletions = [operation, *_only_for(operation)]
+            more = len(deletions) - 1
+            title = "Delete this operation"
+            notes: list[tuple[str, Operation | None]] = []
+            if more:
+                others = "operation" if more == 1 else f"{more} operations"
+                title += f" and the {others} that only it needs"
+                notes.append(
+                    (f"only it needs {'this operation' if more == 1 else f'this and {more - 1} more'}", deletions[1])
+                )
+            what = "results are" if len(operation.results) > 1 else "result is"
+            fix = LintFix(title, deletions)
+            yield LintFinding(operation, f"the {what} never used", notes=notes, fix=fix)
+
+
+def _only_for(operation: Operation) -> list[Operation]:
+    """The operations whose results nobody needs once an operation is gone."""
+    found: dict[Operation, None] = {operation: None}
+    pending = [operation]
+    while pending:
+        for value in pending.pop().operands:
+            maker = value.defining_operation
+            if maker is None or maker in found or not is_memory_effect_free(maker):
+                continue
+            if all(user in found for result in maker.results for user in result.users):
+                found[maker] = None
+                pending.append(maker)
+    return list(found)[1:]
+
+
+UNUSED_VALUE: Final = Rule(
+    "unused-value",
+    "unused",
+    "A value is computed and never used",
+    reason="Often it is a sign that another value was meant where it should have been used.",
+    remedy="Use it, or delete the operation.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+  %sum = addf %a, %b : tile<f32> // here
+  %t = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %sum = addf %a, %b : tile<f32>
+  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_unused_values,
+)
+
+
+def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
+    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+        # A load that acquires is there for what comes behind it.
+        if load.results[0].has_uses or load.keyword("memory_ordering_semantics") != "weak":
+            continue
+        if load.results[1].has_uses:
+            remedy = "Delete the load, and let what takes its token take the load's own token instead."
+            yield LintFinding(load, "what is loaded is never used; only its token is", remedy=remedy)
+        else:
+            yield LintFinding(load, "what is loaded is never used", fix=LintFix("Delete this load", [load]))
+
+
+UNUSED_LOAD: Final = Rule(
+    "unused-load",
+    "unused",
+    "A tile is loaded and never used",
+    reason="Loads are what most kernels spend their time on, and a compiler need not drop one that nobody uses.",
+    remedy="Use what is loaded, or delete the load.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %x: tile<f32>) {
+  %y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+  %u = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
+  %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
+  %y, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token
+  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_unused_loads,
+)

@@ -1,0 +1,239 @@
+"""Findings of many files: which files, in how many processes, and how they are written.
+
+`tileir check` and `tileir lint` share this; each brings a function that says what is found in one file.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.escapes import harmless
+from tileir.ir.location import UNKNOWN, UnknownLocation
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
+from tileir.tools.programs import STANDARD_INPUT, TEXT, Program, ToolFailure, with_suggestions
+
+FORMATS = ("text", "json", "sarif", "github")
+
+REPORTING_OPTIONS = (
+    Option("format", "how findings are written (default: text)", choices=FORMATS),
+    Option("json", "the same as --format json: one JSON object per line for each finding"),
+)
+JOBS = Option("jobs", "check many files in this many processes (default: one for each processor)", value="N")
+
+FILES = """\
+FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
+does not expand it). In a directory and its subdirectories, files named *.mlir and *.tileirbc are checked, and files of
+any other name that start like bytecode; hidden files are skipped, and links to directories are not followed.
+
+Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
+the lines of a pull request. In both, and in json, files that cannot be read are findings too."""
+
+SEVERITIES = ("error", "warning", "remark")
+# Fewer files are checked before other processes have started.
+_FEW = 200
+# As many programs may stay in memory until the end.
+_FEW_PROGRAMS = 8
+
+# The level of a rule where nothing else is said, what it is about, and more about it.
+Described = tuple[str, str, str]
+
+# What came of a file: words for standard output and standard error, the status, and how many findings of each severity.
+Outcome = tuple[list[str], str, int, list[int]]
+
+
+class Writer:
+    """How findings are written, by which tool; `rules` are those that SARIF lists beside the ones of `tileir check`."""
+
+    def __init__(self, tool: str, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
+        if given.has("json") and given.value("format", "json") != "json":
+            raise ToolFailure(f"'--json' and '--format {given.value('format', '')}' exclude each other", EXIT_USAGE)
+        self.tool: str = tool
+        self.format: str = given.value("format", "json" if given.has("json") else "text")
+        self.quiet: bool = given.has("quiet")
+        self.colour: bool = given.wants_colour(sys.stdout)
+        self.rules: Mapping[str, Described] = rules if rules is not None else {}
+
+    def diagnostics(self, program: Program, path: str, severities: tuple[str, ...]) -> Outcome:
+        """What the reader and the verifier said about a file, as far as it has one of these severities."""
+        counts = [0] * len(SEVERITIES)
+        out: list[str] = []
+        unsound = "verification" if program.decoded else "syntax" if program.kind == TEXT else "bytecode"
+        for diagnostic, offset in zip(program.diagnostics, program.offsets, strict=True):
+            severity = diagnostic.severity
+            if severity not in severities:
+                continue
+            counts[SEVERITIES.index(severity)] += 1
+            if not self.quiet or severity == "error":
+                with_suggestions(diagnostic)
+                rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, unsound)
+                out.append(self.shown(diagnostic, path, rule, offset))
+        return out, "", EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts
+
+    def failed(self, path: str, failure: ToolFailure) -> Outcome:
+        """A file that cannot be read, or holds no program: for people a word aside, for other tools a finding."""
+        if self.format == "text":
+            return [], f"{self.tool}: {harmless(failure.message)}", failure.status, [0, 0, 0]
+        diagnostic = Diagnostic("error", harmless(failure.message), UNKNOWN)
+        return [self.shown(diagnostic, path, "unreadable")], "", failure.status, [0, 0, 0]
+
+    def shown(self, diagnostic: Diagnostic, path: str, rule: str, offset: int = -1) -> str:
+        """A finding in a file, as it is written; `offset` is where it is in bytecode, if that is known."""
+        name = STANDARD_INPUT if path == "-" else path
+        # What few ask for is imported when they do.
+        if self.format == "json":
+            return json_finding(diagnostic, name, offset, rule if rule in self.rules else "")
+        if self.format == "sarif":
+            from tileir.tools.sarif import result
+
+            return result(diagnostic, name, offset, rule, self.rules)
+        if self.format == "github":
+            from tileir.tools.workflow_commands import command
+
+            return command(diagnostic, name)
+        # A finding about bytecode has no position, so it gets at least its file.
+        placed = not isinstance(diagnostic.location, UnknownLocation)
+        if self.colour:
+            from tileir.tools.colours import painted
+
+            return painted(diagnostic, "" if placed else harmless(name))
+        return diagnostic.render() if placed else f"{harmless(name)}: {diagnostic.render()}"
+
+
+def report_files(given: Arguments, writer: Writer, outcome_of: Callable[[str], Outcome]) -> int:
+    """Report what is found in the files of a command line; the exit status."""
+    jobs = _jobs(given.value("jobs", ""))
+    paths, failures, searched = _files(given.operands)
+    outcomes = [writer.failed(path, failure) for path, failure in failures]
+    total = _Total()
+    if writer.format == "sarif":
+        _write_sarif(writer, total.added(outcomes), total.added(_outcomes(outcome_of, paths, jobs)))
+        return total.status
+    for outcome in outcomes:
+        _write(total, outcome)
+    for outcome in _outcomes(outcome_of, paths, jobs):
+        _write(total, outcome)
+    if writer.format == "text" and not writer.quiet:
+        summary = total.summary(len(paths), searched)
+        if summary:
+            print(summary)
+    return total.status
+
+
+def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
+    """The files to check, operands that give none, and whether any had to be searched for."""
+    if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
+        return list(dict.fromkeys(operands)), [], False
+    # Imported here: most name their files.
+    from tileir.program_files import ProgramFiles
+
+    files = ProgramFiles(operands)
+    return files.paths, [(path, ToolFailure(words, EXIT_USAGE)) for path, words in files.failures], files.searched
+
+
+def _jobs(text: str) -> int:
+    """How many processes work; 0 for what suits."""
+    if not text:
+        return 0
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
+    if number < 1:
+        raise ToolFailure(f"'{text}' is no number of processes: give one from 1 on", EXIT_USAGE)
+    return number
+
+
+def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
+    """What comes of each file, in their order."""
+    if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
+        # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
+        gc.freeze()
+        gc.enable()
+    if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
+        # Imported here: it takes as long as checking a few files.
+        from tileir.tools.processes import in_processes
+
+        return in_processes(outcome_of, paths, jobs)
+    return map(outcome_of, paths)
+
+
+def _write(total: _Total, outcome: Outcome) -> None:
+    total.add(outcome)
+    out, error, _, _ = outcome
+    for piece in out:
+        print(piece)
+    if error:
+        # So that both are in order where they go to the same place.
+        sys.stdout.flush()
+        print(error, file=sys.stderr)
+
+
+def _write_sarif(writer: Writer, *groups: Iterable[Outcome]) -> None:
+    from tileir.tools.sarif import document
+
+    results = [result for group in groups for outcome in group for result in outcome[0]]
+    for piece in document(results, writer.rules):
+        sys.stdout.write(piece)
+
+
+class _Total:
+    """The outcomes of all files together."""
+
+    def __init__(self) -> None:
+        self.status: int = EXIT_FINE
+        self.counts: list[int] = [0] * len(SEVERITIES)
+        self.with_findings: int = 0
+        self.failures: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        _, error, status, counts = outcome
+        self.status = max(self.status, status)
+        self.counts = [before + more for before, more in zip(self.counts, counts, strict=True)]
+        self.with_findings += any(counts)
+        self.failures += bool(error)
+
+    def added(self, outcomes: Iterable[Outcome]) -> Iterable[Outcome]:
+        for outcome in outcomes:
+            self.add(outcome)
+            yield outcome
+
+    def summary(self, files: int, searched: bool) -> str:
+        """`2 errors, 1 remark in 2 of 3 files, 1 not readable`; nothing about files without findings, if named."""
+        parts = [
+            f"{count} {severity}{'' if count == 1 else 's'}"
+            for count, severity in zip(self.counts, SEVERITIES, strict=True)
+            if count
+        ]
+        text = ", ".join(parts)
+        if not text and (not searched or not files):
+            return ""
+        if files == 1 and text and not searched:
+            return text
+        read = f"{files} file{'' if files == 1 else 's'}"
+        text = f"{text} in {self.with_findings} of {read}" if text else f"{read}, no findings"
+        return f"{text}; {self.failures} could not be read" if self.failures else text
+
+
+def json_finding(diagnostic: Diagnostic, path: str, offset: int, rule: str = "") -> str:
+    """A finding on one line; one in bytecode has the offset in the file, where it is known."""
+    import json
+
+    finding = _finding(diagnostic, path)
+    if rule:
+        finding["rule"] = rule
+    if offset >= 0:
+        finding["offset"] = offset
+    finding["notes"] = [_finding(note, path) for note in diagnostic.notes]
+    return json.dumps(finding)
+
+
+def _finding(diagnostic: Diagnostic, path: str) -> dict[str, object]:
+    file, line, column = diagnostic.position
+    return {
+        "file": file or path,
+        "line": line,
+        "column": column,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+    }
