@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from tileir.serve.debugger.evaluation import ExpressionError
 from tileir.serve.debugger.session import Debugger
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -103,3 +104,15 @@ def test_values_are_those_of_the_moment(loop: Debugger) -> None:
     assert [one.shown for one in loop.arrays()] == ["[0]"]
     loop.finish()
     assert [one.shown for one in loop.arrays()] == ["[1]"]
+
+
+def test_expressions_are_over_what_there_is_at_the_moment(loop: Debugger) -> None:
+    loop.start()
+    with pytest.raises(ExpressionError, match="there is no value %carried here"):
+        loop.evaluate("%carried + 1")
+    lines(loop, 16, "into")
+    assert loop.evaluate("%carried * 2 + i").value == 4
+    assert loop.evaluate("(carried, tile_block)").shown == "(1, (0, 0, 0))"
+    assert repr(loop.evaluate("x")) == "1xi32 = [0]" and loop.evaluate("%x").shown == "x"
+    loop.go_to(1, 0)
+    assert loop.evaluate("x[0]").value == 1

@@ -8,9 +8,12 @@ Each module is built on those above it:
     turns       the steps of all tile blocks in the order of time
     values      values in words
     stack       the branch and the loops that a tile block is in
+    functions   what expressions may use of NumPy
+    evaluation  computing with it, within bounds
+    expressions expressions over tiles, as conditions and what a user asks for
     variables   the values and arrays of a moment
     session     `Debugger`: where the launch is, resuming and stepping, forwards and backwards, on a recording of it
-    ..          breakpoints, expressions over tiles
+    ..          breakpoints
     adapter/    the debug adapter protocol over standard input and output or TCP, for editors
     terminal/   the same debugger for a person at a terminal, with gdb's commands
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal
 
 import numpy
@@ -12,12 +13,13 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.ir.core import Block, Operation
+from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, Names, SourcePlace
 from tileir.serve.debugger.moments import Moment, Reason, Stop
 from tileir.serve.debugger.names import ValueNames
 from tileir.serve.debugger.stack import Frame, StackReader, enclosing
 from tileir.serve.debugger.turns import Turns
-from tileir.serve.debugger.variables import Variable, Variables
+from tileir.serve.debugger.variables import Result, Variable, Variables
 
 How = Literal["into", "over", "out"]
 Unit = Literal["line", "operation"]
@@ -234,3 +236,11 @@ class Debugger:
     def arrays(self) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
         return self._variables.arrays(self.moment)
+
+    def evaluate(self, expression: str, frame: Frame | None = None) -> Result:
+        """Compute an expression in NumPy's terms over what there is now (docs/debugging.md).
+
+        A mistake in it is an `ExpressionError`.
+        """
+        read = Expression(expression, self._variables.is_known)
+        return Result(read.evaluate(partial(self._variables.lookup, self.moment)))

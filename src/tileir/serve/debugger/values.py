@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.dtypes import Array
+from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.execute.interpreter.views import TensorView, TileView
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.tiles import statistics_of, texts_of
@@ -81,6 +81,28 @@ def _first(element: Type, array: Array) -> str:
     more = ", .." if row.size > FIRST_ELEMENTS else ""
     rest = ", .." if depth and array.size > row.size else ""
     return f"{'[' * (depth + 1)}{', '.join(texts)}{more}]{rest}{']' * depth}"
+
+
+def result_shown(value: Any) -> str:
+    """What an expression gives, in a line."""
+    if isinstance(value, numpy.ndarray):
+        element = element_of_dtype(value.dtype)
+        return numbers_shown(element, value) if element is not None else str(value)
+    if isinstance(value, (tuple, list)):
+        parts = ", ".join([result_shown(one) for one in value])
+        return f"[{parts}]" if isinstance(value, list) else f"({parts}{',' if len(value) == 1 else ''})"
+    if isinstance(value, (bool, numpy.bool_)):
+        return "true" if value else "false"
+    return str(value)
+
+
+def result_type(value: Any) -> str:
+    """The type of what an expression gives."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        element = element_of_dtype(value.dtype)
+        name = element.spelling if element is not None else value.dtype.name
+        return "x".join([*[str(extent) for extent in value.shape], name])
+    return type(value).__name__
 
 
 def _extents(numbers: Sequence[int]) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tileir.dialect.types import TileType, tile_type
+from tileir.dialect.types import PointerType, TileType, tile_type
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
+from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
+from tileir.serve.debugger.evaluation import Opaque
+from tileir.serve.debugger.expressions import numbers
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.values import numbers_shown, shown
+from tileir.serve.debugger.values import numbers_shown, result_shown, result_type, shown
 
 
 class Variable:
@@ -56,6 +59,20 @@ class Variable:
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.type_text} = {self.shown}"
+
+
+class Result:
+    """What an expression gives: a number, an array, or words about what has no numbers."""
+
+    __slots__ = ("shown", "type_text", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value: Any = None if isinstance(value, Opaque) else value
+        self.shown: str = value.words if isinstance(value, Opaque) else result_shown(value)
+        self.type_text: str = value.type if isinstance(value, Opaque) else result_type(value)
+
+    def __repr__(self) -> str:
+        return f"{self.type_text} = {self.shown}"
 
 
 class Variables:
@@ -113,6 +130,42 @@ class Variables:
             )
             for array in self._recording.arrays
         ]
+
+    def is_known(self, name: str) -> bool:
+        """Whether something has a name, now or later."""
+        return name in self._names.numbers or any(array.name == name for array in self._recording.arrays)
+
+    def lookup(self, moment: Moment, name: str) -> Any:
+        """The value of a name at a moment, to compute with; None if there is none.
+
+        Of several values with a name the newest counts, then arrays, then parameters.
+        """
+        program, recording = self._recording.program, self._recording
+        history = recording.history(moment.block, moment.step)
+        parameters = len(program.entry.regions[0].block.arguments)
+        numbered = self._names.numbers.get(name, [])
+        newest: tuple[int, int, Any] | None = None
+        for number in numbered:
+            found = history.at(number, moment.step) if number >= parameters else None
+            if found is not None and (newest is None or newest[0] <= found[0]):
+                newest = found[0], number, found[1]
+        if newest is not None:
+            return self._plain(newest[1], newest[2])
+        for array in recording.arrays:
+            if array.name == name:
+                return numbers(array.element, recording.array(array.number, moment.block, moment.step))
+        for number in numbered:
+            if number < parameters:
+                return self._plain(number, recording.launch.values[number])
+        if name == "tile_block":
+            return block_at(moment.block, recording.grid)
+        return recording.grid if name == "grid" else None
+
+    def _plain(self, number: int, content: Any) -> Any:
+        type = self._recording.program.values[number].type
+        if isinstance(type, TileType) and not isinstance(type.element, PointerType):
+            return numbers(type.element, content)
+        return Opaque(type.spelling, shown(type, content, self._recording.arrays))
 
 
 def _is_of_loop(value: object) -> bool:
