@@ -31,6 +31,7 @@ from tileir.tools import (
     opt,
     reference,
 )
+from tileir.tools import format as format_tool
 from tileir.tools import run as run_tool
 from tileir.tools.programs import run_process
 
@@ -46,6 +47,7 @@ cuda_tile.module @kernels {
 TOOLS: dict[str, Callable[[list[str]], int]] = {
     "tileir": main.run,
     "check": check.run,
+    "format": format_tool.run,
     "opt": opt.run,
     "as": assemble.run,
     "dis": disassemble.run,
@@ -60,6 +62,7 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
 # What reads a file, with what it needs to get that far.
 READERS: dict[str, list[str]] = {
     "check": [],
+    "format": ["--check"],
     "opt": [],
     "as": ["-o", "/dev/null"],
     "dis": [],

@@ -11,6 +11,7 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE
 COMMANDS = {
     "check": "report every mistake in a program at its position",
     "lint": "give advice about programs that are correct: what is useless, slow or doubtful",
+    "format": "lay out texts, keeping names and comments",
     "opt": "read a program, verify it, optimize it on request, and print it",
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
@@ -77,6 +78,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import lint
 
         return lint.run(rest)
+    if command == "format":
+        from tileir.tools import format as format_tool
+
+        return format_tool.run(rest)
     if command == "opt":
         from tileir.tools import opt
 

@@ -15,6 +15,7 @@ from pygls.protocol.language_server import lsp_method
 import tileir
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.document import Document
+from tileir.serve.language.formatting import format_document, format_on_type, format_range
 
 _LOG = logging.getLogger(__name__)
 _SEVERITIES = {
@@ -134,7 +135,15 @@ def _diagnostic(document: Document, found: PlacedDiagnostic) -> lsp.Diagnostic:
 # One line for each question of the protocol: its method, what the server says about it to the editor, and the function
 # that answers.  A function gets the document and the parameters of the request.
 Answer = Callable[[Document, Any], Any]
-FEATURES: list[tuple[str, Any, Answer]] = []
+FEATURES: list[tuple[str, Any, Answer]] = [
+    (lsp.TEXT_DOCUMENT_FORMATTING, None, lambda document, _: format_document(document)),
+    (lsp.TEXT_DOCUMENT_RANGE_FORMATTING, None, lambda document, asked: format_range(document, asked.range)),
+    (
+        lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING,
+        lsp.DocumentOnTypeFormattingOptions("}", ["\n"]),
+        lambda document, asked: format_on_type(document, asked.position, asked.ch),
+    ),
+]
 
 
 def make_server() -> TileServer:

@@ -366,7 +366,10 @@ class _Scanner:
             return False
         if operation.declaration is not None:
             if not operation.regions:
-                return bool(operation.declaration.regions)
+                # Attributes may stand before a region: `{name = ..` or `{name}`.
+                named = behind[:1] == '"' or behind[:1].isalpha() or behind[:1] == "_"
+                listed = beyond in (",", "}") and declaration_named(behind) is None
+                return bool(operation.declaration.regions) and not (named and (beyond == "=" or listed))
             return before == "else"
         if behind[:1] in ("%", "^"):
             return True

@@ -1,0 +1,239 @@
+"""A text laid out: one operation on a line, two spaces for each level, tokens as far apart as the printer has them.
+
+What people wrote stays: names, aliases, comments, blank lines (one of several), and lines that they broke inside an
+operation.  Only what stands between tokens changes, so the program is the same.  What the printer wrote does not
+change.  No package beyond tileir is needed here: `tileir format` lays out files with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tileir.serve.language.spacing import Spacing, breaks_before_arguments
+from tileir.serve.language.syntax import Syntax, WrittenOperation
+from tileir.text.lexer import TOKEN
+
+INDENTATION = "  "
+# What continues an operation on another line stands this much further in.
+CONTINUATION = "    "
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+class Edit(NamedTuple):
+    """A piece of a text, from a character to another one, and what replaces it."""
+
+    start: int
+    end: int
+    text: str
+
+
+def laid_out(text: str) -> str:
+    """A whole text, laid out; unchanged where its brackets do not match."""
+    return apply(text, layout_edits(Syntax(text)))
+
+
+def apply(text: str, edits: list[Edit]) -> str:
+    """A text after edits that are in order and do not overlap."""
+    pieces: list[str] = []
+    place = 0
+    for edit in edits:
+        pieces.append(text[place : edit.start])
+        pieces.append(edit.text)
+        place = edit.end
+    pieces.append(text[place:])
+    return "".join(pieces)
+
+
+def layout_edits(syntax: Syntax) -> list[Edit]:
+    """The changes that lay a text out, in order; each replaces what is between two tokens.
+
+    Where brackets do not match, nobody knows what belongs to what: such a text stays as it is.
+    """
+    if not _match(syntax.tokens):
+        return []
+    edits = _Layout(syntax).edits()
+    # What is no program may have tokens that become others beside each other: it stays as it is.
+    changed = apply(syntax.text, edits)
+    return edits if [match[1] for match in TOKEN.finditer(changed) if match[1]] == _written(syntax) else []
+
+
+def brackets_match(text: str) -> bool:
+    """Whether every bracket of a text is closed by its own kind."""
+    return _match(Syntax(text).tokens)
+
+
+def _match(tokens: list[str]) -> bool:
+    opened: list[str] = []
+    for token in tokens:
+        if token in _CLOSING:
+            opened.append(_CLOSING[token])
+        elif token in (")", "]", "}", ">") and (not opened or opened.pop() != token):
+            return False
+    return not opened
+
+
+def _written(syntax: Syntax) -> list[str]:
+    return [token for token in syntax.tokens if token]
+
+
+class _Level:
+    """What is being laid out: an operation (None for an alias definition), and how deep it stands."""
+
+    __slots__ = ("depth", "last", "operation", "spacing")
+
+    def __init__(self, operation: WrittenOperation | None, depth: int, last: int, spacing: Spacing) -> None:
+        self.operation = operation
+        self.depth = depth
+        self.last = last
+        self.spacing = spacing
+
+
+class _Layout:
+    def __init__(self, syntax: Syntax) -> None:
+        self._text = syntax.text
+        self._tokens = syntax.tokens
+        self._starts = syntax.starts
+        self._newline = "\r\n" if "\r\n" in syntax.text else "\n"
+        self._first = {operation.first: operation for operation in syntax.operations}
+        regions = [region for operation in syntax.operations for region in operation.regions]
+        self._opening = {region.opening for region in regions}
+        self._closing = {region.closing for region in regions}
+        self._labels = {label for region in [syntax.top, *regions] for label in region.labels}
+        self._levels: list[_Level] = []
+        self._depth = 0
+
+    def edits(self) -> list[Edit]:
+        found: list[Edit] = []
+        # The last tokens are empty, behind all that is written.
+        count = len(self._tokens)
+        while count and not self._tokens[count - 1]:
+            count -= 1
+        end = 0
+        for token in range(count):
+            start = self._starts[token]
+            written = self._text[end:start]
+            wanted = self._before(token, written)
+            if wanted != written:
+                found.append(Edit(end, start, wanted))
+            end = start + len(self._tokens[token])
+            self._step(token)
+        written = self._text[end:]
+        wanted = self._with_comments(written + "\n", "", "", not count) if count or "//" in written else ""
+        wanted = wanted.rstrip() + self._newline if count or wanted else ""
+        if wanted != written:
+            found.append(Edit(end, len(self._text), wanted))
+        return found
+
+    def _step(self, token: int) -> None:
+        if token in self._opening:
+            self._depth += 1
+        elif token not in self._closing and self._levels:
+            self._levels[-1].spacing.step(token)
+
+    def _before(self, token: int, written: str) -> str:
+        """What stands before a token."""
+        levels = self._levels
+        while levels and token > levels[-1].last:
+            levels.pop()
+        if token in self._closing:
+            self._depth -= 1
+            return self._line(token, written, self._depth, inner=self._depth + 1)
+        operation = self._first.get(token)
+        if operation is not None:
+            spacing = Spacing(self._tokens, operation.name, operation.declaration)
+            levels.append(_Level(operation, self._depth, operation.last, spacing))
+            return self._line(token, written, self._depth)
+        if token in self._labels:
+            levels.append(
+                _Level(None, self._depth, self._end_of_label(token), Spacing(self._tokens, -1, None, label=True))
+            )
+            return self._line(token, written, max(self._depth - 1, 0))
+        if token and token - 1 in self._opening:
+            return self._line(token, written, self._depth)
+        return self._inside(token, written)
+
+    def _inside(self, token: int, written: str) -> str:
+        """What stands before a token that continues an operation."""
+        if not self._levels:
+            # Tokens of nothing that could be told apart stay as they are, but for blanks at the ends of lines.
+            return self._line(token, written, self._depth) if "\n" in written or not token else written
+        level = self._levels[-1]
+        text = self._tokens[token]
+        if "\n" not in written and "//" not in written:
+            return level.spacing.gap(token, written)
+        indentation = INDENTATION * level.depth
+        if text == "(" and level.operation is not None and breaks_before_arguments(level.operation.declaration):
+            # The printer leaves a blank at the end of such a line.
+            blank = " " if written[:1] == " " and written.lstrip(" ")[:1] in "\r\n" else ""
+            return blank + self._with_comments(written.lstrip(" "), indentation, indentation)
+        if "//" not in written and (token in self._opening or token - 1 in self._closing):
+            # `{` stands behind what it belongs to, and `else` behind `}`.
+            return level.spacing.gap(token, " ")
+        closes = text in (")", "]", "}", ">")
+        inner = indentation + CONTINUATION
+        return self._with_comments(
+            written, inner, indentation if closes else inner, blank_before=False, blank_behind=False
+        )
+
+    def _line(self, token: int, written: str, depth: int, inner: int = -1) -> str:
+        """What stands before a token that begins a line; comments before it may stand at another depth."""
+        if not token and "//" not in written:
+            return ""
+        indentation = INDENTATION * depth
+        opens = not token or token - 1 in self._opening
+        if "\n" not in written:
+            written += "\n"
+        comments = indentation if inner < 0 else INDENTATION * inner
+        return self._with_comments(written, comments, indentation, not token, not opens, inner < 0)
+
+    def _with_comments(
+        self,
+        written: str,
+        indentation: str,
+        last: str,
+        begins: bool = False,
+        blank_before: bool = True,
+        blank_behind: bool = True,
+    ) -> str:
+        """Blanks, lines and comments between two tokens, with lines at an indentation, the last one at another.
+
+        A comment behind a token stays there, as far from it as it was.  One empty line of several is kept, unless it is
+        the first or the last and is not wanted there; `begins` tells that nothing stands before.
+        """
+        lines = written.split("\n")
+        pieces: list[str] = []
+        first = lines[0].rstrip()
+        if first and not begins:
+            pieces.append(first if first[:1] in " \t" else " " + first)
+        elif first:
+            pieces.append(first.lstrip())
+        empty = False
+        commented = bool(first)
+        for line in lines[1:-1]:
+            content = line.strip()
+            if not content:
+                empty = True
+                continue
+            if pieces or not begins:
+                pieces.append(self._newline)
+                if empty and (blank_before or commented):
+                    pieces.append(self._newline)
+            pieces.append(indentation + content)
+            empty = False
+            commented = True
+        if not pieces and begins:
+            return last
+        pieces.append(self._newline)
+        if empty and blank_behind and (blank_before or commented):
+            pieces.append(self._newline)
+        return "".join(pieces) + last
+
+    def _end_of_label(self, token: int) -> int:
+        """The `:` behind a label and its arguments."""
+        depth = 0
+        for index in range(token + 1, len(self._tokens)):
+            text = self._tokens[index]
+            depth += (text == "(") - (text == ")")
+            if not depth:
+                return index + 1 if text == ")" and self._tokens[index + 1] == ":" else index
+        return token

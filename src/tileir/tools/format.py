@@ -1,0 +1,126 @@
+"""`tileir format`: lays out texts, keeping names, aliases and comments."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tileir.bytecode.magic import is_bytecode
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, Usage
+from tileir.tools.output import write_output
+from tileir.tools.programs import STANDARD_INPUT, ToolFailure, decode, guarded, read_bytes
+
+USAGE = Usage(
+    "tileir format",
+    "Lays out Tile IR texts: one operation on a line, two spaces for each level, blanks as NVIDIA's tools print them.",
+    "FILE...",
+    (
+        Option("check", "write nothing: name the files that would change, and fail if there are any"),
+        Option("diff", "write nothing: show what would change, and fail if anything would"),
+        Option("quiet", "do not say what was done", short="q"),
+    ),
+    most=-1,
+    details="""\
+Only blanks and line ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a
+program in canonical form, with the printer's own names and without comments.)
+
+FILE is replaced. '-' is standard input, whose result goes to standard output; a directory or a pattern such as
+'kernels/**/*.mlir' stands for the texts in it. Bytecode has no layout: files of it are passed over.
+
+A text whose brackets do not match is left as it is, and is an error: 'tileir check' shows where.
+
+Exit status: 0 fine, 1 a text cannot be laid out, or --check or --diff found something to change, 2 the command line
+is wrong or a file cannot be read.""",
+)
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir format", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    if given.has("check") and given.has("diff"):
+        raise ToolFailure("'--check' and '--diff' exclude each other", EXIT_USAGE)
+    way = "check" if given.has("check") else "diff" if given.has("diff") else "write"
+    # Imported here: most name their files.
+    from tileir.program_files import ProgramFiles
+
+    files = ProgramFiles(given.operands)
+    status = EXIT_FINE
+    for _, words in files.failures:
+        _complain(words)
+        status = EXIT_USAGE
+    changed = total = 0
+    for path in files.paths:
+        try:
+            found = _one(path, way, given.has("quiet"))
+        except ToolFailure as failure:
+            # The other files are laid out all the same.
+            _complain(failure.message)
+            status = max(status, failure.status)
+            continue
+        if found is not None:
+            total += 1
+            changed += found
+    if way != "write" and changed:
+        status = max(status, EXIT_WRONG_INPUT)
+    if not given.has("quiet") and "-" not in files.paths and way != "diff":
+        print(_summary(changed, total, way))
+    return status
+
+
+def _one(path: str, way: str, quiet: bool) -> bool | None:
+    """Whether a text changes; None for bytecode."""
+    # Imported here: `--help` needs none of it.
+    from tileir.serve.language.layout import brackets_match, laid_out
+
+    data = read_bytes(path)
+    name = STANDARD_INPUT if path == "-" else path
+    if is_bytecode(data):
+        if path == "-":
+            raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it", EXIT_USAGE)
+        return None
+    text = decode(data, name)
+    if not brackets_match(text):
+        raise ToolFailure(f"'{name}' is left as it is: its brackets do not match ('tileir check' shows where)", 1)
+    new = laid_out(text)
+    if path == "-" and way == "write":
+        sys.stdout.write(new)
+    elif new != text and way == "diff":
+        _show_difference(text, new, name)
+    elif new != text and way == "check":
+        if not quiet:
+            print(f"would change: {harmless(name)}")
+    elif new != text:
+        write_output(path, new)
+        if not quiet:
+            print(f"changed: {harmless(name)}")
+    return new != text
+
+
+def _show_difference(old: str, new: str, name: str) -> None:
+    import difflib
+
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    shown = name.replace(os.sep, "/")
+    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
+        sys.stdout.write(harmless(line.rstrip("\r\n")) + "\n")
+        if not line.endswith("\n"):
+            sys.stdout.write("\\ No newline at end of file\n")
+
+
+def _summary(changed: int, total: int, way: str) -> str:
+    verb = "would change" if way == "check" else "changed"
+    if not changed:
+        return f"{total} file{'' if total == 1 else 's'} already laid out" if total else "no texts"
+    rest = f", {total - changed} already laid out" if total > changed else ""
+    return f"{changed} file{'' if changed == 1 else 's'} {verb}{rest}"
+
+
+def _complain(words: str) -> None:
+    sys.stdout.flush()
+    print(f"tileir format: {harmless(words)}", file=sys.stderr)
