@@ -32,10 +32,11 @@ def written_type_section(text: str) -> Section:
     except SyntaxFailure as failure:
         _, _, column = failure.diagnostic.position
         return Section(title, (Paragraph(f"No type, at column {column}: {failure.diagnostic.message}."),))
-    return Section(title, (Table(("fact", "value"), tuple(_facts(type))),))
+    return Section(title, (Table(("fact", "value"), tuple(type_facts(type))),))
 
 
-def _facts(type: Type) -> list[tuple[str, str]]:
+def type_facts(type: Type) -> list[tuple[str, str]]:
+    """What a type says about its values: names of facts, and the facts."""
     if isinstance(type, TileType):
         count = prod(type.shape)
         facts = [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("elements", str(count))]

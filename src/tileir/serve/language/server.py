@@ -16,6 +16,7 @@ import tileir
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.document import Document
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
+from tileir.serve.language.hover import hover
 
 _LOG = logging.getLogger(__name__)
 _SEVERITIES = {
@@ -143,6 +144,7 @@ FEATURES: list[tuple[str, Any, Answer]] = [
         lsp.DocumentOnTypeFormattingOptions("}", ["\n"]),
         lambda document, asked: format_on_type(document, asked.position, asked.ch),
     ),
+    (lsp.TEXT_DOCUMENT_HOVER, None, lambda document, params: hover(document, params.position)),
 ]
 
 

@@ -8,10 +8,12 @@ A dictionary of further attributes and a location may stand anywhere, as far as 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import Final
 
 from tileir.ir.declaration import OperationDeclaration
 from tileir.serve.language.forms import REGION, SYMBOL, TYPE, VALUE, WORD, Form, Part, form_of
+from tileir.serve.language.structure import Structure, WrittenOperation
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w$.]*")
@@ -55,6 +57,31 @@ class Statement:
             for token, role in enumerate(self.roles)
             if role >= 0 and parts[role].kind == VALUE and parts[role].name == name
         ]
+
+
+class ReadStatement(Statement):
+    """A statement of a text: `places` are the tokens of the text that it was read from, regions left out."""
+
+    def __init__(self, syntax: Structure, written: WrittenOperation, end: int | None = None) -> None:
+        assert written.declaration is not None
+        self.places: list[int] = _places(written, written.last + 1 if end is None else end)
+        super().__init__(written.declaration, [syntax.tokens[place] for place in self.places])
+
+    def part_of(self, token: int) -> Part | None:
+        """The part that a token of the text is."""
+        index = bisect_left(self.places, token)
+        return self.part(index) if index < len(self.places) and self.places[index] == token else None
+
+
+def _places(written: WrittenOperation, end: int) -> list[int]:
+    """The tokens of an operation behind its name, before `end`, without what is in its regions."""
+    places: list[int] = []
+    start = written.name + 1
+    for region in written.regions:
+        places.extend(range(start, min(region.opening + 1, end)))
+        start = max(start, region.closing)
+    places.extend(range(start, end))
+    return places
 
 
 class _Automaton:
