@@ -39,10 +39,14 @@ def program_of(declaration: OperationDeclaration) -> str:
         return declaration.example
     if declaration in ITEMS:
         return f"cuda_tile.module @m {{\n{declaration.example}\n}}"
-    statement = statement_of(declaration)
+    return program_around(statement_of(declaration), COMPANIONS.get(declaration, ""))
+
+
+def program_around(statement: str, companion: str = "") -> str:
+    """The text of a module with a statement in an entry, and whatever values it needs."""
     types = dict.fromkeys(missing_values(statement), "tile<i1>")
     for _ in range(len(types) + 1):
-        text = _module(statement, types, COMPANIONS.get(declaration, ""))
+        text = _module(statement, types, companion)
         try:
             parse(text)
         except ParseError as error:

@@ -1,0 +1,215 @@
+"""The TextMate grammar of tile programs.
+
+A grammar of this kind sees a line at a time and knows no operation's syntax: a word is what it is called, wherever it
+stands.  Words that are the name of an operation and something else as well (`addf` is also a mode of atomic operations)
+are operations where one can begin.  The language server knows better, and its colours go on top of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tileir.tools.highlighting_words import Words
+
+SCOPE: Final = "source.tileir"
+NOTE: Final = "Written by `make docs` from the declarations; edit those, or src/tileir/tools/highlighting_textmate.py."
+Pattern = dict[str, Any]
+
+# Names may hold `$`, `.` and `-` as well, so `\b` would end in the middle of some.
+_BEFORE: Final = r"(?<![\w$.%@#!^-])"
+_AFTER: Final = r"(?![\w$]|\.\w)"
+
+
+def grammar(words: Words) -> Pattern:
+    return {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "information_for_contributors": [NOTE],
+        "name": "CUDA Tile IR",
+        "scopeName": SCOPE,
+        "fileTypes": ["tileir", "tileir.mlir"],
+        "patterns": [_include("program")],
+        "repository": {
+            "program": _all(
+                "comment", "generic", "string", "type", "names", "attribute", "words", "element", "number", "operator"
+            ),
+            "comment": _match("comment.line.double-slash", r"//.*$"),
+            "generic": _generic(),
+            "string": _string(),
+            "type": _type(words),
+            "inside_type": _inside_type(words),
+            "names": {"patterns": _names()},
+            "attribute": _match("entity.other.attribute-name", r"[A-Za-z_][\w$.]*(?=\s*=(?!=))"),
+            "words": {"patterns": _words(words)},
+            "element": _match("support.type.element", _BEFORE + _choice(words.elements) + _AFTER),
+            "number": _match("constant.numeric", r"(?<![\w$.])(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+-]?\d+)?)?)"),
+            "operator": {
+                "patterns": [
+                    _match("keyword.operator.arrow", r"->"),
+                    _match("keyword.operator.assignment", r"="),
+                    _match("keyword.operator", r"[-+*/?|@]"),
+                    _match("punctuation.separator", r"::|[,:]"),
+                    _match("punctuation.section", r"[(){}\[\]<>]"),
+                ]
+            },
+        },
+    }
+
+
+def _generic() -> Pattern:
+    """The name of an operation in quotes, as in MLIR's generic form."""
+    name = {"1": {"name": _scope("punctuation.definition.string.begin")}}
+    name["2"] = {"name": _scope("support.function.operation")}
+    name["3"] = {"name": _scope("punctuation.definition.string.end")}
+    return {"match": r'(")([A-Za-z_]\w*\.[\w$.]+)(")(?=\s*[(<])', "captures": name}
+
+
+def _string() -> Pattern:
+    """Up to its end or that of its line: a string that is not closed ends there for the parser as well."""
+    return {
+        "name": _scope("string.quoted.double"),
+        "begin": '"',
+        "end": r'"|$',
+        "beginCaptures": {"0": {"name": _scope("punctuation.definition.string.begin")}},
+        "endCaptures": {"0": {"name": _scope("punctuation.definition.string.end")}},
+        "patterns": [
+            _match("constant.character.escape", r'\\(?:[nt"\\]|[0-9A-Fa-f]{2})'),
+            _match("invalid.illegal.escape", r"\\."),
+        ],
+    }
+
+
+def _type(words: Words) -> Pattern:
+    """A type of the dialect: inside its brackets, `x` separates extents."""
+    nested = [word for word in words.types if word != "token"]
+    opened = rf"(?<![\w$.%@#^-])(!?(?:cuda_tile\.)?{_choice(nested)})[ \t]*(<)"
+    return {
+        "patterns": [
+            {
+                "name": _scope("meta.type"),
+                "begin": opened,
+                "end": ">",
+                "beginCaptures": {
+                    "1": {"name": _scope("support.type")},
+                    "2": {"name": _scope("punctuation.section.type.begin")},
+                },
+                "endCaptures": {"0": {"name": _scope("punctuation.section.type.end")}},
+                "patterns": [_include("inside_type")],
+            },
+            _match("support.type", rf"(?<![\w$.%@#^-])!?(?:cuda_tile\.)?{_choice(words.types)}(?![\w$.]|\s*=)"),
+        ]
+    }
+
+
+def _inside_type(words: Words) -> Pattern:
+    attribute = {
+        "begin": r"(#cuda_tile\.\w+)?(<)",
+        "end": ">",
+        "beginCaptures": {"1": {"name": _scope("variable.other.constant")}},
+        "patterns": [_include("inside_type")],
+    }
+    extent = {
+        "match": r"(?:(\d+)|(\?))(x)(?=[\d?!A-Za-z])",
+        "captures": {
+            "1": {"name": _scope("constant.numeric.extent")},
+            "2": {"name": _scope("constant.language.extent")},
+            "3": {"name": _scope("keyword.operator.extent")},
+        },
+    }
+    return {
+        "patterns": [
+            _include("comment"),
+            _include("attribute"),
+            attribute,
+            extent,
+            _match("constant.language.extent", r"\?"),
+            # Behind an `x` no word begins for `\w`: elements are looked for without what stands before them.
+            _match("support.type.element", _choice(words.elements) + r"(?![\w$.])"),
+            {**_type_behind_extents(words)},
+            _include("type"),
+            _match("constant.language", _choice(words.constants) + _AFTER),
+            _match("constant.numeric", r"\d+"),
+            _include("names"),
+            _include("words"),
+            _include("operator"),
+        ]
+    }
+
+
+def _type_behind_extents(words: Words) -> Pattern:
+    """`4xptr<f32>`: a type whose name follows an `x`."""
+    return {
+        "name": _scope("meta.type"),
+        "begin": rf"(?<=[\d?]x)(!?(?:cuda_tile\.)?{_choice(words.types)})[ \t]*(<)",
+        "end": ">",
+        "beginCaptures": {
+            "1": {"name": _scope("support.type")},
+            "2": {"name": _scope("punctuation.section.type.begin")},
+        },
+        "endCaptures": {"0": {"name": _scope("punctuation.section.type.end")}},
+        "patterns": [_include("inside_type")],
+    }
+
+
+def _names() -> list[Pattern]:
+    return [
+        _match("variable.other", r"%[\w$.-]+(?:#\d+)?"),
+        _match("entity.name.function", r'@(?:[A-Za-z_$][\w$.-]*|"(?:[^"\\]|\\.)*"?)'),
+        _match("entity.name.label", r"\^[\w$.-]+"),
+        _match("variable.other.constant", r"#(?:[A-Za-z_][\w$.-]*|\d+)"),
+        _match("entity.name.type.alias", r"![A-Za-z_][\w$.-]*"),
+    ]
+
+
+def _words(words: Words) -> list[Pattern]:
+    prefix = r"(?:(?:cuda_tile|builtin)\.)?"
+    # Where an operation can begin: at the beginning of a line, behind its results, inside of braces or behind them.
+    begins = r"(?:^\s*|(?<=[={}])\s*)"
+    ambiguous = []
+    for scope, list in _operation_scopes(words):
+        both = [word for word in list if word in words.also]
+        if both:
+            captures = {"1": {"name": _scope(scope)}}
+            ambiguous.append({"match": rf"{begins}({prefix}{_choice(both)}){_AFTER}", "captures": captures})
+    patterns = [
+        _match(scope, rf"{_BEFORE}{prefix}{_choice([word for word in list if word not in words.also])}{_AFTER}")
+        for scope, list in _operation_scopes(words)
+    ]
+    # `global constant @table`, `alloca .. global`: a word of the syntax unless an operation begins with it.
+    constants = [*words.constants, *[word for word in words.also if word in words.operations and word != "constant"]]
+    keywords = [*words.syntax, *[word for word in words.also if word not in constants]]
+    return [
+        *ambiguous,
+        *patterns,
+        _match("constant.language", _BEFORE + _choice(constants) + _AFTER),
+        _match("constant.language.boolean", _BEFORE + _choice(words.booleans) + _AFTER),
+        _match("keyword.other", _BEFORE + _choice(keywords) + _AFTER),
+    ]
+
+
+def _operation_scopes(words: Words) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (
+        ("keyword.control", words.control),
+        ("storage.type", words.definitions),
+        ("support.function.operation", words.operations),
+    )
+
+
+def _scope(name: str) -> str:
+    return f"{name}.tileir"
+
+
+def _match(name: str, pattern: str) -> Pattern:
+    return {"name": _scope(name), "match": pattern}
+
+
+def _include(name: str) -> Pattern:
+    return {"include": f"#{name}"}
+
+
+def _all(*names: str) -> Pattern:
+    return {"patterns": [_include(name) for name in names]}
+
+
+def _choice(list: Iterable[str]) -> str:
+    return f"(?:{'|'.join(sorted(list, key=lambda word: (-len(word), word)))})"
