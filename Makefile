@@ -11,6 +11,7 @@ SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 STUB := src/tileir/builder.pyi
 SUPPORT := docs/support.md
+EDITORS := editors
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
 TSC ?= tsc
@@ -19,7 +20,7 @@ FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long lint fast test-fast docs docs-check fuzz bench bench-fast clean
+.PHONY: help demo test test-long lint fast test-fast docs docs-check vscode fuzz bench bench-fast clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,10 +119,11 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, docs/pictures and the stub of the builder
+docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, docs/pictures, the words of editors and the stub of the builder
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
 	$(BIN)/python -m tileir.tools.builder_stub $(STUB)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
+	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
 	$(BIN)/python .ci/pictures.py
 
 docs-check: $(VENV)/.installed-test
@@ -132,6 +134,14 @@ docs-check: $(VENV)/.installed-test
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
 	@diff $(SUPPORT) build/$(SUPPORT) || { echo "$(SUPPORT) does not match the tables: run make docs"; exit 1; }
+	@rm -rf build/$(EDITORS) && mkdir -p build/$(EDITORS) && cp -R $(EDITORS)/vim $(EDITORS)/emacs build/$(EDITORS)/ && mkdir -p build/$(EDITORS)/vscode/syntaxes
+	@$(BIN)/python -m tileir.tools.highlighting build/$(EDITORS)
+	@for file in vscode/syntaxes/tileir.tmLanguage.json vim/syntax/tileir.vim emacs/tileir-mode.el; do diff $(EDITORS)/$$file build/$(EDITORS)/$$file || { echo "$(EDITORS) does not match the declarations: run make docs"; exit 1; }; done
+
+vscode: ## package the extension for Visual Studio Code: build/tileir-VERSION.vsix
+	@command -v npm >/dev/null || { echo "the extension is built by npm: apt-get install nodejs npm"; exit 1; }
+	@mkdir -p build
+	cd $(EDITORS)/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent package
 
 # The fast wheel is built from a copy, because mypyc leaves its libraries beside the sources, where the editable
 # installation would find them. It needs a C compiler and Python's headers.
@@ -191,5 +201,5 @@ bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/startup.py
 
 clean: ## remove what the targets made, the virtual environments included
-	rm -rf build dist $(VENV) $(FAST) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist $(VENV) $(FAST) .mypy_cache .ruff_cache .pytest_cache .hypothesis $(EDITORS)/vscode/node_modules $(EDITORS)/vscode/out $(EDITORS)/vscode/LICENSE
 	find src tests benchmarks .ci -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -42,6 +42,13 @@ NOT_RUN: dict[str, dict[str, str]] = {
     },
     "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
     "docs/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
+    "docs/editors.md": {
+        "pip install": "installs packages",
+        "vim.opt.runtimepath": "needs Neovim: tests/editors/test_neovim.py",
+        "local dap": "needs Neovim and nvim-dap",
+        "autocmd User": "needs Vim and vim-lsp",
+        "(add-to-list": "needs Emacs: tests/editors/test_emacs.py",
+    },
     "docs/getting_started.md": {"python3 -m venv": "installs packages"},
     "docs/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
     "docs/kernel_authors.md": {"pip install": "installs packages"},
@@ -214,8 +221,10 @@ def test_shortened_programs_are_those_of_the_examples(block: Block) -> None:
 def test_toml_is_toml(block: Block) -> None:
     import tomllib
 
-    ((group, entries),) = tomllib.loads(block.text)["project"]["entry-points"].items()
-    assert group in ("tileir.engines", "tileir.passes") and entries
+    read = tomllib.loads(block.text)
+    assert read
+    for group, entries in read.get("project", {}).get("entry-points", {}).items():
+        assert group in ("tileir.engines", "tileir.passes") and entries
 
 
 def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path) -> None:
@@ -269,9 +278,9 @@ _IN_SOURCES = re.compile(r"(?<![\w/.<])((?:[a-z_]+/)+[a-z_]+\.(?:py|md))\b")
 def known_places() -> frozenset[str]:
     """Every file and folder of the repository by every ending of its path: `cpu/kernel.py`, `kernel.py`."""
     found: set[str] = set()
-    for top in ("src", "tests", "docs", "benchmarks", "examples", ".ci"):
+    for top in ("src", "tests", "docs", "benchmarks", "examples", "editors", ".ci"):
         for path in [ROOT / top, *(ROOT / top).rglob("*")]:
-            if "__pycache__" not in path.parts:
+            if "__pycache__" not in path.parts and "node_modules" not in path.parts:
                 parts = path.relative_to(ROOT).parts
                 found.update("/".join(parts[start:]) for start in range(len(parts)))
     return frozenset([*found, *(path.name for path in ROOT.iterdir())])

@@ -56,10 +56,10 @@ def files(directory: str) -> dict[str, str]:
                 text = file.read()
         except OSError as error:
             raise ToolFailure(f"cannot read '{path}': {reason(error)}", EXIT_USAGE) from None
-        if not _BETWEEN.search(text):
+        place = _BETWEEN.search(text)
+        if place is None:
             raise ToolFailure(f"'{path}' has no place for words: lines 'words: begin' and 'words: end'", EXIT_USAGE)
-        between = written(found)
-        texts[name] = _BETWEEN.sub(lambda _, between=between: between, text, count=1)
+        texts[name] = text[: place.start()] + written(found) + text[place.end() :]
     return texts
 
 
@@ -74,7 +74,7 @@ def vim_words(found: Words) -> str:
         ("tileirBoolean", found.booleans),
         ("tileirWord", found.syntax),
     )
-    return "".join([f"syntax keyword {group} {line}\n" for group, list in groups for line in _lines(list)])
+    return "".join([f"syntax keyword {group} {line}\n" for group, every in groups for line in _lines(every)])
 
 
 def emacs_words(found: Words) -> str:
@@ -89,15 +89,15 @@ def emacs_words(found: Words) -> str:
     return "\n".join([_emacs_constant(*group) for group in groups])
 
 
-def _emacs_constant(name: str, documentation: str, list: tuple[str, ...]) -> str:
-    lines = "\n    ".join(_lines([f'"{word}"' for word in list]))
+def _emacs_constant(name: str, documentation: str, every: tuple[str, ...]) -> str:
+    lines = "\n    ".join(_lines([f'"{word}"' for word in every]))
     return f'(defconst tileir-mode--{name}\n  \'({lines})\n  "{documentation}")\n'
 
 
-def _lines(list: Iterable[str]) -> list[str]:
+def _lines(every: Iterable[str]) -> list[str]:
     """Words in lines that are not too long."""
     lines: list[str] = []
-    for word in list:
+    for word in every:
         if lines and len(lines[-1]) + 1 + len(word) <= _WIDTH:
             lines[-1] += " " + word
         else:

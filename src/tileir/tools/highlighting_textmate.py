@@ -166,14 +166,14 @@ def _words(words: Words) -> list[Pattern]:
     # Where an operation can begin: at the beginning of a line, behind its results, inside of braces or behind them.
     begins = r"(?:^\s*|(?<=[={}])\s*)"
     ambiguous = []
-    for scope, list in _operation_scopes(words):
-        both = [word for word in list if word in words.also]
+    for scope, every in _operation_scopes(words):
+        both = [word for word in every if word in words.also]
         if both:
             captures = {"1": {"name": _scope(scope)}}
             ambiguous.append({"match": rf"{begins}({prefix}{_choice(both)}){_AFTER}", "captures": captures})
     patterns = [
-        _match(scope, rf"{_BEFORE}{prefix}{_choice([word for word in list if word not in words.also])}{_AFTER}")
-        for scope, list in _operation_scopes(words)
+        _match(scope, rf"{_BEFORE}{prefix}{_choice([word for word in every if word not in words.also])}{_AFTER}")
+        for scope, every in _operation_scopes(words)
     ]
     # `global constant @table`, `alloca .. global`: a word of the syntax unless an operation begins with it.
     constants = [*words.constants, *[word for word in words.also if word in words.operations and word != "constant"]]
@@ -211,5 +211,5 @@ def _all(*names: str) -> Pattern:
     return {"patterns": [_include(name) for name in names]}
 
 
-def _choice(list: Iterable[str]) -> str:
-    return f"(?:{'|'.join(sorted(list, key=lambda word: (-len(word), word)))})"
+def _choice(every: Iterable[str]) -> str:
+    return f"(?:{'|'.join(sorted(every, key=lambda word: (-len(word), word)))})"
