@@ -25,7 +25,8 @@ USUAL_WARPS: Final = 4
 """Of a tile block, in what NVIDIA's assembler makes of most kernels."""
 _USUAL_REGISTERS: Final = 24
 """Of a thread, beside its part of the tiles."""
-_MOST_REGISTERS: Final = 255
+MOST_REGISTERS: Final = 255
+"""Of a thread."""
 
 
 class Occupancy(NamedTuple):
@@ -92,7 +93,7 @@ def guessed_blocks(entry: Operation, gpu: Gpu) -> int:
     for operation in entry.walk():
         tiles = [value.type for value in (*operation.operands, *operation.results)]
         most = max(most, sum([prod(type.shape) for type in tiles if isinstance(type, TileType)]))
-    registers = min(_USUAL_REGISTERS + most // (USUAL_WARPS * WARP_SIZE), _MOST_REGISTERS)
+    registers = min(_USUAL_REGISTERS + most // (USUAL_WARPS * WARP_SIZE), MOST_REGISTERS)
     return max(min(_by_registers(registers, USUAL_WARPS), gpu.threads // WARP_SIZE // USUAL_WARPS), 1)
 
 

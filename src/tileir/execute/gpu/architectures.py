@@ -26,7 +26,7 @@ class Architecture(NamedTuple):
     blocks: int
     """Thread blocks that a multiprocessor holds, however small."""
     factors: tuple[str, ...]
-    """Element types that tensor cores multiply; others are multiplied by ordinary instructions."""
+    """Element types that NVIDIA's assembler multiplies on tensor cores; f64 it never does."""
     has_tma: bool = False
     has_wgmma: bool = False
     """Products by groups of warps, out of shared memory."""
@@ -34,6 +34,11 @@ class Architecture(NamedTuple):
     """Products by `tcgen05`, with accumulators in a memory of their own."""
     has_short_sums: bool = False
     """Whether tensor cores keep less than f32 of sums of f8."""
+
+    @property
+    def has_scaled_products(self) -> bool:
+        """Whether tensor cores multiply blocks that have scales."""
+        return int(self.name.removeprefix("sm_")) >= 100
 
     @property
     def shared_memory_per_block(self) -> int:
@@ -74,13 +79,13 @@ def _architecture(
 ARCHITECTURES: Final = {
     each.name: each
     for each in (
-        _architecture("sm_80", 164, 2048, 32, (*_HALVES, "f64")),
+        _architecture("sm_80", 164, 2048, 32, _HALVES),
         _architecture("sm_86", 100, 1536, 16, _HALVES),
         _architecture("sm_87", 164, 1536, 16, _HALVES),
         _architecture("sm_88", 100, 1536, 16, _HALVES),
-        _architecture("sm_89", 100, 1536, 24, _BYTES, has_short_sums=True),
-        _architecture("sm_90", 228, 2048, 32, (*_BYTES, "f64"), has_tma=True, has_wgmma=True, has_short_sums=True),
-        _architecture("sm_100", 228, 2048, 32, (*_BYTES, "f64"), has_tma=True, has_tensor_memory=True),
+        _architecture("sm_89", 100, 1536, 24, _HALVES, has_short_sums=True),
+        _architecture("sm_90", 228, 2048, 32, _BYTES, has_tma=True, has_wgmma=True, has_short_sums=True),
+        _architecture("sm_100", 228, 2048, 32, _BYTES, has_tma=True, has_tensor_memory=True),
         _architecture("sm_103", 228, 2048, 32, _BYTES, has_tma=True, has_tensor_memory=True),
         _architecture("sm_107", 228, 2048, 32, _BYTES, has_tma=True, has_tensor_memory=True),
         _architecture("sm_110", 228, 1536, 24, _BYTES, has_tma=True, has_tensor_memory=True),

@@ -50,7 +50,7 @@ def stops_of(block: Block) -> Stops:
             if operand.type is not TOKEN:
                 depth = max(depth, depths.get(operand, -1))
         if declaration.accesses_memory:
-            accesses += not (declaration.reads and _goes_into_products(operation.results[0]))
+            accesses += not (declaration.reads and goes_into_products(operation.results[0]))
             if declaration.reads:
                 is_late = depth >= 0
                 depth = max(depth, 0) + _is_waited_for(operation, in_loop, is_late)
@@ -75,10 +75,11 @@ def _is_waited_for(operation: Operation, in_loop: bool, is_late: bool) -> bool:
         return False
     if not in_loop or is_late:
         return True
-    return operation.declaration.reads != "view" and not _goes_into_products(loaded)
+    return operation.declaration.reads != "view" and not goes_into_products(loaded)
 
 
-def _goes_into_products(value: Value) -> bool:
+def goes_into_products(value: Value) -> bool:
+    """Whether a tile is used for nothing but factors of matrix products."""
     pending = [value]
     if not value.has_uses:
         return False

@@ -1,0 +1,278 @@
+"""How many registers the tiles of a kernel take that must exist at the same time, before anything is compiled.
+
+The model, of what NVIDIA's assembler makes:
+
+1. Stretches of operations that work element by element are done piece by piece: their tiles never exist as wholes.
+   Reductions, scans, products, transpositions and loops need whole tiles, and what is used after one of them has to
+   stay meanwhile.  So the tiles that count are those that live across such an operation.
+2. A tile lives from where it is made to its last use; where a loop uses it that did not make it, to the loop's end.
+3. What is cheap to make again takes nothing: constants, `iota`, broadcasts, and integers computed from those.
+4. Factors of products that are loaded go through shared memory.  Sums are in registers, but on GPUs that have a memory
+   for them; where tensor cores keep too little of sums of f8, there are two of each.
+5. Products without tensor cores take the rows and columns that a thread multiplies to it.
+
+`benchmarks/lint_registers.py` holds this against the resources of compiled kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isqrt
+from typing import Final, NamedTuple
+
+from tileir.analyze.cost.occupancy import MOST_REGISTERS, USUAL_WARPS
+from tileir.dialect.ops import (
+    ASSUME,
+    BITCAST,
+    BROADCAST,
+    CAT,
+    CONSTANT,
+    CONTINUE,
+    FOR,
+    IOTA,
+    LOOP,
+    MMAF,
+    MMAF_SCALED,
+    MMAI,
+    PERMUTE,
+    REDUCE,
+    RESHAPE,
+    SCAN,
+)
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
+from tileir.execute.work.waiting import goes_into_products
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traversal import pre_order
+from tileir.ir.types import F8E4M3FN, F8E5M2, F32, FloatType, IntegerType, Type
+from tileir.ir.values import BlockArgument, Value
+
+PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
+_WHOLE: Final = (*PRODUCTS, REDUCE, SCAN, PERMUTE, CAT, FOR, LOOP, CONTINUE)
+"""Operations that need whole tiles."""
+_SAME: Final = (ASSUME, BITCAST, BROADCAST, RESHAPE)
+"""Their result is what they are given, seen in another way."""
+_LOADING_WARPS: Final = 4
+"""Beside those that compute, on GPUs with TMA."""
+_SUMS: Final = 512 * 128
+"""Of 32 bits, that the memory of sums holds: 512 columns of 128 lanes."""
+_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
+"""Of a product on tensor cores."""
+_MOST_CLIMBED: Final = 64
+"""Loops that a use is looked for in to its definition, so that deep nests take no longer than others."""
+
+
+class LiveTiles(NamedTuple):
+    """The point of a kernel at which most is in registers."""
+
+    registers: int
+    """Of 32 bits, in all threads of a tile block together."""
+    operation: Operation
+    """Across which they live."""
+    tiles: tuple[tuple[Value, int], ...]
+    """The largest first, each with its registers."""
+    factors: int
+    """Registers, of all those, that a product without tensor cores has for its factors."""
+
+
+def register_room(architecture: Architecture, warps: int = 0, occupancy: int = 0) -> int:
+    """Registers that a tile block has for tiles, with as many warps that compute, and where so many tile blocks are to
+    fit on a multiprocessor; 0 for what the assembler chooses itself."""
+    threads = (warps or USUAL_WARPS) * WARP_SIZE
+    taken = threads + (_LOADING_WARPS * WARP_SIZE if architecture.has_tma and warps > USUAL_WARPS else 0)
+    return threads * min(MOST_REGISTERS, REGISTERS // (taken * max(occupancy, 1)))
+
+
+def registers_of(type: TileType) -> int:
+    """Of 32 bits, in all threads; narrower elements share one."""
+    return -(-type.count * _bits(type.element) // 32)
+
+
+def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture) -> bool:
+    """Whether a product is of a type and a size that the assembler gives to tensor cores."""
+    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    if operation.declaration is MMAF_SCALED:
+        return architecture.has_scaled_products
+    is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
+    return is_large and left.element.text in architecture.factors
+
+
+def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None:
+    """Where a kernel needs the most registers; None if it has no tiles that count."""
+    operations = pre_order(entry)
+    # Two places for each operation: results of those with regions are made behind what is inside.
+    place = {operation: 2 * position for position, operation in enumerate(operations)}
+    ends = _ends(operations, place)
+    roots: dict[Value, Value] = {}
+    made: dict[Value, int] = {}
+    last: dict[Value, int] = {}
+    for operation in operations:
+        for argument in _arguments(operation):
+            made[argument] = place[operation]
+        for operand in operation.operands:
+            root = roots.get(operand, operand)
+            if root in made:
+                last[root] = max(last.get(root, -1), _last_use(root, operation, place, ends))
+        for result in operation.results:
+            is_same = operation.declaration in _SAME
+            roots[result] = roots.get(operation.operands[0], operation.operands[0]) if is_same else result
+            if not is_same:
+                made[result] = ends[operation] + bool(operation.regions)
+    sizes = _sizes(made, architecture)
+    spans = [(value, made[value], last[value]) for value in sizes if value in last]
+    return _fullest(operations, spans, sizes, architecture)
+
+
+def _fullest(
+    operations: list[Operation],
+    spans: list[tuple[Value, int, int]],
+    sizes: dict[Value, int],
+    architecture: Architecture,
+) -> LiveTiles | None:
+    # Before an operation there are its operands, after it its results: it may write over what it reads.
+    before = _totals(2 * len(operations), [(first + 1, end + 1, sizes[value]) for value, first, end in spans])
+    after = _totals(2 * len(operations), [(first, end, sizes[value]) for value, first, end in spans])
+    best, at, factors = 0, -1, 0
+    for position, operation in zip(range(0, 2 * len(operations), 2), operations, strict=True):
+        if operation.declaration not in _WHOLE:
+            continue
+        extra = _taken_by_product(operation, architecture) if operation.declaration in PRODUCTS else 0
+        total = max(before[position], after[position]) + extra
+        if total > best:
+            best, at, factors = total, position, extra
+    if at < 0:
+        return None
+    is_before = before[at] >= after[at]
+    alive = [
+        (value, sizes[value])
+        for value, first, end in spans
+        if sizes[value] and (first < at <= end if is_before else first <= at < end)
+    ]
+    alive.sort(key=lambda pair: -pair[1])
+    return LiveTiles(best, operations[at // 2], tuple(alive), factors)
+
+
+def _totals(count: int, spans: Iterable[tuple[int, int, int]]) -> list[int]:
+    """How much there is at each place, of amounts that are there from one place up to another."""
+    changes = [0] * (count + 2)
+    for first, end, amount in spans:
+        if first < end:
+            changes[first] += amount
+            changes[end] -= amount
+    total = 0
+    found: list[int] = []
+    for change in changes:
+        total += change
+        found.append(total)
+    return found
+
+
+def _ends(operations: list[Operation], place: dict[Operation, int]) -> dict[Operation, int]:
+    """The place of the last operation inside of each, or its own."""
+    found = dict(place)
+    for operation in reversed(operations):
+        parent = operation.parent_operation
+        if parent is not None and parent in found:
+            found[parent] = max(found[parent], found[operation])
+    return found
+
+
+def _arguments(operation: Operation) -> list[BlockArgument]:
+    return [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+
+
+def _last_use(value: Value, user: Operation, place: dict[Operation, int], ends: dict[Operation, int]) -> int:
+    """Where a use ends: at the end of the loops around it that are not around the value."""
+    found, home = place[user], value.parent_block
+    block: Block | None = user.parent
+    for _ in range(_MOST_CLIMBED):
+        if block is None or block is home:
+            break
+        owner = block.parent_operation
+        if owner is None or owner not in place:
+            break
+        if owner.declaration in (FOR, LOOP):
+            found = ends[owner]
+        block = owner.parent
+    return found
+
+
+def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, int]:
+    """The registers of each value; makers come before what is made of them."""
+    found: dict[Value, int] = {}
+    cheap: set[Value] = set()
+    for value in values:
+        type = value.type
+        if not isinstance(type, TileType):
+            continue
+        maker = value.defining_operation
+        if type.count == 1 or _is_cheap(maker, cheap):
+            cheap.add(value)
+        elif not _is_elsewhere(value, maker, architecture):
+            # Reductions take halves one by one; what is only added and multiplied stays packed.
+            is_split = _bits(type.element) == 16 and any(user.declaration in (REDUCE, SCAN) for user in value.users)
+            found[value] = type.count if is_split else registers_of(type)
+    return found
+
+
+def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
+    if maker is None:
+        return False
+    if maker.declaration in (CONSTANT, IOTA):
+        return True
+    result = maker.results[0].type
+    if not maker.declaration.traits & ELEMENTWISE or not isinstance(result, TileType):
+        return False
+    return isinstance(result.element, (IntegerType, PointerType)) and all(
+        _root(each) in cheap for each in maker.operands
+    )
+
+
+def _root(value: Value) -> Value:
+    maker = value.defining_operation
+    while maker is not None and maker.declaration in _SAME:
+        value = maker.operands[0]
+        maker = value.defining_operation
+    return value
+
+
+def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architecture) -> bool:
+    """Whether a tile is in shared memory, or in the memory of sums."""
+    if maker is not None and maker.declaration.reads is not None:
+        return goes_into_products(value)
+    if not architecture.has_tensor_memory or registers_of(_tile(value)) > _SUMS:
+        return False
+    if maker is not None:
+        return maker.declaration in PRODUCTS and all(user.declaration is CONTINUE for user in value.users)
+    return value.has_uses and all(_adds_up(user, value, architecture) for user in value.users)
+
+
+def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
+    is_sum = user.declaration in PRODUCTS and user.operand_group("acc")[0] is value
+    return is_sum and multiplies_on_tensor_cores(user, architecture)
+
+
+def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
+    """What a product takes beside the tiles of the program."""
+    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    if multiplies_on_tensor_cores(operation, architecture):
+        is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is MMAF
+        if is_short and architecture.has_short_sums and "fast_acc" not in operation.attributes:
+            return registers_of(total)
+        return 0
+    threads = USUAL_WARPS * WARP_SIZE
+    lines = 2 * max(isqrt(total.count // threads), 1)
+    return threads * lines * left.shape[-1] * max(_bits(total.element), 32) // 32
+
+
+def _bits(element: Type) -> int:
+    if isinstance(element, PointerType):
+        return 64
+    return max(element.width, 8) if isinstance(element, (IntegerType, FloatType)) else 32
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
