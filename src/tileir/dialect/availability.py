@@ -106,13 +106,14 @@ def newer_pieces(root: Operation, version: Version) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     types: dict[Type, str | None] = {}
     for operation in root.walk():
-        words = _newer_piece(operation, version, types)
+        words = newer_piece(operation, version, types)
         if words is not None:
             found.append(Diagnostic("error", words, operation.location))
     return found
 
 
-def _newer_piece(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
+def newer_piece(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
+    """What of an operation a version has not; `types` keeps what is known about types from one to the next."""
     declaration = operation.declaration
     if declaration.unregistered or declaration.testing or declaration.is_builtin:
         return None

@@ -146,3 +146,18 @@ def verify_hints(operation: Operation, context: VerifyContext, kind: str) -> Non
             context.report("warning", mistake, operation.location)
         if mistakes and context.hints == "error":
             raise Invalid("Optimization hints verification failed")
+
+
+def hint_of(operation: Operation, name: str, target: str) -> int | None:
+    """What the program advises for a GPU, or else for all of them."""
+    attribute = operation.attributes.get("optimization_hints")
+    if not isinstance(attribute, OptimizationHintsAttribute):
+        return None
+    found: int | None = None
+    for architecture, hints in attribute.entries.entries:
+        if architecture not in (target, "default") or not isinstance(hints, DictionaryAttribute):
+            continue
+        for key, value in hints.entries:
+            if key == name and isinstance(value, IntegerAttribute) and (found is None or architecture == target):
+                found = value.value
+    return found

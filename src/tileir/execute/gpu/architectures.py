@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.execute.gpu.targets import TARGETS
+from tileir.execute.gpu.targets import TARGETS, number_of
 
 _KIBIBYTE: Final = 1024
 _SYSTEM: Final = _KIBIBYTE
 """Bytes of shared memory that are the system's, for each thread block."""
+
+_BYTE_TYPES: Final = ("f8E4M3FN", "f8E5M2")
+_BLOCK_TYPES: Final = ("f8E8M0FNU", "f4E2M1FN")
 
 
 class Architecture(NamedTuple):
@@ -36,9 +39,21 @@ class Architecture(NamedTuple):
     """Whether tensor cores keep less than f32 of sums of f8."""
 
     @property
+    def lacks(self) -> tuple[str, ...]:
+        """Element types that NVIDIA's assembler (13.4.92) refuses for it."""
+        number = number_of(self.name)
+        blocks = () if number >= 100 else _BLOCK_TYPES
+        return (*(() if number >= 90 else _BYTE_TYPES), *blocks, *(() if number == 107 else ("fnv8E5M3FNU",)))
+
+    @property
+    def has_bf16_atomics(self) -> bool:
+        """Whether the assembler takes atomic additions of bf16."""
+        return number_of(self.name) >= 89
+
+    @property
     def has_scaled_products(self) -> bool:
         """Whether tensor cores multiply blocks that have scales."""
-        return int(self.name.removeprefix("sm_")) >= 100
+        return number_of(self.name) >= 100
 
     @property
     def shared_memory_per_block(self) -> int:
@@ -47,7 +62,7 @@ class Architecture(NamedTuple):
 
 
 _HALVES: Final = ("i8", "f16", "bf16", "tf32")
-_BYTES: Final = ("f8E4M3FN", "f8E5M2", *_HALVES)
+_BYTES: Final = (*_BYTE_TYPES, *_HALVES)
 
 
 def _architecture(

@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tileir.dialect.hints import hint_of
 from tileir.dialect.ops import LOAD_VIEW_TKO, MMAF, MMAF_SCALED, MMAI
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.gpu.triton.code import Slot, TensorMap
-from tileir.execute.gpu.triton.hints import hint_of
 from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
 from tileir.execute.gpu.triton.lowering import elements
 from tileir.execute.gpu.triton.lowering.accesses import Access

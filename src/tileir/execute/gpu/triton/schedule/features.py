@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from tileir.dialect.hints import hint_of
 from tileir.dialect.ops import (
     CAT,
     FOR,
@@ -20,7 +21,6 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.gpu.triton.hints import hint_of
 from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
 from tileir.execute.gpu.triton.targets import triton_target
 from tileir.ir.core import Operation
