@@ -36,6 +36,19 @@ def grid_of(text: str) -> tuple[int, ...]:
     return tuple([int(part) for part in text.split(",")])
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size_of(text: str) -> int:
+    """A number of bytes, as `4096`, `512M` or `4G`."""
+    plain = text.upper().removesuffix("B").removesuffix("I")
+    unit = plain[-1:] if plain[-1:].isalpha() else ""
+    number = natural(plain.removesuffix(unit))
+    if not number or unit not in _UNITS:
+        raise WordError(f"'{text}' is no size: give one as 512M or 4G")
+    return number * _UNITS[unit]
+
+
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
     # It says what to install where NumPy is missing.

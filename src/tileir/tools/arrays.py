@@ -40,6 +40,15 @@ number = _said(argument_words.number)
 specification = _said(argument_words.specification)
 stated_launch = _said(stated_launches.stated_launch)
 
+
+def size_of(option: str, text: str) -> int:
+    """A number of bytes that an option gives."""
+    try:
+        return argument_words.size_of(text)
+    except argument_words.WordError:
+        raise mistake(f"'--{option} {text}' is no size: give one as 512M or 4G") from None
+
+
 _EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
 top, as in {_EXAMPLE}."""

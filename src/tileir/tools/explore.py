@@ -13,7 +13,7 @@ from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake
+from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
@@ -119,7 +119,7 @@ class _Options:
         grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule", "") or None
         self.launch: int = _positive("launch", given.value("launch", "1"))
-        self.limit: int | None = _bytes(given.value("memory", "")) if given.has("memory") else None
+        self.limit: int | None = size_of("memory", given.value("memory", "")) if given.has("memory") else None
         looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
         self.sanitize: bool | Literal["all"] = looked_for[given.value("sanitize", "mistakes")]
         self.port: int = _port(given.value("port", "0"))
@@ -319,18 +319,6 @@ def _port(text: str) -> int:
     if number is None or number > 65535:
         raise mistake(f"'--port {text}' is no port: give a number up to 65535")
     return number
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def _bytes(text: str) -> int:
-    plain = text.upper().removesuffix("B").removesuffix("I")
-    unit = plain[-1:] if plain[-1:].isalpha() else ""
-    number = natural(plain.removesuffix(unit))
-    if not number or unit not in _UNITS:
-        raise mistake(f"'--memory {text}' is no size: give one as 512M or 4G")
-    return number * _UNITS[unit]
 
 
 def _blocks(text: str, count: int) -> list[int]:

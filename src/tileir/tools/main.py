@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": "show what is different about two programs",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "explore": "show what a kernel does as a page in the browser",
+    "debug": "debug a kernel at a terminal or in an editor, forwards and backwards",
     "smith": "write random programs with their expected results, for anyone's compiler",
     "reduce": "make a program smaller while a command keeps succeeding on it",
     "sweep": "judge many programs, in processes within limits, into a table",
@@ -122,6 +123,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import explore
 
         return explore.run(rest)
+    if command == "debug":
+        from tileir.tools import debug
+
+        return debug.run(rest)
     if command == "smith":
         from tileir.tools import smith
 

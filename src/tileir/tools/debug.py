@@ -1,0 +1,150 @@
+"""`tileir debug`: a debugger for kernels, at a terminal with gdb's commands, or in an editor by its protocol."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING
+
+from tileir.ir.diagnostics import TileIRError
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, reason, tell
+
+if TYPE_CHECKING:
+    from tileir.serve.debugger.session import Event
+
+USAGE = Usage(
+    "tileir debug",
+    "Debugs a kernel: breakpoints, steps forwards and backwards, every tile and array at any moment.",
+    "FILE",
+    (
+        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
+        Option("entry", "the kernel (default: the only one)", value="NAME"),
+        Option("arg", "an argument, as for tileir run; repeat for each parameter, in order", value="WHAT"),
+        Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
+        Option(
+            "sanitize",
+            "stop at mistakes of the kernel ('tileir docs sanitizer'); the same as the command 'catch sanitizer'",
+        ),
+        Option("watch-nan", "stop where a NaN or an infinity is made; the same as the command 'catch nan'"),
+        Option(
+            "names",
+            "names of values and lines: those of the Python script, if the program is from one (default), or tile",
+            choices=("script", "tile"),
+        ),
+        Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
+        Option("ex", "carry out a command of the debugger; repeat for several", value="COMMAND", short="ex"),
+        Option("x", "carry out the commands in a file", value="FILE"),
+        Option("batch", "end when these are done, and ask nothing; exit status 1 if one of them failed"),
+        Option("dap", "speak the debug adapter protocol, for editors, on standard input and output"),
+        Option("tcp", "the same at an address, for one editor after the other", value="HOST:PORT"),
+        COLOR,
+        *READING_OPTIONS,
+    ),
+    least=0,
+    most=-1,
+    details=f"""\
+Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. {STATED}
+
+Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
+to go back; 'help' lists them. Ctrl-C stops a launch that is running.
+
+With --dap the editor says what is launched. FILE may be '-' for standard input where commands come by -ex or -x.
+Exit status: 0 fine, 1 the program, the launch or a command of --batch is wrong, 2 the command line is wrong or a file
+cannot be read.""",
+)
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir debug", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    # This process stays: what is no longer used is collected after all.
+    gc.enable()
+    if given.has("dap") or given.has("tcp"):
+        return _adapter(given)
+    if not given.operands:
+        raise mistake("expected FILE, or --dap for an editor")
+    if len(given.operands) > 1:
+        raise mistake(f"unexpected argument '{given.operands[1]}'")
+    return _program(given)
+
+
+def _program(given: Arguments) -> int:
+    # Looked at before anything is read.
+    grid_of(given.value("grid", "1"))
+    limit = size_of("memory", given.value("memory", "1G"))
+    program = read_program(given.operands[0], Settings(given))
+    tell(program.diagnostics, given)
+    if program.module is None:
+        return EXIT_WRONG_INPUT
+    from tileir.serve.debugger.launching import launch_in_words
+    from tileir.serve.debugger.session import Debugger
+    from tileir.serve.debugger.terminal.terminal import Terminal
+
+    try:
+        words = given_launch(given, program)
+        launch = launch_in_words(program.module, words, given.operands[0], given.value("schedule", "forward"))
+        debugger = Debugger(
+            launch.kernel,
+            launch.grid,
+            launch.arguments,
+            limit=limit,
+            stop_on=_stop_on(given),
+            names="tile" if given.value("names", "") == "tile" else "script",
+        )
+    except TileIRError as error:
+        tell(error.diagnostics, given)
+        return EXIT_WRONG_INPUT
+    terminal = Terminal(debugger, sys.stdout.write, given.wants_colour(sys.stdout))
+    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+    how = terminal.converse(commands, batch=given.has("batch"))
+    return EXIT_WRONG_INPUT if how == "batch" and terminal.shell.failed else EXIT_FINE
+
+
+def _stop_on(given: Arguments) -> list[Event]:
+    found: list[Event] = ["failure"]
+    if given.has("sanitize"):
+        found.append("sanitizer")
+    if given.has("watch-nan"):
+        found.append("nan")
+    return found
+
+
+def _adapter(given: Arguments) -> int:
+    for name in given.options:
+        if name not in ("dap", "tcp"):
+            raise mistake(f"--{name} is not for --dap: the editor says what is launched")
+    if given.operands:
+        raise mistake("--dap takes no FILE: the editor says what is launched")
+    if given.has("tcp"):
+        return _listen(given.value("tcp", ""))
+    from tileir.serve.debugger.adapter.hosting import host
+    from tileir.serve.debugger.adapter.streams import standard_wire
+
+    host(standard_wire())
+    return EXIT_FINE
+
+
+def _listen(text: str) -> int:
+    from tileir.serve.debugger.adapter.tcp import address_of, listener_at, serve, words_of
+
+    address = address_of(text)
+    if address is None:
+        raise mistake(f"'--tcp {text}' is no address: give HOST:PORT, as in 127.0.0.1:4711")
+    try:
+        listener = listener_at(*address)
+    except OSError as error:
+        raise ToolFailure(f"cannot listen at {text}: {reason(error)}", EXIT_USAGE) from None
+    print(f"listening on {words_of(listener)}", file=sys.stderr, flush=True)
+    try:
+        serve(listener, ["-m", "tileir", "debug", "--dap"])
+    except KeyboardInterrupt:
+        # As it should end.
+        pass
+    return EXIT_FINE

@@ -1,0 +1,90 @@
+"""The framing of messages: what is no message is passed over, and said."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from tileir.serve.debugger.adapter import wire as wires
+from tileir.serve.debugger.adapter.wire import Malformed, Wire
+
+
+def framed(body: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
+    return header % len(body) + body
+
+
+def read_all(data: bytes) -> list[Any]:
+    wire = Wire(io.BytesIO(data), io.BytesIO())
+    found: list[Any] = []
+    while True:
+        message = wire.read()
+        if message is None:
+            return found
+        found.append(message.why if isinstance(message, Malformed) else message)
+
+
+MESSAGE = {"seq": 1, "type": "request", "command": "threads"}
+GOOD = framed(json.dumps(MESSAGE).encode())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"Content-Length: %d\r\n\r\n", b"content-length:%d\r\nContent-Type: json\r\n\r\n", b"Content-Length: %d\n\n"],
+)
+def test_headers_may_be_spelled_in_several_ways(header: bytes) -> None:
+    assert read_all(framed(json.dumps(MESSAGE).encode(), header) + GOOD) == [MESSAGE, MESSAGE]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (framed(b"{nonsense"), "not JSON"),
+        (framed(b"[1, 2]"), "a JSON object, not a list"),
+        (framed(b'"\xff"'), "not JSON"),
+        (framed(b"[" * 100_000), "not JSON"),
+        (b"Content-Length: many\r\n\r\n", "'many' is no length"),
+        (b"Content-Length: -5\r\n\r\n", "'-5' is no length"),
+    ],
+)
+def test_what_is_no_message_is_named_and_the_next_one_read(wrong: bytes, why: str) -> None:
+    found = read_all(wrong + GOOD)
+    assert len(found) == 2
+    assert why in str(found[0])
+    assert found[1] == MESSAGE
+
+
+def test_lines_that_are_no_header_are_passed_over() -> None:
+    assert read_all(b"hello\r\nworld\r\n\r\n" + GOOD) == [MESSAGE]
+
+
+def test_message_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wires, "LONGEST", 1000)
+    long, good = read_all(framed(b" " * 5000) + GOOD)
+    assert "longer than 1000" in str(long)
+    assert good == MESSAGE
+
+
+@pytest.mark.parametrize("cut", [1, 10, len(GOOD) - 1])
+def test_end_within_a_message_is_the_end(cut: int) -> None:
+    assert read_all(GOOD + GOOD[:cut]) == [MESSAGE]
+
+
+def test_messages_are_numbered_from_one() -> None:
+    target = io.BytesIO()
+    wire = Wire(io.BytesIO(), target)
+    wire.event("initialized")
+    wire.respond({"seq": 7, "command": "threads"}, {"threads": []})
+    wire.refuse({"seq": 8, "command": "next"}, "no {braces} here\nsecond line")
+    found = read_all(target.getvalue())
+    assert [message["seq"] for message in found] == [1, 2, 3]
+    assert found[2]["message"] == "no {braces} here"
+    assert found[2]["body"]["error"]["variables"] == {"words": "no {braces} here\nsecond line"}
+
+
+def test_nobody_listens_is_no_error() -> None:
+    target = io.BytesIO()
+    target.close()
+    assert Wire(io.BytesIO(), target).event("initialized") is False
