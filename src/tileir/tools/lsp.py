@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, Usage
-from tileir.tools.programs import ToolFailure, guarded
+from tileir.tools.programs import ToolFailure, guarded, reason
 
 USAGE = Usage(
     "tileir lsp",
@@ -36,11 +39,20 @@ def _run(arguments: list[str]) -> int:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol", "attrs", "cattrs"):
             raise
         raise ToolFailure("the language server needs pygls: pip install 'tileir[lsp]'", EXIT_USAGE) from None
+    # A server stays up, so its garbage is collected.
+    gc.freeze()
+    gc.enable()
     if address is None:
-        server.serve_stdio()
-    else:
-        server.serve_tcp(*address)
+        return server.serve_stdio()
+    try:
+        server.serve_tcp(*address, _tell)
+    except OSError as error:
+        raise ToolFailure(f"cannot listen at {address[0]}:{address[1]}: {reason(error)}", EXIT_USAGE) from None
     return EXIT_FINE
+
+
+def _tell(host: str, port: int) -> None:
+    print(f"listening on {host}:{port}", file=sys.stderr, flush=True)
 
 
 def _address(text: str) -> tuple[str, int]:

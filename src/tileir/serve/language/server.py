@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import logging
+import os
+import socket
+import sys
+import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
+from tileir.serve.language.connection import Connection
 from tileir.serve.language.document import Document
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
 from tileir.serve.language.hover import hover
@@ -61,7 +67,6 @@ class TileServer(LanguageServer):
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
         self._changed: dict[str, Document] = {}
-        self._publishing: asyncio.Handle | None = None
 
     # --- documents ---
 
@@ -78,7 +83,7 @@ class TileServer(LanguageServer):
             language=item.language_id,
         )
         self.documents[item.uri] = document
-        self._publish_later(document)
+        self._changed[document.uri] = document
 
     def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         document = self.documents.get(params.text_document.uri)
@@ -88,7 +93,7 @@ class TileServer(LanguageServer):
         for change in params.content_changes:
             document.change(change)
         document.version = params.text_document.version
-        self._publish_later(document)
+        self._changed[document.uri] = document
 
     def close(self, uri: str) -> None:
         self._changed.pop(uri, None)
@@ -97,18 +102,25 @@ class TileServer(LanguageServer):
 
     # --- diagnostics ---
 
-    def _publish_later(self, document: Document) -> None:
-        self._changed[document.uri] = document
-        if self._publishing is None:
-            self._publishing = asyncio.get_running_loop().call_soon(self._publish)
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something to do that nobody waits for by request."""
+        return bool(self._changed)
 
-    def _publish(self) -> None:
-        self._publishing = None
-        changed, self._changed = self._changed, {}
-        for document in changed.values():
-            self.text_document_publish_diagnostics(
-                lsp.PublishDiagnosticsParams(document.uri, diagnostics_of(document), document.version)
-            )
+    def work(self) -> None:
+        """Do a piece of that."""
+        if self._changed:
+            self._publish(self._changed.pop(next(iter(self._changed))))
+
+    def _publish(self, document: Document) -> None:
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(document.uri, diagnostics_of(document), document.version)
+        )
+
+    def report_server_error(self, error: Exception, source: type[PyglsError] | type[JsonRpcException]) -> None:
+        """A failure of the server's own, which goes to the editor's log and ends nothing."""
+        _LOG.error("%s: %s", source.__name__, error)
+        self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
 
 
 def diagnostics_of(document: Document) -> list[lsp.Diagnostic]:
@@ -163,9 +175,37 @@ def _register(server: TileServer, method: str, options: Any, answer: Answer) -> 
     server.feature(method, options)(handle)
 
 
-def serve_stdio() -> None:
-    make_server().start_io()
+def serve_stdio() -> int:
+    """Serve the editor that started this process; the status to end with."""
+    # What anything else writes to standard output must not end up between messages.
+    source, target = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def write(data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(target, rest) :]
+
+    return Connection(make_server(), lambda count: os.read(source, count), write).run()
 
 
-def serve_tcp(host: str, port: int) -> None:
-    make_server().start_tcp(host, port)
+def serve_tcp(host: str, port: int, started: Callable[[str, int], None]) -> None:
+    """Serve editors that connect, each with a server of its own, until somebody interrupts."""
+    with socket.create_server((host, port), family=_family(host)) as listener:
+        started(*listener.getsockname()[:2])
+        while True:
+            peer, _ = listener.accept()
+            threading.Thread(target=_serve_peer, args=(peer,), daemon=True).start()
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _serve_peer(peer: socket.socket) -> None:
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with peer:
+        Connection(make_server(), peer.recv, peer.sendall).run()
+        # Closing alone would wait for the thread that reads.
+        with contextlib.suppress(OSError):
+            peer.shutdown(socket.SHUT_RDWR)

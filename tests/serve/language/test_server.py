@@ -1,0 +1,154 @@
+"""The life of a server, and diagnostics as texts are written."""
+
+import asyncio
+import json
+import os
+import sys
+
+import pytest
+from lsprotocol import types as lsp
+from tests.serve.language.wire import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+KERNEL = """\
+cuda_tile.module @m {
+  entry @k(%p: tile<ptr<f32>>) {
+    %0 = constant <f32: 1.0> : tile<4xf32>
+    %1 = addf %0, %0 : tile<4xf32>
+    return
+  }
+}
+"""
+
+
+async def test_diagnostics_follow_what_is_typed(editor):
+    uri = await editor.open(KERNEL)
+    assert editor.diagnostics[uri] == ()
+    line = lsp.Range(lsp.Position(3, 9), lsp.Position(3, 13))
+    (found,) = await editor.edit(uri, (line, "adff"))
+    assert found.message == "custom op 'adff' is unknown (tried 'cuda_tile.adff' as well)"
+    assert found.range == line
+    assert found.code == "syntax"
+    assert [note.message for note in found.related_information] == ["did you mean 'addf'?"]
+    assert await editor.edit(uri, (line, "addf")) == ()
+
+
+async def test_the_verifier_speaks_too(editor):
+    uri = await editor.open(KERNEL.replace("addf", "addi"))
+    (found,) = editor.diagnostics[uri]
+    assert found.code == "verification"
+    assert found.severity == lsp.DiagnosticSeverity.Error
+
+
+async def test_several_documents_are_apart(editor):
+    broken = await editor.open("entry @k() { nonsense }")
+    sound = await editor.open(KERNEL)
+    assert len(editor.diagnostics[broken]) == 1
+    assert editor.diagnostics[sound] == ()
+
+
+async def test_closing_takes_diagnostics_back(editor):
+    uri = await editor.open("nonsense")
+    assert editor.diagnostics[uri]
+    editor.close(uri)
+    other = await editor.open(KERNEL)
+    assert editor.diagnostics[uri] == ()
+    editor.close(other)
+
+
+# --- the life of a server ---
+
+
+async def start(*arguments):
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tileir",
+        "lsp",
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(os.environ),
+    )
+
+
+def frame(**message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+async def answer(stream):
+    length = 0
+    while line := (await stream.readline()).strip():
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return json.loads(await stream.readexactly(length))
+
+
+INITIALIZE = frame(id=1, method="initialize", params={"processId": None, "rootUri": None, "capabilities": {}})
+
+
+async def test_a_server_ends_as_the_protocol_says():
+    server = await start("--stdio")
+    server.stdin.write(frame(id=7, method="textDocument/hover", params={}))
+    refused = await answer(server.stdout)
+    assert (refused["id"], refused["error"]["code"]) == (7, lsp.ErrorCodes.ServerNotInitialized.value)
+    server.stdin.write(b"Content-Length: 3\r\n\r\n{]}")
+    assert (await answer(server.stdout))["error"]["code"] == lsp.ErrorCodes.ParseError.value
+    server.stdin.write(INITIALIZE)
+    found = await answer(server.stdout)
+    assert found["result"]["serverInfo"]["name"] == "tileir"
+    assert found["result"]["capabilities"]["textDocumentSync"]["change"] == lsp.TextDocumentSyncKind.Incremental.value
+    server.stdin.write(frame(id=2, method="shutdown"))
+    assert (await answer(server.stdout))["result"] is None
+    server.stdin.write(frame(id=3, method="textDocument/hover", params={}))
+    assert (await answer(server.stdout))["error"]["code"] == lsp.ErrorCodes.InvalidRequest.value
+    server.stdin.write(frame(method="exit"))
+    assert await server.wait() == 0
+    assert await server.stderr.read() == b""
+
+
+async def test_an_editor_that_goes_away_ends_the_server():
+    server = await start()
+    server.stdin.write(INITIALIZE)
+    await answer(server.stdout)
+    server.stdin.close()
+    assert await server.wait() == 1
+    assert await server.stderr.read() == b""
+
+
+async def test_a_request_that_is_cancelled_before_its_turn_is_refused():
+    server = await start()
+    server.stdin.write(INITIALIZE)
+    await answer(server.stdout)
+    text = {"uri": "file:///x.mlir", "languageId": "tileir", "version": 1, "text": KERNEL * 200}
+    opened = frame(method="textDocument/didOpen", params={"textDocument": text})
+    asked = frame(id=5, method="workspace/executeCommand", params={"command": "none"})
+    server.stdin.write(opened + opened + asked + frame(method="$/cancelRequest", params={"id": 5}))
+    while "id" not in (found := await answer(server.stdout)):
+        pass
+    assert (found["id"], found["error"]["code"]) == (5, lsp.LSPErrorCodes.RequestCancelled.value)
+    server.stdin.write(frame(method="exit"))
+    assert await server.wait() == 1
+
+
+async def test_several_editors_are_served_over_tcp():
+    server = await start("--tcp", "127.0.0.1:0")
+    words = (await server.stderr.readline()).decode()
+    assert words.startswith("listening on 127.0.0.1:")
+    address = ("127.0.0.1", int(words.rpartition(":")[2]))
+    first = await Editor().start(address=address)
+    second = await Editor().start(address=address)
+    uri = await first.open("nonsense")
+    assert await second.open(KERNEL, uri=uri) and second.diagnostics[uri] == ()
+    assert len(first.diagnostics[uri]) == 1
+    await first.finish()
+    assert len(await second.edit(uri, "still nonsense")) > 0
+    await second.finish()
+    third = await Editor().start(address=address)
+    await third.finish()
+    assert server.returncode is None
+    server.terminate()
+    await server.wait()
