@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from lsprotocol import types as lsp
 from tests.generators.programs import random_module
+from tests.serve.language.programs import EXAMPLES, applied, pieces
 
 from tileir.serve.language.document import Document
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
@@ -16,15 +17,7 @@ from tileir.serve.language.layout import laid_out
 from tileir.text.lexer import tokenize
 from tileir.text.printer import print_disassembly
 
-ROOT = Path(__file__).parents[3]
-EXAMPLES = sorted((ROOT / "examples").glob("*.mlir"))
-# Where a text may be cut into programs of its own.
-SEPARATOR = re.compile(r"^// -----$", re.MULTILINE)
-PIECES = [
-    piece
-    for path in [*sorted((ROOT / "tests/programs").rglob("*.mlir")), *EXAMPLES]
-    for piece in SEPARATOR.split(path.read_text())
-]
+PIECES = pieces()
 
 
 def tokens_of(text: str) -> list[str]:
@@ -155,13 +148,6 @@ def test_comments_alone_stay() -> None:
 
 
 # --- as an editor asks ---
-
-
-def applied(document: Document, edits: list[lsp.TextEdit]) -> str:
-    text = document.text
-    for edit in sorted(edits, key=lambda edit: (edit.range.start.line, edit.range.start.character), reverse=True):
-        text = text[: document.offset(edit.range.start)] + edit.new_text + text[document.offset(edit.range.end) :]
-    return text
 
 
 MESSY = """\

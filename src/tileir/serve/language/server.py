@@ -21,8 +21,20 @@ import tileir
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.connection import Connection
 from tileir.serve.language.document import Document
+from tileir.serve.language.folding import folding_ranges
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
 from tileir.serve.language.hover import hover
+from tileir.serve.language.navigation import (
+    definition,
+    highlights,
+    linked_editing,
+    path_of,
+    references,
+    type_definition,
+)
+from tileir.serve.language.renaming import prepare_rename, rename
+from tileir.serve.language.selection import selection_ranges
+from tileir.serve.language.symbols import document_symbols, workspace_symbols
 
 _LOG = logging.getLogger(__name__)
 _SEVERITIES = {
@@ -149,6 +161,25 @@ def _diagnostic(document: Document, found: PlacedDiagnostic) -> lsp.Diagnostic:
 # that answers.  A function gets the document and the parameters of the request.
 Answer = Callable[[Document, Any], Any]
 FEATURES: list[tuple[str, Any, Answer]] = [
+    (lsp.TEXT_DOCUMENT_DEFINITION, None, lambda document, asked: definition(document, asked.position)),
+    (lsp.TEXT_DOCUMENT_DECLARATION, None, lambda document, asked: definition(document, asked.position)),
+    (lsp.TEXT_DOCUMENT_TYPE_DEFINITION, None, lambda document, asked: type_definition(document, asked.position)),
+    (
+        lsp.TEXT_DOCUMENT_REFERENCES,
+        None,
+        lambda document, asked: references(document, asked.position, asked.context.include_declaration),
+    ),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, None, lambda document, asked: highlights(document, asked.position)),
+    (lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE, None, lambda document, asked: linked_editing(document, asked.position)),
+    (lsp.TEXT_DOCUMENT_PREPARE_RENAME, None, lambda document, asked: prepare_rename(document, asked.position)),
+    (
+        lsp.TEXT_DOCUMENT_RENAME,
+        lsp.RenameOptions(prepare_provider=True),
+        lambda document, asked: rename(document, asked.position, asked.new_name),
+    ),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, None, lambda document, _: document_symbols(document)),
+    (lsp.TEXT_DOCUMENT_FOLDING_RANGE, None, lambda document, _: folding_ranges(document)),
+    (lsp.TEXT_DOCUMENT_SELECTION_RANGE, None, lambda document, asked: selection_ranges(document, asked.positions)),
     (lsp.TEXT_DOCUMENT_FORMATTING, None, lambda document, _: format_document(document)),
     (lsp.TEXT_DOCUMENT_RANGE_FORMATTING, None, lambda document, asked: format_range(document, asked.range)),
     (
@@ -164,6 +195,12 @@ def make_server() -> TileServer:
     server = TileServer()
     for method, options, answer in FEATURES:
         _register(server, method, options, answer)
+
+    @server.feature(lsp.WORKSPACE_SYMBOL)
+    def symbols_of_workspace(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
+        folders = [path_of(uri) for uri in server.workspace.folders]
+        return workspace_symbols(params.query, list(server.documents.values()), folders)
+
     return server
 
 
