@@ -47,7 +47,7 @@ class CanonicalTexts implements vscode.TextDocumentContentProvider {
     const found = program(folderOf(document.uri));
     return new Promise((resolve) => {
       const options = { maxBuffer: 1 << 28 };
-      const child = execFile(found.command, [...found.arguments, "opt", "--passes", "", "-"], options, (error, out, complaint) => {
+      const child = execFile(found.command, [...found.arguments, "opt", "-O0", "-"], options, (error, out, complaint) => {
         resolve(error ? comment(complaint || error.message) : out);
       });
       child.stdin?.on("error", () => undefined);

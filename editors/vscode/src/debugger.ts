@@ -22,8 +22,10 @@ export function registerDebugger(): vscode.Disposable[] {
   ];
 }
 
+/** A launch as the file states it; where nothing else would stop it, it stops at its beginning. */
 function launch(file: string): vscode.DebugConfiguration {
-  return { type: TYPE, request: "launch", name: NAME, program: file, stopOnEntry: true };
+  const stopOnEntry = !vscode.debug.breakpoints.some((breakpoint) => breakpoint.enabled);
+  return { type: TYPE, request: "launch", name: NAME, program: file, stopOnEntry };
 }
 
 class Launches implements vscode.DebugConfigurationProvider {

@@ -1,7 +1,14 @@
 // The language server: started with the extension, started again when asked or when its settings change.
 
 import * as vscode from "vscode";
-import { LanguageClient, LanguageClientOptions, ServerOptions, State, Trace } from "vscode-languageclient/node";
+import {
+  LanguageClient,
+  LanguageClientOptions,
+  Middleware,
+  ServerOptions,
+  State,
+  Trace,
+} from "vscode-languageclient/node";
 import { folderOf, program } from "./installation";
 
 const INSTALLING = "pip install 'tileir[lsp,run]'";
@@ -97,14 +104,25 @@ export class Server implements vscode.Disposable {
         fileEvents: vscode.workspace.createFileSystemWatcher("**/{*.mlir,*.tileir,*.tileirbc,pyproject.toml}"),
       },
       markdown: { isTrusted: false, supportHtml: false },
-      middleware: {
-        // Python files go to the server only where they have something for it: it reads cuTile kernels, no other Python.
-        didOpen: async (document, next) => {
-          if (document.languageId !== "python" || /\bcuda\.tile\b|\bcuda import tile\b/.test(document.getText())) {
-            await next(document);
-          }
-        },
+      middleware: this.forKernelsOnly(),
+    };
+  }
+
+  /** Python files go to the server only where they have something for it: it reads cuTile kernels, no other Python. */
+  private forKernelsOnly(): Middleware {
+    const left = new Set<string>();
+    const isLeft = (document: vscode.TextDocument): boolean => left.has(document.uri.toString());
+    return {
+      didOpen: async (document, next) => {
+        if (document.languageId === "python" && !/\bcuda\.tile\b|\bcuda import tile\b/.test(document.getText())) {
+          left.add(document.uri.toString());
+        } else {
+          await next(document);
+        }
       },
+      didChange: async (event, next) => (isLeft(event.document) ? undefined : next(event)),
+      didSave: async (document, next) => (isLeft(document) ? undefined : next(document)),
+      didClose: async (document, next) => (left.delete(document.uri.toString()) ? undefined : next(document)),
     };
   }
 
