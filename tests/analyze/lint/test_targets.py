@@ -56,3 +56,137 @@ def test_types_are_told_once_where_they_come_from() -> None:
         "there is no f4E2M1FN on sm_80 and sm_90",
         "there is no atomic addition of bf16 on sm_80",
     ]
+
+
+def test_a_target_that_is_none_is_a_mistake_of_the_options() -> None:
+    with pytest.raises(OptionError, match="there is no target 'sm_1'"):
+        lint(tileir.parse(RULES["f32-product"].positive), target="sm_1")
+
+
+PRODUCT = """entry @k(%p: tile<ptr<i8>>) {{
+  %a = constant <{element}: {one}> : tile<{m}x{k}x{element}>
+  %b = constant <{element}: {one}> : tile<{k}x{n}x{element}>
+  %c = constant <{total}: {one}> : tile<{m}x{n}x{total}>
+  %d = {name} %a, %b, %c {signs}: tile<{m}x{k}x{element}>, tile<{k}x{n}x{element}>, tile<{m}x{n}x{total}>
+  %t = print_tko "{format}", %d : tile<{m}x{n}x{total}> -> token
+  return
+}}"""
+
+
+def product(m: int, n: int, k: int, element: str = "f16") -> str:
+    is_integer = element == "i8"
+    return PRODUCT.format(
+        m=m,
+        n=n,
+        k=k,
+        element=element,
+        one="1" if is_integer else "1.0",
+        total="i32" if is_integer else "f32",
+        name="mmai" if is_integer else "mmaf",
+        format="%d" if is_integer else "%f",
+        signs="signed signed " if is_integer else "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "element", "words"),
+    [
+        ((8, 64, 64), "f16", "without tensor cores on sm_90"),
+        ((64, 4, 64), "f16", "without tensor cores on sm_90"),
+        ((64, 64, 8), "f16", "8 of 16 along K"),
+        ((64, 64, 16), "i8", "16 of 32 along K"),
+        ((64, 64, 4), "tf32", "4 of 8 along K"),
+        ((32, 64, 64), "f16", "with the instructions of older GPUs on sm_90"),
+    ],
+)
+def test_products_that_are_too_small_for_tensor_cores(shape: tuple[int, int, int], element: str, words: str) -> None:
+    (message,) = found("idle-tensor-cores", product(*shape, element), "sm_90")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("shape", "element", "target"),
+    [
+        ((64, 64, 16), "f16", "sm_90"),
+        ((16, 8, 32), "i8", "sm_80"),
+        ((16, 16, 16), "f16", "rtx5090"),
+        ((64, 8, 8), "tf32", "sm_100"),
+    ],
+)
+def test_products_that_fill_tensor_cores(shape: tuple[int, int, int], element: str, target: str) -> None:
+    assert found("idle-tensor-cores", product(*shape, element), target) == []
+
+
+def test_f32_that_was_f16_loses_nothing() -> None:
+    text = """entry @k(%p: tile<ptr<i8>>) {
+  %h = constant <f16: 1.0> : tile<64x64xf16>
+  %a = ftof %h : tile<64x64xf16> -> tile<64x64xf32>
+  %d = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32>
+  %t = print_tko "%f", %d : tile<64x64xf32> -> token
+  return
+}"""
+    (message,) = found("f32-product", text, "h200")
+    assert message == (
+        "f32 is multiplied without tensor cores: as tf32 up to 7 times as fast on sm_90, and nothing is lost, since the "
+        "factors are made of f16"
+    )
+    # Its tensor cores are no faster with tf32 on GPUs for games.
+    assert "up to 2 times" in found("f32-product", text, "rtx5090")[0]
+
+
+LOOPED = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {{
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  %lane = iota : tile<256xi32>
+  %scale = constant <i32: 4> : tile<256xi32>
+  %first = muli %lane, %scale : tile<256xi32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %ps = broadcast %p1 : tile<1xptr<f32>> -> tile<256xptr<f32>>
+  %start = offset %ps, %first : tile<256xptr<f32>>, tile<256xi32> -> tile<256xptr<f32>>
+  %end = for %i in (%0 to %n, step %1) : tile<i32> iter_values(%q = %start) -> (tile<256xptr<f32>>) {{
+    %x, %t = load_ptr_tko weak %q : tile<256xptr<f32>> -> tile<256xf32>, token
+    %u = print_tko "%f", %x : tile<256xf32> -> token
+    %next = offset %q, {way} : tile<256xptr<f32>>, tile<256xi32> -> tile<256xptr<f32>>
+    continue %next : tile<256xptr<f32>>
+  }}
+  return
+}}"""
+
+
+def test_pointers_that_a_loop_moves_evenly_keep_their_steps() -> None:
+    (message,) = found("uncoalesced-access", LOOPED.format(way="%scale"))
+    assert "elements are 16 bytes apart" in message and "about 4 times" in message
+    # Here each iteration has others, so nothing is claimed.
+    assert found("uncoalesced-access", LOOPED.format(way="%lane")) == []
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        ("sm_80 = {num_cta_in_cga = 2 : i32}", "expected 1 for sm_80.num_cta_in_cga"),
+        ("sm_120 = {occupancy = 20 : i32}", "20 tile blocks are advised on sm_120, which holds 12"),
+        (
+            "sm_90 = {occupancy = 16 : i32, num_worker_warps_per_cta = 8 : i32}",
+            "16 tile blocks of 8 warps are advised on sm_90, which holds 8",
+        ),
+    ],
+)
+def test_hints_that_no_gpu_can_follow(hint: str, words: str) -> None:
+    text = f"entry @k() optimization_hints=<{hint}> {{\n  return\n}}"
+    assert found("contradicting-hints", text) == [words]
+
+
+def test_a_store_that_some_tile_blocks_make_more_often_is_their_own() -> None:
+    text = """entry @k(%p: tile<ptr<f32>>, %v: tile<f32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  %q = for %i in (%0 to BOUND, step %1) : tile<i32> iter_values(%c = %p) -> (tile<ptr<f32>>) {
+    %d = offset %c, %1 : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+    continue %d : tile<ptr<f32>>
+  }
+  %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
+  return
+}"""
+    assert found("same-store-in-every-block", text.replace("BOUND", "%x")) == []
+    assert len(found("same-store-in-every-block", text.replace("BOUND", "%1"))) == 1

@@ -45,8 +45,9 @@ from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.dense import element_bytes
 from tileir.ir.traversal import pre_order
-from tileir.ir.types import F8E4M3FN, F8E5M2, F32, FloatType, IntegerType, Type
+from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
 
 PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
@@ -268,9 +269,7 @@ def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
 
 
 def _bits(element: Type) -> int:
-    if isinstance(element, PointerType):
-        return 64
-    return max(element.width, 8) if isinstance(element, (IntegerType, FloatType)) else 32
+    return 64 if isinstance(element, PointerType) else 8 * element_bytes(element)
 
 
 def _tile(value: Value) -> TileType:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tileir.analyze.lint.rule import GROUPS, Rule
 from tileir.analyze.lint.rules import RULES
+from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
 from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import OptionError
@@ -40,6 +41,8 @@ class LintSettings:
             for word in words:
                 check_word(word)
         self._rules: list[Rule] = [rule for rule in RULES.values() if _is_on(rule, select, ignore, extend_select)]
+        for target in targets:
+            architecture_named(target)
         self.targets: tuple[str, ...] = tuple(targets)
         self.version: Version = version_named(version) if version else NEWEST
 

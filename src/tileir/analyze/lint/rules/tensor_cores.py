@@ -1,0 +1,187 @@
+"""Products that leave tensor cores idle: by their shape, or by the type of their factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
+from tileir.analyze.lint.subject import Subject
+from tileir.analyze.lint.targets import architectures_where, named
+from tileir.annotations import Final
+from tileir.dialect.ops import FTOF, MMAF, MMAI
+from tileir.dialect.types import TileType
+from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
+from tileir.execute.gpu.gpus import GPUS
+from tileir.execute.gpu.peaks import peaks_of
+from tileir.ir.core import Operation
+from tileir.ir.dense import element_bytes
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
+from tileir.ir.values import Value
+
+_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
+_GROUP_ROWS: Final = 64
+"""Of a product by a group of warps (`wgmma`) or by `tcgen05`."""
+_DEPTH_BYTES: Final = 32
+"""Of each row of a factor, that an instruction multiplies."""
+
+
+def _idle(subject: Subject) -> Iterable[LintFinding]:
+    for product in subject.operations(MMAF, MMAI):
+        left, total = _tile(product.operands[0]), _tile(product.operand_group("acc")[0])
+        rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
+        shown = f"{rows}x{columns}x{depth}"
+        where = architectures_where(subject, partial(_multiplies, left.element.text))
+        if not where:
+            continue
+        unit = _DEPTH_BYTES // element_bytes(left.element)
+        if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
+            words = (
+                f"a product of {shown} is computed without tensor cores on {named(where)}: "
+                f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
+            )
+            yield LintFinding(product, words)
+        elif depth < unit:
+            words = (
+                f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
+                "the rest is filled up with zeros"
+            )
+            yield LintFinding(product, words)
+        elif rows < _GROUP_ROWS:
+            where = architectures_where(subject, partial(_multiplies_in_groups, left.element.text))
+            if where:
+                words = (
+                    f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+                    f"theirs take {_GROUP_ROWS} rows at least"
+                )
+                yield LintFinding(product, words)
+
+
+def _multiplies(element: str, architecture: Architecture) -> bool:
+    return element in architecture.factors
+
+
+def _multiplies_in_groups(element: str, architecture: Architecture) -> bool:
+    return element in architecture.factors and (architecture.has_wgmma or architecture.has_tensor_memory)
+
+
+def _program(rows: int, marked: bool) -> str:
+    return f"""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
+  %none = constant <f32: 0.0> : tile<{rows}x64xf32>
+  %a_tensor = make_tensor_view %q, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf16, strides=[64,1]>
+  %a_view = make_partition_view %a_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>
+  %b_tensor = make_tensor_view %q, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf16, strides=[64,1]>
+  %b_view = make_partition_view %b_tensor : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>
+  %c_tensor = make_tensor_view %p, shape = [{rows}, 64], strides = [64, 1] : tensor_view<{rows}x64xf32, strides=[64,1]>
+  %c_view = make_partition_view %c_tensor : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>
+  %0 = constant <i32: 0> : tile<i32>
+  %a, %t = load_view_tko weak %a_view[%0, %0] : partition_view<tile=({rows}x64), tensor_view<{rows}x64xf16, strides=[64,1]>>, tile<i32> -> tile<{rows}x64xf16>, token
+  %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
+  %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32>{" // here" * marked}
+  %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
+  return
+}}
+"""  # noqa: E501
+
+
+IDLE_TENSOR_CORES: Final = Rule(
+    "idle-tensor-cores",
+    "hardware",
+    "The tiles of a product are too small for tensor cores",
+    reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
+    "64 rows or more. Smaller products are filled up with zeros, or computed by ordinary instructions, many times "
+    "slower.",
+    remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
+    positive=_program(8, True),
+    negative=_program(64, False),
+    check=_idle,
+)
+
+
+# --- f32 ---
+
+
+def _single_products(subject: Subject) -> Iterable[LintFinding]:
+    for product in subject.operations(MMAF):
+        if _tile(product.operands[0]).element is not F32:
+            continue
+        where = architectures_where(subject, _gains)
+        if not where:
+            continue
+        gains = sorted({round(_gain(each)) for each in where})
+        times = f"{gains[0]}" if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
+        words = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
+        narrow = _narrow_source(product)
+        if narrow:
+            words += f", and nothing is lost, since the factors are made of {narrow}"
+            yield LintFinding(product, words, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
+        else:
+            words += ", with 11 bits of each factor instead of 24"
+            yield LintFinding(product, words)
+
+
+def _narrow_source(product: Operation) -> str:
+    """The type that both factors are converted from, if tensor cores multiply it."""
+    found: set[str] = set()
+    for factor in product.operands[:2]:
+        maker = factor.defining_operation
+        source = _tile(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
+        if source not in (F16, BF16, F8E4M3FN, F8E5M2):
+            return ""
+        found.add(source.text if source is not None else "")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _gains(architecture: Architecture) -> bool:
+    return _gain(architecture) >= 2
+
+
+def _gain(architecture: Architecture) -> float:
+    """How many times faster tf32 is than f32, on the best GPU there is of an architecture."""
+    if "tf32" not in architecture.factors:
+        return 1.0
+    gains = [1.0]
+    for gpu in GPUS.values():
+        peaks = peaks_of(gpu.name) if ARCHITECTURES[gpu.architecture] is architecture else None
+        if peaks is not None and "tf32" in peaks.matrix:
+            gains.append(peaks.matrix["tf32"] / peaks.f32)
+    return round(max(gains), 1)
+
+
+_FACTORS: Final = """\
+entry @k(%p: tile<ptr<f32>>) {
+  %tensor = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+  %view = make_partition_view %tensor : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+  %0 = constant <i32: 0> : tile<i32>
+  %a, %t = load_view_tko weak %view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
+"""  # noqa: E501
+_STORED: Final = """\
+  %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
+  return
+}
+"""  # noqa: E501
+
+F32_PRODUCT: Final = Rule(
+    "f32-product",
+    "hardware",
+    "A product of f32, which tensor cores do not multiply",
+    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
+    "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
+    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
+    "each into a tf32 and what is left of it, and add three products.",
+    positive=_FACTORS
+    + "  %c = mmaf %a, %a, %a : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32> // here\n"
+    + _STORED,
+    negative=_FACTORS
+    + "  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>\n"
+    + "  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>\n"
+    + _STORED,
+    check=_single_products,
+    severity=REMARK,
+)
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
