@@ -194,5 +194,19 @@
                     :activation-fn (lambda (_file mode) (eq mode 'tileir-mode))
                     :server-id 'tileir)))
 
+;; `M-x dape' in a program, then `tileir': the launch that its comment states.
+(defvar dape-configs)
+(with-eval-after-load 'dape
+  (add-to-list 'dape-configs
+               `(tileir
+                 modes (tileir-mode)
+                 ensure dape-ensure-command
+                 command ,tileir-command
+                 command-args ("debug" "--dap")
+                 :type "tileir"
+                 :request "launch"
+                 :program dape-buffer-default
+                 :stopOnEntry t)))
+
 (provide 'tileir-mode)
 ;;; tileir-mode.el ends here
