@@ -42,10 +42,10 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
+from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ELEMENTWISE
-from tileir.ir.dense import element_bytes
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
@@ -269,7 +269,7 @@ def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
 
 
 def _bits(element: Type) -> int:
-    return 64 if isinstance(element, PointerType) else 8 * element_bytes(element)
+    return 64 if isinstance(element, PointerType) else 8 * element_size(element)
 
 
 def _tile(value: Value) -> TileType:

@@ -18,8 +18,8 @@ from tileir.dialect.types import (
     TileType,
 )
 from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.dense import element_bytes
 from tileir.ir.values import Value
 
 _VECTOR: Final = 16
@@ -31,7 +31,7 @@ def _misaligned(subject: Subject) -> Iterable[LintFinding]:
         type = view.results[0].type
         if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
             continue
-        size = element_bytes(type.element)
+        size = element_size(type.element)
         for axis, (extent, stride) in enumerate(zip(type.shape, type.strides, strict=True)):
             if stride not in (DYNAMIC, 1) and extent != 1 and stride * size % _VECTOR:
                 words = f"steps along dimension {axis} are {stride * size} bytes, no multiple of {_VECTOR}"
@@ -56,7 +56,7 @@ def _has_tma(architecture: Architecture) -> bool:
 
 def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
     """Whether a tile of it has rows that could be read in vectors."""
-    size = element_bytes(type.element)
+    size = element_size(type.element)
     for user in view.results[0].users:
         made = user.results[0].type if user.declaration in (MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW) else None
         if isinstance(made, (PartitionViewType, StridedViewType)):
@@ -79,7 +79,7 @@ def _start(base: Value, subject: Subject) -> int:
 
 def _pointee_bytes(pointer: Value) -> int:
     element = pointer.type.element if isinstance(pointer.type, TileType) else None
-    return element_bytes(element.pointee) if isinstance(element, PointerType) else 1
+    return element_size(element.pointee) if isinstance(element, PointerType) else 1
 
 
 def _rows(stride: int, marked: bool) -> str:
@@ -118,7 +118,7 @@ def _unknown(subject: Subject) -> Iterable[LintFinding]:
         type = view.results[0].type
         if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
             continue
-        size = element_bytes(type.element)
+        size = element_size(type.element)
         missing: list[str] = []
         base = view.operand_group("base")[0]
         if subject.facts.divisor(base) < _VECTOR and not _start(base, subject):

@@ -10,8 +10,8 @@ from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO, STORE_PTR_TKO, STORE_VIEW_TKO
 from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TileType
+from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.dense import element_bytes
 from tileir.ir.values import Value
 
 _SECTOR: Final = 32
@@ -46,7 +46,7 @@ def _moved(access: Operation) -> TileType:
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
-    size = element_bytes(tile.element)
+    size = element_size(tile.element)
     moving: list[tuple[int, int]] = []
     for step, extent in zip(steps, tile.shape, strict=True):
         if extent > 1 and step is None:

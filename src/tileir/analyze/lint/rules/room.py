@@ -13,9 +13,9 @@ from tileir.dialect.hints import hint_of
 from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.architectures import Architecture
+from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Operation
-from tileir.ir.dense import element_bytes
 from tileir.ir.values import Value
 
 _SHOWN: Final = 3
@@ -137,7 +137,7 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
 
 def _bytes(value: Value) -> int:
     type = value.type
-    return type.count * element_bytes(type.element) if isinstance(type, TileType) else 0
+    return type.count * element_size(type.element) if isinstance(type, TileType) else 0
 
 
 SHARED_MEMORY: Final = Rule(

@@ -14,8 +14,8 @@ from tileir.dialect.types import TileType
 from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
 from tileir.execute.gpu.gpus import GPUS
 from tileir.execute.gpu.peaks import peaks_of
+from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.dense import element_bytes
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 from tileir.ir.values import Value
 
@@ -34,7 +34,7 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
         where = architectures_where(subject, partial(_multiplies, left.element.text))
         if not where:
             continue
-        unit = _DEPTH_BYTES // element_bytes(left.element)
+        unit = _DEPTH_BYTES // element_size(left.element)
         if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
             words = (
                 f"a product of {shown} is computed without tensor cores on {named(where)}: "
