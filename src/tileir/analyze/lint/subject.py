@@ -5,11 +5,18 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 
 from __future__ import annotations
 
-from tileir.dialect.ops import FOR, LOOP
+from tileir.analyze.lint.numbering import Numbering
+from tileir.analyze.lint.ordering import Ordering
+from tileir.analyze.lint.varying import Varying
+from tileir.annotations import Final
+from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, FOR, LOAD_VIEW_TKO, LOOP, STORE_VIEW_TKO
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, OperationDeclaration, Version
 from tileir.ir.traversal import pre_order
+from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
+
+_VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
 
 
 class Subject:
@@ -19,7 +26,18 @@ class Subject:
     about.  `version` is the oldest version of the dialect that the program has to work with.
     """
 
-    __slots__ = ("_by_declaration", "all_operations", "entry", "facts", "module", "targets", "version")
+    __slots__ = (
+        "_by_declaration",
+        "_numbering",
+        "_ordering",
+        "_varying",
+        "all_operations",
+        "entry",
+        "facts",
+        "module",
+        "targets",
+        "version",
+    )
 
     def __init__(
         self,
@@ -36,7 +54,31 @@ class Subject:
         self.version: Version = version
         self.all_operations: list[Operation] = pre_order(entry if entry is not None else module)
         """In program order, each before what it contains; the kernel itself is the first."""
+        self._numbering: Numbering | None = None
+        self._ordering: Ordering | None = None
+        self._varying: Varying | None = None
         self._by_declaration: dict[OperationDeclaration, list[Operation]] | None = None
+
+    @property
+    def numbering(self) -> Numbering:
+        """Which values are the same."""
+        if self._numbering is None:
+            self._numbering = Numbering(self.facts)
+        return self._numbering
+
+    @property
+    def ordering(self) -> Ordering:
+        """Which memory operations come after which."""
+        if self._ordering is None:
+            self._ordering = Ordering(self.all_operations[0])
+        return self._ordering
+
+    @property
+    def varying(self) -> Varying:
+        """What may be different in another tile block."""
+        if self._varying is None:
+            self._varying = Varying(self.all_operations)
+        return self._varying
 
     def operations(self, *declarations: OperationDeclaration) -> list[Operation]:
         """The operations of these declarations: in program order for each, one declaration after the other."""
@@ -48,6 +90,20 @@ class Subject:
         if len(declarations) == 1:
             return found.get(declarations[0], [])
         return [operation for declaration in declarations for operation in found.get(declaration, ())]
+
+    def place(self, access: Operation) -> tuple[int, ...]:
+        """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
+        declaration = access.declaration
+        leading = declaration.reads if declaration.reads is not None else declaration.writes
+        values = access.operand_group(leading) if leading is not None else []
+        number = self.numbering.number
+        if declaration in _VIEW_ACCESSES:
+            values = [*values, *access.operand_group("index")]
+        return tuple([number(value) for value in values])
+
+    def mask(self, access: Operation) -> Value | None:
+        """The mask of an access; None where all elements are touched."""
+        return access.operand("mask") if access.declaration not in _VIEW_ACCESSES else None
 
     def accesses(self) -> list[Operation]:
         """The operations that read or write memory, in program order."""

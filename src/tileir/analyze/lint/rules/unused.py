@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.lint.fixes import LintFix
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
+from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, MAKE_TOKEN
+from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 
 
 def _unused_values(subject: Subject) -> Iterable[LintFinding]:
     for operation in subject.all_operations:
+        if operation.declaration in (CONSTANT, MAKE_TOKEN):
+            continue
         if operation.results and operation.is_unused and is_memory_effect_free(operation):
             deletions = [operation, *_only_for(operation)]
             more = len(deletions) - 1
@@ -106,4 +109,123 @@ entry @k(%p: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
 }
 """,
     check=_unused_loads,
+)
+
+
+def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
+    for assume in subject.operations(ASSUME):
+        if assume.is_unused:
+            others = [user for user in assume.operands[0].users if user is not assume]
+            notes: list[tuple[str, Operation | None]] = []
+            if others:
+                notes.append(("this uses the value about which nothing is assumed", others[0]))
+            yield LintFinding(assume, "nothing uses the value that this is assumed of", notes=notes)
+
+
+UNUSED_ASSUMPTION: Final = Rule(
+    "unused-assumption",
+    "unused",
+    "An assumption is made of a value that nobody uses",
+    reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
+    remedy="Use the result of the `assume` instead of its operand, or delete it.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+  %aligned = assume div_by<16>, %p : tile<ptr<f32>> // here
+  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+  %aligned = assume div_by<16>, %p : tile<ptr<f32>>
+  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_unused_assumptions,
+)
+
+
+def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
+    for loop in subject.operations(FOR, LOOP):
+        arguments = loop.regions[0].block.arguments
+        if loop.declaration is FOR:
+            arguments = arguments[1:]
+        for argument, result in zip(arguments, loop.results, strict=False):
+            if result.type is TOKEN or result.has_uses:
+                continue
+            if any(user.parent is not argument.block or user.declaration is not CONTINUE for user in argument.users):
+                continue
+            number = result.index + 1
+            which = f"the {number}. value" if len(loop.results) > 1 else "the value"
+            yield LintFinding(loop, f"{which} that the loop carries is never used")
+
+
+UNUSED_CARRIED_VALUE: Final = Rule(
+    "unused-carried-value",
+    "unused",
+    "A loop carries a value that neither its body nor anything behind it uses",
+    reason="It takes registers in every round, and what computes it is done for nothing.",
+    remedy="Take it out of the loop's iteration values, and out of its `continue`s.",
+    positive="""\
+entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  // here
+  %sum, %last = for %i in (%zero to %n, step %one) : tile<i32>
+      iter_values(%s = %zero, %l = %zero) -> (tile<i32>, tile<i32>) {
+    %t = addi %s, %x : tile<i32>
+    %u = muli %i, %x : tile<i32>
+    continue %t, %u : tile<i32>, tile<i32>
+  }
+  %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %sum, %last = for %i in (%zero to %n, step %one) : tile<i32>
+      iter_values(%s = %zero, %l = %zero) -> (tile<i32>, tile<i32>) {
+    %t = addi %s, %l : tile<i32>
+    %u = muli %i, %x : tile<i32>
+    continue %t, %u : tile<i32>, tile<i32>
+  }
+  %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+""",
+    check=_unused_carried_values,
+)
+
+
+def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
+    for constant in subject.operations(CONSTANT):
+        if constant.is_unused:
+            yield LintFinding(constant, "the constant is never used", fix=LintFix("Delete this constant", [constant]))
+
+
+UNUSED_CONSTANT: Final = Rule(
+    "unused-constant",
+    "style",
+    "A constant is never used",
+    reason="It costs nothing but the reader's time. Programs that front ends write are full of them.",
+    remedy="Delete it.",
+    severity=REMARK,
+    default=False,
+    positive="""\
+entry @k() {
+  %zero = constant <i32: 0> : tile<i32> // here
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<i32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+""",
+    check=_unused_constants,
 )

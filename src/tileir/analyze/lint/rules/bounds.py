@@ -1,0 +1,175 @@
+"""Tiles at the edges of arrays: what is read there, and indices that lead elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
+from tileir.dialect.ops import (
+    ATOMIC_RED_VIEW_TKO,
+    LOAD_VIEW_TKO,
+    MMAF,
+    MMAF_SCALED,
+    MMAI,
+    REDUCE,
+    SCAN,
+    STORE_VIEW_TKO,
+)
+from tileir.dialect.types import DYNAMIC, PartitionViewType
+from tileir.ir.core import Operation
+from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.values import Value
+
+_COMBINING: Final = (MMAF, MMAI, MMAF_SCALED, REDUCE, SCAN)
+# Values that are followed from a load.
+_FURTHEST: Final = 64
+
+
+def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
+    for load in subject.operations(LOAD_VIEW_TKO):
+        view = load.operands[0].type
+        if not isinstance(view, PartitionViewType) or view.padding is not None:
+            continue
+        uneven = _uneven_dimensions(view)
+        if not uneven or not any(_may_be_last(subject, load, view, dimension) for dimension in uneven):
+            continue
+        used = _combined_by(load.results[0])
+        if used is not None:
+            dimension = uneven[0]
+            extent, tile = view.tensor.shape[view.dim_map[dimension]], view.tile_shape[dimension]
+            yield LintFinding(
+                load,
+                f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has no "
+                "padding value: what is read there is unspecified",
+                notes=[("elements are combined here", used)],
+            )
+
+
+def _uneven_dimensions(view: PartitionViewType) -> list[int]:
+    """The dimensions of the index space whose last tile is known to reach beyond the tensor."""
+    found: list[int] = []
+    for dimension, tile in enumerate(view.tile_shape):
+        extent = view.tensor.shape[view.dim_map[dimension]]
+        if extent != DYNAMIC and extent % tile:
+            found.append(dimension)
+    return found
+
+
+def _may_be_last(subject: Subject, load: Operation, view: PartitionViewType, dimension: int) -> bool:
+    indices = load.operand_group("index")
+    extent = view.tensor.shape[view.dim_map[dimension]]
+    whole = extent // view.tile_shape[dimension]
+    return subject.facts.range(indices[dimension], False)[1] >= whole
+
+
+def _combined_by(value: Value) -> Operation | None:
+    """An operation that combines the elements of a tile, or of what is computed from it element by element."""
+    pending, seen = [value], {value}
+    while pending and len(seen) < _FURTHEST:
+        for user in pending.pop().users:
+            if user.declaration in _COMBINING:
+                return user
+            if user.declaration.traits & ELEMENTWISE:
+                for result in user.results:
+                    if result not in seen:
+                        seen.add(result)
+                        pending.append(result)
+    return None
+
+
+MISSING_PADDING: Final = Rule(
+    "missing-padding",
+    "memory",
+    "The elements of a tile that reaches beyond its array are added up, and have no padding value",
+    reason="Elements outside of the array are unspecified: they may be anything, and go into the sum or product.",
+    remedy="Give the view a padding value: `padding_value = zero` for sums, `neg_inf` for maxima.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
+  %tensor = make_tensor_view %p, shape = [100], strides = [1] : tensor_view<100xf32, strides=[1]>
+  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>
+  // here
+  %x, %t = load_view_tko weak %tiles[%i] : partition_view<tile=(32), tensor_view<100xf32, strides=[1]>>, tile<i32>
+      -> tile<32xf32>, token
+  %sum = reduce %x dim=0 identities=[0.0 : f32] : tile<32xf32> -> tile<f32>
+  (%a: tile<f32>, %b: tile<f32>) {
+    %s = addf %a, %b : tile<f32>
+    yield %s : tile<f32>
+  }
+  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {
+  %tensor = make_tensor_view %p, shape = [100], strides = [1] : tensor_view<100xf32, strides=[1]>
+  %tiles = make_partition_view %tensor
+      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>
+  %x, %t = load_view_tko weak %tiles[%i]
+      : partition_view<tile=(32), padding_value = zero, tensor_view<100xf32, strides=[1]>>, tile<i32>
+      -> tile<32xf32>, token
+  %sum = reduce %x dim=0 identities=[0.0 : f32] : tile<32xf32> -> tile<f32>
+  (%a: tile<f32>, %b: tile<f32>) {
+    %s = addf %a, %b : tile<f32>
+    yield %s : tile<f32>
+  }
+  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_missing_padding,
+)
+
+
+def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
+    for access in subject.operations(LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO):
+        name = access.declaration.reads or access.declaration.writes or ""
+        view = access.operand_group(name)[0].type
+        if not isinstance(view, PartitionViewType):
+            continue
+        for dimension, index in enumerate(access.operand_group("index")):
+            extent = view.tensor.shape[view.dim_map[dimension]]
+            if extent == DYNAMIC:
+                continue
+            count = -(-extent // view.tile_shape[dimension])
+            least = subject.facts.range(index, False)[0]
+            if least >= count:
+                tiles = "1 tile" if count == 1 else f"{count} tiles"
+                yield LintFinding(
+                    access, f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
+                )
+                break
+
+
+INDEX_OUTSIDE_VIEW: Final = Rule(
+    "index-outside-view",
+    "memory",
+    "An index is always outside of the view",
+    reason="An access outside of a view's index space is undefined.",
+    remedy="Correct the index, or the shape of the view.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>) {
+  %x = constant <f32: 0.0> : tile<32xf32>
+  %four = constant <i32: 4> : tile<i32>
+  %tensor = make_tensor_view %p, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>
+  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>
+  // here
+  %t = store_view_tko weak %x, %tiles[%four]
+      : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>) {
+  %x = constant <f32: 0.0> : tile<32xf32>
+  %three = constant <i32: 3> : tile<i32>
+  %tensor = make_tensor_view %p, shape = [128], strides = [1] : tensor_view<128xf32, strides=[1]>
+  %tiles = make_partition_view %tensor : partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>
+  %t = store_view_tko weak %x, %tiles[%three]
+      : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
+  return
+}
+""",
+    check=_indices_outside,
+)

@@ -1,0 +1,258 @@
+"""Loops that do not loop, and loads that every round repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
+from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
+from tileir.dialect.ops import BREAK, FOR, IF, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, RETURN
+from tileir.ir.core import Operation
+from tileir.ir.effects import memory_changes
+from tileir.ir.values import Value
+
+
+def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
+    for loop in subject.operations(LOOP):
+        if not _can_be_left(loop):
+            yield LintFinding(loop, "nothing ends this loop: there is no 'break' and no 'return' in it")
+
+
+def _can_be_left(loop: Operation) -> bool:
+    pending = [block for region in loop.regions for block in region.blocks]
+    while pending:
+        for operation in pending.pop():
+            declaration = operation.declaration
+            if declaration in (BREAK, RETURN):
+                return True
+            # A `break` of an inner loop leaves that one; a `return` leaves all.
+            if operation.regions and declaration in (IF, FOR, LOOP):
+                if declaration is IF:
+                    pending.extend([block for region in operation.regions for block in region.blocks])
+                elif any(inner.declaration is RETURN for inner in operation.walk()):
+                    return True
+    return False
+
+
+ENDLESS_LOOP: Final = Rule(
+    "endless-loop",
+    "suspicious",
+    "A loop cannot end",
+    reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
+    remedy="End the loop with a `break` under a condition, or use `for`.",
+    positive="""\
+entry @k(%p: tile<ptr<i32>>) {
+  loop { // here
+    %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    print_tko "%d\\n", %old : tile<i32> -> token
+    continue
+  }
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<i32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  loop {
+    %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    %done = cmpi not_equal %old, %zero, signed : tile<i32> -> tile<i1>
+    if %done {
+      break
+    }
+    continue
+  }
+  return
+}
+""",
+    check=_endless_loops,
+)
+
+
+def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for loop in subject.operations(FOR):
+        signed = "unsignedCmp" not in loop.attributes
+        lower, upper = facts.range(loop.operands[0], signed), facts.range(loop.operands[1], signed)
+        step = facts.range(loop.operands[2], signed)
+        if lower[0] >= upper[1]:
+            yield LintFinding(loop, f"the loop never runs: it begins at {lower[0]} or later and ends before {upper[1]}")
+        elif upper[1] - lower[0] <= step[0] and lower[0] == lower[1]:
+            yield LintFinding(loop, f"the loop runs once at most: its step, {step[0]}, is as long as its whole range")
+
+
+IDLE_LOOP: Final = Rule(
+    "idle-loop",
+    "suspicious",
+    "A loop never runs, or once at most",
+    reason="Its bounds leave room for no second round, so what it is there for does not happen.",
+    remedy="Correct the bounds or the step, or do without the loop.",
+    severity=REMARK,
+    positive="""\
+entry @k(%p: tile<ptr<i32>>) {
+  %lower = constant <i32: 8> : tile<i32>
+  %upper = constant <i32: 0> : tile<i32>
+  %step = constant <i32: 1> : tile<i32>
+  for %i in (%lower to %upper, step %step) : tile<i32> { // here
+    print_tko "%d\\n", %i : tile<i32> -> token
+    continue
+  }
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %lower = constant <i32: 0> : tile<i32>
+  %step = constant <i32: 8> : tile<i32>
+  for %i in (%lower to %n, step %step) : tile<i32> {
+    print_tko "%d\\n", %i : tile<i32> -> token
+    continue
+  }
+  return
+}
+""",
+    check=_idle_loops,
+)
+
+
+def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
+    changing: set[Operation] | None = None
+    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+        loop = subject.loop_of(load)
+        if loop is None or load.parent_operation is not loop or load.keyword("memory_ordering_semantics") != "weak":
+            continue
+        if changing is None:
+            changing = memory_changes(subject.all_operations[0])
+        if loop in changing:
+            continue
+        token = load.operand("token")
+        where = [value for value in load.operands if value is not token]
+        if any(_varies(value, loop) for value in where):
+            continue
+        yield LintFinding(
+            load, "every round of the loop loads the same tile again", notes=[("nothing in this loop writes", loop)]
+        )
+
+
+def _varies(value: Value, loop: Operation) -> bool:
+    """Whether a value may be another one in each round."""
+    pending = [value]
+    seen: set[Value] = set()
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        block = current.parent_block
+        owner = block.parent_operation if block is not None else None
+        if owner is None or not loop.is_ancestor_of(owner):
+            continue
+        maker = current.defining_operation
+        if maker is None or maker.regions or maker.declaration.accesses_memory:
+            return True
+        pending.extend(maker.operands)
+    return False
+
+
+INVARIANT_LOAD: Final = Rule(
+    "invariant-load",
+    "performance",
+    "Every round of a loop loads the same tile again",
+    reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
+    remedy="Load the tile once before the loop, unless that takes more registers than there are.",
+    severity=REMARK,
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %start = constant <f32: 0.0> : tile<f32>
+  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
+    %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+    %more = addf %s, %x : tile<f32>
+    continue %more : tile<f32>
+  }
+  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %start = constant <f32: 0.0> : tile<f32>
+  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
+    %r = offset %p, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+    %x, %t = load_ptr_tko weak %r : tile<ptr<f32>> -> tile<f32>, token
+    %more = addf %s, %x : tile<f32>
+    continue %more : tile<f32>
+  }
+  %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_invariant_loads,
+)
+
+
+def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
+    """Within one block: from load to load nothing may have written."""
+    changing: set[Operation] | None = None
+    blocks: dict[object, list[Operation]] = {}
+    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+        if load.keyword("memory_ordering_semantics") == "weak":
+            blocks.setdefault(load.parent, []).append(load)
+    for loads in blocks.values():
+        if len(loads) < 2:
+            continue
+        if changing is None:
+            changing = memory_changes(subject.all_operations[0])
+        yield from _repeated_in_block(subject, set(loads), loads[0], changing)
+
+
+def _repeated_in_block(
+    subject: Subject, loads: set[Operation], start: Operation, changing: set[Operation]
+) -> Iterable[LintFinding]:
+    number = subject.numbering.number
+    known: dict[object, Operation] = {}
+    cursor: Operation | None = start
+    while cursor is not None:
+        if cursor in changing:
+            known.clear()
+        elif cursor in loads:
+            token = cursor.operand("token")
+            key = (cursor.results[0].type, tuple([number(value) for value in cursor.operands if value is not token]))
+            earlier = known.setdefault(key, cursor)
+            if earlier is not cursor:
+                yield LintFinding(
+                    cursor, "the same tile was loaded before, and nothing has written since", notes=[("here", earlier)]
+                )
+        cursor = cursor.next
+
+
+REPEATED_LOAD: Final = Rule(
+    "repeated-load",
+    "performance",
+    "A tile is loaded twice, with no write in between",
+    reason="The second load is another way to memory for what is in registers already.",
+    remedy="Use what the first load gave, unless registers are short.",
+    severity=REMARK,
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %y, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+  %sum = addf %x, %y : tile<f32>
+  %v = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %v = store_ptr_tko weak %q, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
+  %y, %u = load_ptr_tko weak %p token=%v : tile<ptr<f32>> -> tile<f32>, token
+  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_repeated_loads,
+)

@@ -1,0 +1,274 @@
+"""Tokens that are missing, tokens that order nothing, and stores that nobody sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileir.analyze.lint.ordering import READS
+from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
+from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
+from tileir.dialect.ops import (
+    BREAK,
+    CONTINUE,
+    FOR,
+    JOIN_TOKENS,
+    LOAD_PTR_TKO,
+    LOAD_VIEW_TKO,
+    LOOP,
+    RETURN,
+    STORE_PTR_TKO,
+    STORE_VIEW_TKO,
+)
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
+
+
+def _is_weak(access: Operation) -> bool:
+    return access.keyword("memory_ordering_semantics") == "weak"
+
+
+def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bool:
+    """Whether two accesses of one place touch an element together whenever one of them touches any."""
+    one, other = subject.mask(first), subject.mask(second)
+    return one is None or other is None or subject.numbering.number(one) == subject.numbering.number(other)
+
+
+def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
+    places: dict[tuple[int, ...], list[Operation]] = {}
+    for access in subject.accesses():
+        places.setdefault(subject.place(access), []).append(access)
+    for accesses in places.values():
+        if any(access.declaration.writes is not None for access in accesses):
+            yield from _unordered(subject, accesses)
+
+
+def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFinding]:
+    """The accesses of one place that no token orders, each with the nearest one before it."""
+    last_write: Operation | None = None
+    reads: list[Operation] = []
+    for access in accesses:
+        writes = access.declaration.writes is not None
+        before = [*([last_write] if last_write is not None else []), *(reads if writes else [])]
+        for earlier in reversed(before[-4:]):
+            if not _conflict(subject, earlier, access):
+                continue
+            if subject.ordering.comes_after(access, earlier) is False:
+                yield _missing(access, earlier, "")
+                break
+        else:
+            found = _between_rounds(subject, access, accesses)
+            if found is not None:
+                yield found
+        if writes:
+            last_write, reads = access, []
+        else:
+            reads.append(access)
+
+
+def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
+    if not _is_weak(first) and not _is_weak(second):
+        return False
+    return _touch_the_same(subject, first, second) and not _exclude_each_other(first, second)
+
+
+def _between_rounds(subject: Subject, access: Operation, accesses: list[Operation]) -> LintFinding | None:
+    """A write that goes to the same place in every round of a loop, which no token orders behind that of the round
+    before; or another access of the loop behind such a write."""
+    loop = subject.loop_of(access)
+    if loop is None or not _is_weak(access) or subject.mask(access) is not None:
+        return None
+    leading = access.declaration.reads or access.declaration.writes or ""
+    where = [*access.operand_group(leading)]
+    if access.declaration in (LOAD_VIEW_TKO, STORE_VIEW_TKO):
+        where.extend(access.operand_group("index"))
+    if any(_is_inside(value, loop) for value in where):
+        return None
+    for other in accesses:
+        if other.declaration.writes is None or not _is_weak(other) or subject.mask(other) is not None:
+            continue
+        if subject.loop_of(other) is loop and subject.ordering.comes_after(access, other) is False:
+            return _missing(access, other, " of the round before")
+    return None
+
+
+def _is_inside(value: Value, loop: Operation) -> bool:
+    block = value.parent_block
+    owner = block.parent_operation if block is not None else None
+    return owner is not None and loop.is_ancestor_of(owner)
+
+
+def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
+    what = f"the {earlier.declaration.mnemonic}{when}" if earlier is not access else f"itself{when or ' before'}"
+    return LintFinding(
+        access,
+        f"no token orders this {access.declaration.mnemonic} after {what}, which touches the same memory",
+        notes=[] if earlier is access else [("the other access", earlier)],
+        remedy=(
+            "Carry the token through the loop, as one of its iteration values."
+            if when
+            else "Let it take the token of the other: `token=%t` (`join_tokens` joins several)."
+        ),
+    )
+
+
+def _exclude_each_other(first: Operation, second: Operation) -> bool:
+    """Whether the second of two operations is never reached in the round of loops in which the first one was: it is in
+    another branch of an `if`, or the branch of the first one leaves for good."""
+    around: dict[Operation, object] = {}
+    cursor: Operation | None = second
+    while cursor is not None:
+        owner = cursor.parent_operation
+        if owner is not None and cursor.parent is not None:
+            around[owner] = cursor.parent.parent
+        cursor = owner
+    cursor = first
+    left: Operation | None = None
+    while cursor is not None and cursor.parent is not None:
+        owner = cursor.parent_operation
+        region = around.get(owner) if owner is not None else None
+        if region is not None:
+            # The innermost operation around both.
+            leaves_here = left is not None and (left.declaration is RETURN or owner is None or _is_in_loop(owner, left))
+            return region is not cursor.parent.parent or leaves_here
+        last = cursor.parent.last
+        if last is not None and last.declaration in (RETURN, BREAK, CONTINUE):
+            left = last
+        cursor = owner
+    return False
+
+
+def _is_in_loop(around: Operation, leaving: Operation) -> bool:
+    """Whether a `break` or `continue` leaves a round of the loop that an operation is, or is in."""
+    cursor = leaving.parent_operation
+    while cursor is not None and cursor.declaration not in (FOR, LOOP):
+        cursor = cursor.parent_operation
+    return cursor is not None and cursor.is_ancestor_of(around)
+
+
+MISSING_TOKEN: Final = Rule(
+    "missing-token",
+    "memory",
+    "Two accesses touch the same memory, one of them writes, and no token orders them",
+    reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
+    remedy="Let the second take the token of the first: `token=%t`.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>) {
+  %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %y = addf %x, %x : tile<f32>
+  %written = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token // here
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %y = addf %x, %x : tile<f32>
+  %written = store_ptr_tko weak %p, %y token=%read : tile<ptr<f32>>, tile<f32> -> token
+  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_missing_tokens,
+)
+
+
+def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
+    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+        token = load.operand("token")
+        if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
+            continue
+        yield LintFinding(load, "the token orders this load after other loads only")
+
+
+TOKEN_ORDERS_NOTHING: Final = Rule(
+    "token-orders-nothing",
+    "memory",
+    "A token orders a load after loads and nothing else",
+    reason=(
+        "Loads need no order among each other. A compiler that has to keep it cannot start the later ones before the "
+        "first is done."
+    ),
+    remedy="Leave the token out, or take one of before the other loads.",
+    severity=REMARK,
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
+  %x, %first = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %y, %second = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token // here
+  %sum = addf %x, %y : tile<f32>
+  %written = store_ptr_tko weak %r, %sum token=%second : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
+  %start = make_token : token
+  %x, %first = load_ptr_tko weak %p token=%start : tile<ptr<f32>> -> tile<f32>, token
+  %written = store_ptr_tko weak %r, %x token=%first : tile<ptr<f32>>, tile<f32> -> token
+  %y, %second = load_ptr_tko weak %q token=%written : tile<ptr<f32>> -> tile<f32>, token
+  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_tokens_that_order_nothing,
+)
+
+
+def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
+    for store in subject.operations(STORE_PTR_TKO, STORE_VIEW_TKO):
+        later = _only_next(store.results[0])
+        if (
+            later is None
+            or later.declaration not in (STORE_PTR_TKO, STORE_VIEW_TKO)
+            or later.parent is not store.parent
+        ):
+            continue
+        if not _is_weak(store) or subject.place(store) != subject.place(later):
+            continue
+        mask, later_mask = subject.mask(store), subject.mask(later)
+        number = subject.numbering.number
+        if later_mask is not None and (mask is None or number(mask) != number(later_mask)):
+            continue
+        yield LintFinding(
+            store,
+            "what is stored here is overwritten before anybody can read it",
+            notes=[("it is overwritten here", later)],
+            remedy="Delete the first store, or order what should read it between the two.",
+        )
+
+
+def _only_next(token: Value) -> Operation | None:
+    """The only operation that comes after a token, be it joined with others on the way."""
+    while True:
+        users = token.users
+        if len(users) != 1:
+            return None
+        user = users[0]
+        if user.declaration is not JOIN_TOKENS:
+            return user
+        token = user.results[0]
+
+
+DEAD_STORE: Final = Rule(
+    "dead-store",
+    "memory",
+    "A store is overwritten before anything can read it",
+    reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
+    remedy="Delete the first store, or order what should read it between the two.",
+    positive="""\
+entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
+  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token // here
+  %second = store_ptr_tko weak %p, %b token=%first : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    negative="""\
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %a: tile<f32>) {
+  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
+  %b, %read = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token
+  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+""",
+    check=_dead_stores,
+)
