@@ -37,11 +37,19 @@ class PlacedNote:
 
 
 @dataclass
+class PlacedFix:
+    """What removes a finding of lint: what an editor offers, and edits of the text (start, end, new text), in order."""
+
+    title: str
+    edits: list[tuple[int, int, str]]
+
+
+@dataclass
 class PlacedDiagnostic:
     """A diagnostic, and the characters of the text it is about.
 
     `code` says which part of the toolkit speaks: "syntax", "verification", "doubtful", "draft-spelling", or the name of
-    a rule of lint, which is `rule` too.
+    a rule of lint, which is `rule` too; `fix` is what that rule proposes.
     """
 
     severity: str
@@ -51,6 +59,7 @@ class PlacedDiagnostic:
     code: str
     notes: list[PlacedNote] = field(default_factory=list)
     rule: str | None = None
+    fix: PlacedFix | None = None
 
 
 class Analysis:

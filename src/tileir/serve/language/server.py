@@ -18,6 +18,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
+from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.connection import Connection
 from tileir.serve.language.document import Document
@@ -176,6 +177,11 @@ FEATURES: list[tuple[str, Any, Answer]] = [
         lsp.TEXT_DOCUMENT_RENAME,
         lsp.RenameOptions(prepare_provider=True),
         lambda document, asked: rename(document, asked.position, asked.new_name),
+    ),
+    (
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(KINDS),
+        lambda document, asked: code_actions(document, asked.range, asked.context),
     ),
     (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, None, lambda document, _: document_symbols(document)),
     (lsp.TEXT_DOCUMENT_FOLDING_RANGE, None, lambda document, _: folding_ranges(document)),
