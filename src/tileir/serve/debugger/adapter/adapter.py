@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.serve.debugger.adapter import going, life, looking
+from tileir.serve.debugger.adapter import asking, going, life, looking
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer, Dispatcher, Handler
@@ -39,6 +39,9 @@ REQUESTS: Final[dict[str, Handler]] = {
     "modules": looking.modules,
     "readMemory": looking.read_memory,
     "exceptionInfo": looking.exception_info,
+    "evaluate": asking.evaluate,
+    "completions": asking.completions,
+    "disassemble": asking.disassemble,
 }
 # These are about those before them, or must not wait for them.
 AT_ONCE: Final[dict[str, Handler]] = {

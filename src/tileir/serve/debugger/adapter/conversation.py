@@ -15,6 +15,8 @@ from tileir.serve.debugger.adapter.wire import Message, Wire
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.terminal.catalogue import all_commands
+from tileir.serve.debugger.terminal.command_table import CommandTable
 
 
 class ClientWays:
@@ -96,6 +98,8 @@ class Launching:
         """Whether the launch can begin again."""
         self.again: Asked | None = None
         """It is to begin again, with these arguments."""
+        self.wish: str = ""
+        """What is to become of a launch of a script that is left: "skip", "next-launch", "detach"; "" for the end."""
         self.is_over: bool = False
         """The client has gone, or asked for the end."""
         self.is_disconnected: bool = False
@@ -137,6 +141,10 @@ class Conversation:
         self.sources: Sources = Sources()
         self.runner: Runner = Runner(started, stopped)
         self.stage: Stage | None = None
+        self.commands: CommandTable = all_commands()
+        """Those that the console takes."""
+        self.displays: dict[int, tuple[str, str]] = {}
+        """What the console shows at each stop."""
         self.lock: threading.RLock = threading.RLock()
         """Held by who looks at the stage, and by who changes it."""
 
@@ -148,6 +156,12 @@ class Conversation:
         if self.runner.running or stage.stop is None:
             raise RequestError("the launch is running", "notStopped")
         return stage
+
+    def leave(self, how: str) -> None:
+        """Have a launch of a script run to its end, whatever there is to stop at."""
+        with self.launching.changed:
+            self.launching.wish = how
+        self.runner.leave()
 
     def source(self, file: str) -> Message:
         """A file as the protocol has it."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter.asked import Asked, RequestError, asked_in
 from tileir.serve.debugger.adapter.wire import Malformed, Message, Wire
+from tileir.serve.debugger.expressions import ExpressionError
 
 
 class Answer:
@@ -116,6 +117,9 @@ class Dispatcher:
             answer = handler(asked_in(message), message)
         except RequestError as error:
             self._wire.refuse(message, error.message, error.short)
+            return
+        except ExpressionError as error:
+            self._wire.refuse(message, error.message)
             return
         except TileIRError as error:
             self._wire.refuse(message, str(error))

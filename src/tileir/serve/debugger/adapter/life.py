@@ -86,18 +86,18 @@ def configuration_done(state: Conversation, asked: Asked, request: Message) -> A
 
 def restart(state: Conversation, asked: Asked, request: Message) -> Answer:
     """The launch once more, its file read again."""
-    launching = state.launching
-    if not launching.restarts:
+    if not state.launching.restarts:
         raise RequestError("a script cannot begin again in its process: end the session and start another")
-    given = asked.inner("arguments") if asked.has("arguments") else launching.asked
+    given = asked.inner("arguments") if asked.has("arguments") else None
+    return Answer(then=lambda: begin_again(state, given))
 
-    def again() -> None:
-        with launching.changed:
-            launching.again = given
-            launching.changed.notify_all()
-        state.runner.leave()
 
-    return Answer(then=again)
+def begin_again(state: Conversation, given: Asked | None) -> None:
+    launching = state.launching
+    with launching.changed:
+        launching.again = given if given is not None else launching.asked
+        launching.changed.notify_all()
+    state.runner.leave()
 
 
 def terminate(state: Conversation, asked: Asked, request: Message) -> Answer:

@@ -10,12 +10,14 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
+from tileir.serve.debugger.expressions import ExpressionError
 from tileir.serve.debugger.lines import SourcePlace, same_file
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.command_table import Command, CommandError, CommandTable, split
 from tileir.serve.debugger.terminal.painting import Painter
+from tileir.serve.debugger.variables import Result
 
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
@@ -60,8 +62,6 @@ class Shell:
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
-        self.history: list[object] = []
-        """The values that were printed: $1, $2, .."""
         self.typed: list[str] = []
         """The commands that were given."""
         self.listed: tuple[str, int] | None = None
@@ -96,6 +96,8 @@ class Shell:
             command.function(self, rest)
         except CommandError as error:
             self.say(str(error))
+        except ExpressionError as error:
+            self.say(f"{error.message[0].upper()}{error.message[1:]}.")
         except TileIRError as error:
             self.say(str(error))
         else:
@@ -164,6 +166,10 @@ class Shell:
     def frame(self) -> Frame:
         frames = self.running.stack()
         return frames[min(self.frame_number, len(frames) - 1)]
+
+    def evaluate(self, expression: str) -> Result:
+        """Compute an expression where the launch stands."""
+        return self.running.evaluate(expression, self.frame)
 
     def location(self, text: str) -> tuple[str, int]:
         """A file and a line: `12`, `FILE:12`, or the name of a kernel."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from tileir.execute.wording import several
 from tileir.serve.debugger.moments import Moment, Stop
+from tileir.serve.debugger.terminal.data import show_displays
 from tileir.serve.debugger.terminal.shell import Shell
 
 _MOST_STEPS: Final = 64
@@ -48,6 +49,7 @@ class StopTeller:
             shell.say(shell.frame_words(frames[0]))
         self._told = told
         shell.show_place(frames[0].place, debugger.recording.program.text(frames[0].operation))
+        show_displays(shell)
 
     def _headline(self, stop: Stop) -> str:
         shell = self._shell
