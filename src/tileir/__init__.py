@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from tileir.rewrite.fact import Fact
     from tileir.rewrite.facts import Facts
     from tileir.rewrite.rewriter import Rewriter
+    from tileir.serve.debugger.scripts import debug
     from tileir.serve.explorer.exploring import Exploration, explore
     from tileir.serve.explorer.export import ExportedPage
     from tileir.serve.explorer.questions import QuestionError
@@ -298,6 +299,7 @@ __all__ = [
     "diff",
     "div_by",
     "emulate",
+    "debug",
     "explore",
     "file_location",
     "from_bytecode",
@@ -429,6 +431,7 @@ _RUNNING_HOMES = {
     "tileir.execute.recording.recording": "Recording",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
     "tileir.execute.sanitizer.sanitizer": "Sanitizer",
+    "tileir.serve.debugger.scripts": "debug",
     "tileir.serve.explorer.exploring": "Exploration explore",
     "tileir.serve.explorer.export": "ExportedPage",
 }

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
+from tileir.bridge.debugging import asked_debugger
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
@@ -47,7 +48,8 @@ def emulate(
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
     kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.  These speak
-    of the script's lines and variables; with `names="tile"` of the tile program's operations and values.
+    of the script's lines and variables; with `names="tile"` of the tile program's operations and values.  With
+    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/debugging.md).
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
@@ -60,8 +62,10 @@ def emulate(
             block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    watching = None
-    if watch_nan or block is not None or debug or whose == "tile":
+    watching: Watcher | None = asked_debugger(bool(sanitize), watch_nan, whose)
+    if watching is not None:
+        pass
+    elif watch_nan or block is not None or debug or whose == "tile":
         watching = Watching(sanitize, watch_nan, block, debug, names=whose)
     elif sanitize is not False:
         options["sanitize"] = sanitize
@@ -74,7 +78,7 @@ class EmulationContext(ContextDecorator):
     def __init__(self, gpu: str, options: dict[str, Any], watching: Any) -> None:
         self._gpu: str = gpu
         self._options: dict[str, Any] = options
-        self._watching: Watching | None = watching
+        self._watching: Watcher | None = watching
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
@@ -101,6 +105,8 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     launch instead.
     """
     watching = watcher
+    if watching is None:
+        watching = asked_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
     if watching is not None:
         pass
     elif settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":

@@ -25,7 +25,7 @@ OPTIONS = {
     "exact": "",
     "fast": "",
 }
-_NO = ("", "0", "no", "off", "false")
+NO = ("", "0", "no", "off", "false")
 _YES = ("1", "yes", "on", "true")
 
 
@@ -112,7 +112,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
 def settings_of_variable(text: str) -> Settings | None:
     """What TILEIR_EMULATE asks for: nothing, `1`, or options as in `sanitize gpu=b200`."""
     text = text.strip()
-    if text.lower() in _NO:
+    if text.lower() in NO:
         return None
     if text.lower() in _YES:
         return Settings()

@@ -107,7 +107,7 @@ class Watching:
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
-        caller = _caller()
+        caller = launching_frame()
         reports: list[SanitizerReport] = []
         observers: list[Observer] = []
         if self._watch_nan:
@@ -180,7 +180,7 @@ def _write(text: str) -> None:
     sys.stderr.write(text)
 
 
-def _caller() -> FrameType | None:
+def launching_frame() -> FrameType | None:
     """The line of the script that launches: the innermost one that is not tileir's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import deque
 from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import TileIRError
@@ -12,12 +13,13 @@ from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, reason, tell
 
 if TYPE_CHECKING:
+    from tileir.bridge.contexts import Watcher
     from tileir.serve.debugger.session import Event
 
 USAGE = Usage(
     "tileir debug",
     "Debugs a kernel: breakpoints, steps forwards and backwards, every tile and array at any moment.",
-    "FILE",
+    "FILE|SCRIPT.py",
     (
         Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
         Option("entry", "the kernel (default: the only one)", value="NAME"),
@@ -33,6 +35,7 @@ USAGE = Usage(
             "names of values and lines: those of the Python script, if the program is from one (default), or tile",
             choices=("script", "tile"),
         ),
+        Option("kernel", "of a script, debug launches of this kernel only (default: all)", value="NAME"),
         Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
         Option("ex", "carry out a command of the debugger; repeat for several", value="COMMAND", short="ex"),
         Option("x", "carry out the commands in a file", value="FILE"),
@@ -46,6 +49,9 @@ USAGE = Usage(
     most=-1,
     details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. {STATED}
+
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and stops at its first launch;
+what follows it, or --, are its own arguments. In a script of your own, tileir.debug(kernel, grid, args) does the same.
 
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.
@@ -69,13 +75,17 @@ def _run(arguments: list[str]) -> int:
     if given.has("dap") or given.has("tcp"):
         return _adapter(given)
     if not given.operands:
-        raise mistake("expected FILE, or --dap for an editor")
+        raise mistake("expected FILE or SCRIPT.py, or --dap for an editor")
+    if given.operands[0].endswith(".py"):
+        return _script(given)
     if len(given.operands) > 1:
         raise mistake(f"unexpected argument '{given.operands[1]}'")
     return _program(given)
 
 
 def _program(given: Arguments) -> int:
+    if given.has("kernel"):
+        raise mistake("--kernel is for a script: of a FILE, --entry names the kernel")
     # Looked at before anything is read.
     grid_of(given.value("grid", "1"))
     limit = size_of("memory", given.value("memory", "1G"))
@@ -102,9 +112,53 @@ def _program(given: Arguments) -> int:
         tell(error.diagnostics, given)
         return EXIT_WRONG_INPUT
     terminal = Terminal(debugger, sys.stdout.write, given.wants_colour(sys.stdout))
-    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+    commands = deque([(name, text) for name, text in given.sequence if name in ("ex", "x")])
     how = terminal.converse(commands, batch=given.has("batch"))
     return EXIT_WRONG_INPUT if how == "batch" and terminal.shell.failed else EXIT_FINE
+
+
+def _script(given: Arguments) -> int:
+    for option in ("grid", "arg", "entry", "schedule"):
+        if given.has(option):
+            raise mistake(f"--{option} is for a FILE: a script says itself what it launches")
+    from tileir.serve.debugger.scripts import ScriptDebugging
+    from tileir.serve.debugger.terminal.script_terminal import ScriptTerminal
+
+    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+    front = ScriptTerminal(commands, colours=given.wants_colour(sys.stdout))
+    front.batch = given.has("batch")
+    debugging = ScriptDebugging(
+        front,
+        kernel=given.value("kernel", ""),
+        stop_on=_stop_on(given),
+        names="tile" if given.value("names", "") == "tile" else "script",
+        limit=size_of("memory", given.value("memory", "1G")),
+    )
+    status = run_script(given.operands, debugging)
+    if not debugging.count and not status:
+        named = f" named '{given.value('kernel', '')}'" if given.has("kernel") else ""
+        raise ToolFailure(f"the script launches no kernel{named}", EXIT_WRONG_INPUT)
+    return EXIT_WRONG_INPUT if front.batch and front.failed else status
+
+
+def run_script(operands: list[str], watcher: Watcher) -> int:
+    """Run a script as `tileir emulate` does, with somebody who is given its launches; its exit status."""
+    from tileir.bridge.process import begin
+    from tileir.bridge.settings import Settings as ScriptSettings
+    from tileir.bridge.settings import SettingsMistake
+    from tileir.tools.emulate import perform, program_of
+
+    try:
+        work = program_of({}, operands)
+    except SettingsMistake as error:
+        raise mistake(str(error)) from None
+    process = begin(ScriptSettings(), watcher=watcher)
+    try:
+        perform(process, work)
+    except BaseException:
+        # Shown, as Python would; what it ends with is known.
+        pass
+    return process.status
 
 
 def _stop_on(given: Arguments) -> list[Event]:
@@ -127,7 +181,7 @@ def _adapter(given: Arguments) -> int:
     from tileir.serve.debugger.adapter.hosting import host
     from tileir.serve.debugger.adapter.streams import standard_wire
 
-    host(standard_wire())
+    host(standard_wire(), run_script)
     return EXIT_FINE
 
 

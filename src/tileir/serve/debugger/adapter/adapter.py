@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from tileir.serve.debugger.adapter import asking, going, life, looking
@@ -79,6 +80,10 @@ class Adapter:
         """Begin to answer."""
         self._dispatcher.start()
 
+    def ends_by(self, end: Callable[[], None]) -> None:
+        """What ends a program that is not launching a kernel when the client wants its end."""
+        self.state.launching.end_program = end
+
     def _gone(self) -> None:
         with self.state.launching.changed:
             self.state.launching.is_disconnected = True
@@ -92,6 +97,11 @@ class Adapter:
         return Answer()
 
     # --- on the thread that has the program ---
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the client has gone, or asked for the end."""
+        return self.state.launching.is_over
 
     def wait_for_request(self) -> tuple[Asked, Message] | None:
         """What is to be launched or attached to; None if the client wants nothing any more."""

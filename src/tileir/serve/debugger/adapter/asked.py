@@ -28,6 +28,9 @@ class Asked:
     def has(self, name: str) -> bool:
         return self._given.get(name) is not None
 
+    def names(self) -> list[str]:
+        return list(self._given)
+
     def any(self, name: str) -> Any:
         return self._given.get(name)
 

@@ -17,7 +17,7 @@ from tileir.serve.debugger.adapter.going import run
 from tileir.serve.debugger.adapter.looking import frame_of, operation_reference
 from tileir.serve.debugger.adapter.runner import Job
 from tileir.serve.debugger.adapter.wire import Message
-from tileir.serve.debugger.expressions import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionError
 from tileir.serve.debugger.formats import formatted
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger

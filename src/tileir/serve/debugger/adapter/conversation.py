@@ -105,6 +105,8 @@ class Launching:
         self.is_disconnected: bool = False
         self.ends_program: bool = can_launch
         """Whether the end of the conversation is that of the program too."""
+        self.end_program: Callable[[], None] | None = None
+        """Ends a script that is not launching a kernel."""
 
 
 class Stage:

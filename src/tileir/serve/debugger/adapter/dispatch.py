@@ -10,7 +10,7 @@ from typing import Any, Final
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter.asked import Asked, RequestError, asked_in
 from tileir.serve.debugger.adapter.wire import Malformed, Message, Wire
-from tileir.serve.debugger.expressions import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionError
 
 
 class Answer:

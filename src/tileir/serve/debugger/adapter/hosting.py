@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from tileir.execute.argument_words import size_of
 from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked, RequestError
-from tileir.serve.debugger.adapter.wire import Wire
+from tileir.serve.debugger.adapter.attaching import EditorFront
+from tileir.serve.debugger.adapter.streams import Captured
+from tileir.serve.debugger.adapter.wire import Message, Wire
 from tileir.serve.debugger.launching import ProgramLaunch, launch_of_file
 from tileir.serve.debugger.lines import Names
+from tileir.serve.debugger.scripts import ScriptDebugging
 from tileir.serve.debugger.session import Debugger
 
+_PATIENCE: Final = 3.0
+"""Seconds that a script has to end after it was asked to."""
 
-def host(wire: Wire) -> None:
+
+RunScript = Callable[[list[str], ScriptDebugging], int]
+"""Runs a script with its arguments and its launches watched; its exit status."""
+
+
+def host(wire: Wire, run_script: RunScript | None = None) -> None:
     """Launch what a client asks for, until it takes leave.  The program runs on this thread."""
     adapter = Adapter(wire, can_launch=True)
     adapter.start()
@@ -26,6 +37,9 @@ def host(wire: Wire) -> None:
             return
         asked, request = found
         try:
+            if run_script is not None and asked.text("program").endswith(".py"):
+                _script(adapter, asked, request, run_script)
+                return
             launch = _launch(asked)
             debugger = _debugger(adapter, asked, launch)
         except (TileIRError, RequestError, OSError) as error:
@@ -78,21 +92,72 @@ def _results(debugger: Debugger) -> str:
     return "The launch is done.\n" + "".join(lines)
 
 
+# --- scripts ---
+
+
+def _script(adapter: Adapter, asked: Asked, request: Message, run_script: RunScript) -> None:
+    """Run a script and debug its launches; what it prints is shown by the editor."""
+    program = asked.text("program")
+    debugging = ScriptDebugging(
+        EditorFront(adapter),
+        kernel=asked.text("kernel", ""),
+        stop_on_entry=asked.flag("stopOnEntry"),
+        names=names_of(asked),
+        limit=_limit(asked),
+    )
+    arguments = asked.texts("args")
+    _go_to_folder(asked)
+    # Looked at here, so that the client is told.
+    with open(program, "rb"):
+        pass
+    environment = asked.inner("env")
+    os.environ.update({name: environment.text(name) for name in environment.names()})
+    adapter.wire.event("capabilities", capabilities={"supportsRestartRequest": False})
+    if adapter.accept(request):
+        captured = Captured(adapter.tell)
+        adapter.ends_by(lambda: _interrupt(captured))
+        status = run_script([program, *arguments], debugging)
+        captured.end()
+        if not debugging.count and not status:
+            adapter.tell("console", "The script has launched no kernel that is debugged.\n")
+        adapter.wire.event("exited", exitCode=status)
+        adapter.wire.event("terminated")
+    adapter.wait_for_end()
+
+
+def _interrupt(captured: Captured) -> None:
+    """End a script that may be anywhere: as Ctrl-C does, and if it does not listen, with the process."""
+    import _thread
+    import threading
+
+    _thread.interrupt_main()
+    timer = threading.Timer(_PATIENCE, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
 # --- what a client says ---
 
 
 def _launch(asked: Asked) -> ProgramLaunch:
-    program = asked.text("program")
-    if asked.has("cwd"):
-        os.chdir(asked.text("cwd"))
-    arguments = [str(word) for word in asked.texts("args")]
+    _go_to_folder(asked)
+    arguments = asked.texts("args")
     return launch_of_file(
-        program,
+        asked.text("program"),
         entry=asked.text("entry", "") or None,
         grid=_grid(asked.any("grid")),
         arguments=arguments,
         schedule=asked.text("schedule", "forward"),
     )
+
+
+def _go_to_folder(asked: Asked) -> None:
+    if asked.has("cwd"):
+        os.chdir(asked.text("cwd"))
+
+
+def _limit(asked: Asked) -> int:
+    return size_of(str(asked.any("limit"))) if asked.has("limit") else LIMIT
 
 
 def _grid(given: Any) -> str | None:
@@ -104,12 +169,11 @@ def _grid(given: Any) -> str | None:
 
 
 def _debugger(adapter: Adapter, asked: Asked, launch: ProgramLaunch) -> Debugger:
-    limit = size_of(str(asked.any("limit"))) if asked.has("limit") else LIMIT
     return Debugger(
         launch.kernel,
         launch.grid,
         launch.arguments,
-        limit=limit,
+        limit=_limit(asked),
         output=lambda text: adapter.tell("stdout", text),
         names=names_of(asked),
     )

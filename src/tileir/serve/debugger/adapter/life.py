@@ -123,6 +123,9 @@ def end(state: Conversation, ends_program: bool) -> None:
             launching.ends_program = ends_program
         launching.is_over = True
         launching.changed.notify_all()
+        end_program, launching.end_program = launching.end_program, None
+    if state.stage is None and end_program is not None and launching.ends_program:
+        end_program()
     state.runner.leave()
 
 

@@ -57,7 +57,7 @@ def shown(shell: Shell, result: Result, format: str) -> str:
         threshold=max(table.size, 1),
         max_line_width=100,
         separator=", ",
-        formatter={"all": lambda text: text.rjust(width)},
+        formatter={"all": lambda text: str(text).rjust(width)},
     )
     more = "" if corner.size == array.size else f"  .. {array.size - corner.size} more elements"
     return f"{written}{more}" if array.ndim == 1 else f"\n{written}{more}"

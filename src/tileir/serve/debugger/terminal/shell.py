@@ -10,7 +10,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.serve.debugger.expressions import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionError
 from tileir.serve.debugger.lines import SourcePlace, same_file
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
@@ -74,6 +74,13 @@ class Shell:
         """Whether a command could not be carried out."""
         self._last: str = ""
         self._depth: int = 0
+
+    def take_over(self, before: Shell) -> None:
+        """Go on with what was typed, set and displayed in an earlier launch."""
+        self.displays = before.displays
+        self.typed = before.typed
+        self.list_size, self.print_elements = before.list_size, before.print_elements
+        self.failed = before.failed
 
     # --- commands ---
 

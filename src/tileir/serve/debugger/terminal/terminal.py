@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
+from types import FrameType
 
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
@@ -33,7 +35,9 @@ class Terminal:
         colours: bool = False,
         *,
         is_of_script: bool = False,
+        caller: FrameType | None = None,
     ) -> None:
+        self._caller: FrameType | None = caller
         self._debugger: Debugger = debugger
         self._is_of_script: bool = is_of_script
         self._runs: bool = False
@@ -69,7 +73,11 @@ class Terminal:
         if stop.reason == "end":
             if self._is_of_script and not stops_at_end:
                 raise Leaving("done")
-            self.shell.say("[The launch is at its end; 'reverse-step' goes back, 'run' begins again]")
+            self.shell.say(f"[The launch is at its end; 'reverse-step' goes back, {self._onwards}]")
+
+    @property
+    def _onwards(self) -> str:
+        return "'continue' goes on with the script" if self._is_of_script else "'run' begins again"
 
     def leave(self, how: str) -> None:
         if how == "kill":
@@ -79,14 +87,33 @@ class Terminal:
         raise Leaving(how)
 
     def python(self) -> None:
-        raise CommandError("There is no script: the launch is that of a program.")
+        if self._caller is None:
+            raise CommandError("There is no script: the launch is that of a program.")
+        import pdb
+
+        python = pdb.Pdb()
+        python.reset()
+        self.shell.say("[Python's debugger, at the launch; 'continue' comes back to this one]")
+        python.interaction(self._caller, None)
 
     # --- the conversation ---
 
-    def converse(self, commands: Sequence[tuple[str, str]] = (), *, batch: bool = False) -> str:
-        """Carry out commands and files of commands, then what is typed; how it ended."""
+    def debug(self, stop_on_entry: bool, commands: deque[tuple[str, str]], *, batch: bool) -> str:
+        """A launch of a script, which has begun; how it was left."""
         try:
-            for kind, text in commands:
+            self.begin(stop_on_entry)
+        except Leaving as end:
+            return end.how
+        return self.converse(commands, batch=batch)
+
+    def converse(self, commands: deque[tuple[str, str]], *, batch: bool = False) -> str:
+        """Carry out commands and files of commands, then what is typed; how it ended.
+
+        Commands that were carried out are taken away: the others are for the next launch.
+        """
+        try:
+            while commands:
+                kind, text = commands.popleft()
                 if kind == "x":
                     self._read_file(text)
                 else:

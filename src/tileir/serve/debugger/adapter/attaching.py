@@ -1,0 +1,76 @@
+"""Editors and the launches of a script: one that the editor has started, or one that it attaches to."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from types import FrameType
+
+from tileir.execute.errors import LaunchError
+from tileir.serve.debugger.adapter.adapter import Adapter
+from tileir.serve.debugger.adapter.asked import Asked
+from tileir.serve.debugger.adapter.tcp import address_of, listener_at, words_of
+from tileir.serve.debugger.adapter.wire import Message, Wire
+from tileir.serve.debugger.session import Debugger
+
+
+class EditorFront:
+    """Shows launches in the editor that an adapter talks to."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter: Adapter = adapter
+
+    def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
+        if not self._adapter.is_over:
+            self._adapter.prepare(debugger)
+            self._adapter.debug(debugger, stop_on_entry)
+        launching = self._adapter.state.launching
+        if self._adapter.is_over:
+            return "quit" if launching.ends_program else "detach"
+        with launching.changed:
+            wish, launching.wish = launching.wish, ""
+        return wish or "done"
+
+
+class ListeningEditor:
+    """Waits for an editor at an address when the first launch comes, and stays with it."""
+
+    def __init__(self, address: str) -> None:
+        found = address_of(address)
+        if found is None:
+            raise LaunchError(f"'{address}' is no address to listen at: give HOST:PORT, as in 127.0.0.1:5678")
+        try:
+            self._listener = listener_at(*found)
+        except OSError as error:
+            raise LaunchError(f"cannot listen at {address}: {error.strerror or error}") from None
+        self._adapter: Adapter | None = None
+
+    def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
+        if self._adapter is None:
+            self._adapter = self._attached(debugger)
+        return EditorFront(self._adapter).debug(debugger, stop_on_entry, caller)
+
+    def _attached(self, debugger: Debugger) -> Adapter:
+        """Wait for an editor, up to where it has set its breakpoints."""
+        where = words_of(self._listener)
+        while True:
+            print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
+            connection, _ = self._listener.accept()
+            stream = connection.makefile("rwb")
+            adapter = Adapter(Wire(stream, stream), can_launch=False)
+            adapter.start()
+            request: tuple[Asked, Message] | None = adapter.wait_for_request()
+            if request is None:
+                # It only looked whether somebody is there.
+                continue
+            adapter.prepare(debugger)
+            if adapter.accept(request[1]):
+                atexit.register(_end, adapter)
+                return adapter
+
+
+def _end(adapter: Adapter) -> None:
+    """The script is over."""
+    if not adapter.state.launching.is_disconnected:
+        adapter.wire.event("exited", exitCode=0)
+        adapter.wire.event("terminated")

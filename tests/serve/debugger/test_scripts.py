@@ -1,0 +1,137 @@
+"""cuTile scripts in the debugger: their lines, their variables, one launch after the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+from tests.serve.debugger.client import over_socket, over_stdio
+
+import tileir
+
+pytest.importorskip("cuda.tile", reason="scripts launch cuTile kernels")
+
+SCRIPT = """\
+import sys
+sys.modules["torch"] = None  # which cuTile imports where it can
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def add(a, b, c):
+    i = ct.bid(0)
+    left = ct.load(a, (i,), (16,))
+    total = left + ct.load(b, (i,), (16,))
+    ct.store(c, (i,), total)
+
+@ct.kernel
+def double(a):
+    i = ct.bid(0)
+    ct.store(a, (i,), 2 * ct.load(a, (i,), (16,)))
+
+a, c = numpy.ones(32, "f4"), numpy.zeros(32, "f4")
+print("begins", *sys.argv[1:])
+ct.launch(None, (2,), add, (a, a, c))
+ct.launch(None, (2,), double, (c,))
+ct.launch(None, (2,), add, (a, c, c))
+print("sum", c.sum())
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def environment(**more: str) -> dict[str, str]:
+    sources = os.path.dirname(os.path.dirname(os.path.abspath(tileir.__file__)))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([sources, *sys.path]), **more}
+
+
+def tool(*words: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tileir", *words]
+    return subprocess.run(
+        command, input=stdin, capture_output=True, text=True, env=environment(**more), timeout=300, check=False
+    )
+
+
+def test_script_is_stepped_through_by_its_lines(script: str) -> None:
+    commands = ["next", "next", "next", "p left.sum()", "next-launch", "info frame", "detach"]
+    found = tool("debug", "--batch", *[word for one in commands for word in ("-ex", one)], script)
+    assert found.returncode == 0, found.stderr
+    lines = [line.partition("\t")[0] for line in found.stdout.splitlines() if "\t" in line]
+    assert lines == ["7", "8", "9", "10", "13"] or lines == ["7", "8", "9", "10", "14"]
+    assert "  i = 0\n" in found.stdout
+    assert "left.sum() = 16.0\n" in found.stdout
+    assert "Frame 0: double (0, 0, 0)\n" in found.stdout
+    assert found.stdout.endswith("sum 160.0\n")
+
+
+def test_variable_stops_emulated_launches_of_a_kernel(script: str) -> None:
+    found = tool("emulate", script, stdin="bt\ncontinue\n", TILEIR_DEBUG="double")
+    assert "double (0, 0, 0) at " in found.stdout and "add (" not in found.stdout
+    assert found.stdout.endswith("sum 160.0\n")
+    found = tool("emulate", script, stdin="quit\n", TILEIR_DEBUG="1")
+    assert "add (0, 0, 0) at " in found.stdout and "sum" not in found.stdout
+    assert found.returncode == 1
+
+
+def test_editor_debugs_the_launches_of_a_script(script: str) -> None:
+    client = over_stdio(env=environment())
+    client.begin(program=script, args=["one", "two"], stopOnEntry=True)
+    assert client.stopped()["reason"] == "entry"
+    assert client.frames()[0]["name"] == "add (0, 0, 0)"
+    assert client.frames()[0]["source"]["path"] == script
+    for _ in range(3):
+        client.step("next")
+    assert client.evaluate("left.sum()")["result"] == "16.0"
+    client.evaluate("next-launch", "repl")
+    client.stopped()
+    assert client.frames()[0]["name"] == "double (0, 0, 0)"
+    client.request("continue", threadId=1)
+    assert client.event("exited")["exitCode"] == 0
+    client.event("terminated")
+    assert client.output("stdout") == "begins one two\nsum 160.0\n"
+    client.request("disconnect")
+    client.close()
+
+
+def test_editor_attaches_to_a_script_that_waits(script: str) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tileir", "emulate", script],
+        env=environment(TILEIR_DEBUG="tcp:127.0.0.1:0"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    words = running.stderr.readline()
+    assert words.startswith("tileir: waiting for a debugger at 127.0.0.1:")
+    client = over_socket(("127.0.0.1", int(words.rpartition(":")[2])))
+    client.begin(how="attach", host="127.0.0.1", port=1)
+    assert client.stopped()["reason"] == "entry"
+    assert client.frames()[0]["name"] == "add (0, 0, 0)"
+    # The script goes on without the editor.
+    client.request("disconnect")
+    output, _ = running.communicate(timeout=120)
+    assert output.endswith("sum 160.0\n")
+    assert running.returncode == 0
+    client.close()
+
+
+def test_debug_launches_a_compiled_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    program = str(Path(__file__).parents[3] / "examples" / "vector_add.mlir")
+    a = numpy.arange(256, dtype="f4")
+    c = numpy.zeros(256, "f4")
+    tileir.debug(program, 2, (a, a, c, 256), commands=["next", "continue"])
+    assert (c == 2 * a).all()
+    assert "vector_add (0, 0, 0) at " in capsys.readouterr().out
+    with pytest.raises(tileir.LaunchError, match="pass \\(x,\\)"):
+        tileir.debug(program, 2, a)  # type: ignore[arg-type]
+    with pytest.raises(tileir.LaunchError, match="is no address to listen at"):
+        tileir.debug(program, 2, (a, a, c, 256), listen="nowhere")
