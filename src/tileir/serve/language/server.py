@@ -21,6 +21,8 @@ import tileir
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.connection import Connection
+from tileir.serve.language.cutile.answers import ANSWERS
+from tileir.serve.language.cutile.document import CutileDocument, is_script
 from tileir.serve.language.document import Document
 from tileir.serve.language.folding import folding_ranges
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
@@ -87,7 +89,8 @@ class TileServer(LanguageServer):
         return self.documents.get(uri)
 
     def open(self, item: lsp.TextDocumentItem) -> None:
-        document = Document(
+        kind = CutileDocument if is_script(item.uri, item.language_id) else Document
+        document = kind(
             item.uri,
             item.text,
             item.version,
@@ -137,6 +140,8 @@ class TileServer(LanguageServer):
 
 
 def diagnostics_of(document: Document) -> list[lsp.Diagnostic]:
+    if isinstance(document, CutileDocument):
+        return document.diagnostics()
     return [_diagnostic(document, each) for each in document.analysis.diagnostics]
 
 
@@ -205,7 +210,8 @@ def make_server() -> TileServer:
     @server.feature(lsp.WORKSPACE_SYMBOL)
     def symbols_of_workspace(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
         folders = [path_of(uri) for uri in server.workspace.folders]
-        return workspace_symbols(params.query, list(server.documents.values()), folders)
+        programs = [each for each in server.documents.values() if not isinstance(each, CutileDocument)]
+        return workspace_symbols(params.query, programs, folders)
 
     return server
 
@@ -213,6 +219,9 @@ def make_server() -> TileServer:
 def _register(server: TileServer, method: str, options: Any, answer: Answer) -> None:
     def handle(params: Any) -> Any:
         document = server.document(params.text_document.uri)
+        if isinstance(document, CutileDocument):
+            about_script = ANSWERS.get(method)
+            return about_script(document, params) if about_script is not None else None
         return answer(document, params) if document is not None else None
 
     server.feature(method, options)(handle)

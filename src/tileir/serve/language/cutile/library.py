@@ -1,0 +1,156 @@
+"""What `cuda.tile` has, as the package that is installed says it."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import re
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+# What kernels may be made of, for versions of cuTile that do not say it where this looks.
+_STATEMENTS = "AnnAssign Assign AugAssign Break Continue Expr For FunctionDef If Pass Raise Return While With"
+_EXPRESSIONS = (
+    "Attribute BinOp BoolOp Call Compare Constant IfExp JoinedStr Lambda Name Slice Subscript Tuple UnaryOp Yield"
+)
+_ROLE = re.compile(r":\w+:`([^`<]+?)(?:\s*<[^`>]+>)?`")
+_REFERENCE = re.compile(r"\|([^|\n]+)\|")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A name of `cuda.tile`."""
+
+    name: str
+    kind: str
+    """"function", "type", "enum", "dtype", "module" or "value"."""
+    signature: inspect.Signature | None
+    documentation: str
+    """In Markdown."""
+    choices: tuple[str, ...] = ()
+    """Of an enumeration."""
+
+    @property
+    def head(self) -> str:
+        """As it is called."""
+        shown = "" if self.signature is None or self.kind in ("enum", "dtype", "value") else _shown(self.signature)
+        return f"{self.name}{shown}"
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        return [] if self.signature is None else list(self.signature.parameters.values())
+
+    @property
+    def keywords(self) -> list[str]:
+        """The names of parameters that a call may write."""
+        return [each.name for each in self.parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+
+
+@dataclass(frozen=True)
+class Library:
+    """What an installed `cuda.tile` has."""
+
+    members: dict[str, Member]
+    statements: frozenset[type[ast.AST]]
+    """Those that kernels may have."""
+    expressions: frozenset[type[ast.AST]]
+    version: str
+
+
+@cache
+def library() -> Library | None:
+    """The package that is installed; None if there is none that can be imported."""
+    try:
+        import cuda.tile as tile
+    except Exception:  # It loads libraries of the system, which may fail in any way.
+        return None
+    members = {name: _member(name, getattr(tile, name)) for name in dir(tile) if not name.startswith("_")}
+    statements, expressions = _accepted()
+    return Library(members, statements, expressions, str(getattr(tile, "__version__", "")))
+
+
+def _accepted() -> tuple[frozenset[type[ast.AST]], frozenset[type[ast.AST]]]:
+    """The statements and expressions that the front end of cuTile has a handler for."""
+    try:
+        from cuda.tile._passes import ast2hir
+
+        return frozenset(ast2hir._stmt_handlers), frozenset(ast2hir._expr_handlers)
+    except Exception:  # Another version, which keeps them elsewhere.
+        return _nodes(_STATEMENTS), _nodes(_EXPRESSIONS)
+
+
+def _nodes(names: str) -> frozenset[type[ast.AST]]:
+    return frozenset([getattr(ast, name) for name in names.split()])
+
+
+def _member(name: str, value: Any) -> Member:
+    choices: tuple[str, ...] = ()
+    if isinstance(value, ModuleType):
+        kind = "module"
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        kind, choices = "enum", tuple(value.__members__)
+    elif isinstance(value, type):
+        kind = "type"
+    elif callable(value) and (inspect.isroutine(value) or inspect.isfunction(value)):
+        kind = "function"
+    else:
+        kind = "dtype" if type(value).__name__ == "DType" else "value"
+    try:
+        signature = inspect.signature(value) if kind in ("function", "type") else None
+    except (TypeError, ValueError):
+        signature = None
+    return Member(name, kind, signature, markdown(inspect.getdoc(value) or ""), choices)
+
+
+def _shown(signature: inspect.Signature) -> str:
+    """A signature without quotes around annotations, and with the names of enumerations for their values."""
+    parts = []
+    for parameter in signature.parameters.values():
+        default = parameter.default
+        if isinstance(default, enum.Enum):
+            parameter = parameter.replace(default=_Words(str(default)))
+        if isinstance(parameter.annotation, str):
+            parameter = parameter.replace(annotation=_Words(parameter.annotation))
+        parts.append(parameter)
+    returned = signature.return_annotation
+    shown = signature.replace(
+        parameters=parts, return_annotation=_Words(returned) if isinstance(returned, str) else returned
+    )
+    return str(shown)
+
+
+class _Words:
+    """Stands in a signature for what is shown as it is."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def __repr__(self) -> str:
+        return self._words
+
+
+def markdown(text: str) -> str:
+    """Documentation in reStructuredText, for who shows Markdown: examples as code, references as words."""
+    lines: list[str] = []
+    in_code = False
+    for line in text.splitlines():
+        is_start = line.strip() in ("Examples:", "Example:") or line.strip().startswith(
+            (".. testcode", ".. code-block")
+        )
+        if line.strip().startswith(".. ") and (in_code or not is_start):
+            continue
+        indented = line.startswith("    ") or not line.strip()
+        if in_code and not indented:
+            lines.append("```")
+            in_code = False
+        if is_start and not in_code:
+            lines += ["**Example**", "", "```python"] if not line.startswith(" ") else ["```python"]
+            in_code = True
+            continue
+        lines.append(line if in_code else _REFERENCE.sub(r"\1", _ROLE.sub(r"`\1`", line)).replace("``", "`"))
+    if in_code:
+        lines.append("```")
+    return "\n".join(lines).strip()
