@@ -214,7 +214,7 @@ def check_actions(step: int) -> Counter[str]:
             def counts(found: PlacedDiagnostic, unread: bool = unread) -> bool:
                 return not unread or found.code != "verification"
 
-            for remedy in good_remedies(document, diagnostic, Trials(document.syntax, settings)):
+            for remedy in good_remedies(document, diagnostic, Trials(document.syntax, document.analysis, settings)):
                 offers[diagnostic.severity] += 1
                 after = Document(URI, apply(piece, list(remedy.edits)), settings=settings)
                 old, new = [

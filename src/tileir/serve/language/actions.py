@@ -31,11 +31,13 @@ def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionCon
     found: list[lsp.CodeAction] = []
     if _wanted(context, lsp.CodeActionKind.QuickFix):
         start, end = document.offset(area.start), document.offset(area.end)
-        trials = Trials(document.syntax, document.settings)
+        trials = Trials(document.syntax, document.analysis, document.settings)
         for diagnostic in document.analysis.diagnostics:
             if diagnostic.start <= end and start <= max(diagnostic.end, diagnostic.start):
                 found.extend(_quick_fixes(document, diagnostic, context, trials))
-    if _wanted(context, lsp.CodeActionKind.RefactorRewrite):
+    # Not each time the caret moves: printing a long program takes a while.
+    asked = context.trigger_kind != lsp.CodeActionTriggerKind.Automatic
+    if asked and _wanted(context, lsp.CodeActionKind.RefactorRewrite):
         found.extend(_rewrites(document, area))
     # Asked for by name only: editors run it when a file is saved.
     if context.only is not None and _wanted(context, FIX_ALL):
@@ -106,7 +108,7 @@ def _is(document: Document, shown: lsp.Diagnostic, diagnostic: PlacedDiagnostic)
 
 def fix_all(document: Document) -> list[Edit]:
     """The edits of all findings that have one remedy, as many as do not touch each other."""
-    trials = Trials(document.syntax, document.settings)
+    trials = Trials(document.syntax, document.analysis, document.settings)
     taken: list[Edit] = []
     for diagnostic in document.analysis.diagnostics:
         if trials.exhausted:

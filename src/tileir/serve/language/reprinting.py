@@ -13,10 +13,14 @@ from tileir.text.placing import placed_text
 from tileir.text.printer import Printer
 
 
-def written_names(syntax: Syntax, analysis: Analysis) -> dict[Value, str]:
-    """What the text calls each value: `%x`, or `%x#1` for one of a pack."""
+def written_names(syntax: Syntax, analysis: Analysis, operation: WrittenOperation | None = None) -> dict[Value, str]:
+    """What the text calls each value, or each that an operation mentions: `%x`, or `%x#1` for one of a pack."""
     found: dict[Value, str] = {}
-    for name in syntax.names:
+    names = syntax.names
+    if operation is not None:
+        own = range(operation.first, operation.last + 1)
+        names = [name for name in map(syntax.name_at, own) if name is not None]
+    for name in names:
         if name.kind != "value" or name.definition is None:
             continue
         value = analysis.value_of(name)
@@ -32,9 +36,7 @@ def written_names(syntax: Syntax, analysis: Analysis) -> dict[Value, str]:
     return found
 
 
-def reprinted(
-    syntax: Syntax, analysis: Analysis, written: WrittenOperation, names: dict[Value, str] | None = None
-) -> Edit | None:
+def reprinted(syntax: Syntax, analysis: Analysis, written: WrittenOperation) -> Edit | None:
     """The edit that writes an operation as the printer does, without what is in its regions; None where it cannot be.
 
     Operations that the reader put in front of this one (a conversion, say) have no names in the text, so there is none.
@@ -42,7 +44,7 @@ def reprinted(
     operation = analysis.operation_of(written)
     if operation is None or written.name < 0:
         return None
-    names = written_names(syntax, analysis) if names is None else names
+    names = written_names(syntax, analysis, written)
     text = _printed(operation, names, "." not in syntax.tokens[written.name])
     if text is None:
         return None
@@ -91,7 +93,7 @@ def in_generic_form(syntax: Syntax, analysis: Analysis, offset: int) -> Edit | N
     operation = analysis.operation_of(written) if written is not None else None
     if written is None or operation is None or operation.regions or syntax.tokens[written.name][:1] == '"':
         return None
-    names = written_names(syntax, analysis)
+    names = written_names(syntax, analysis, written)
     if any(value not in names for value in (*operation.operands, *operation.results)):
         return None
     printer = Printer(generic=True)

@@ -1,34 +1,51 @@
 """Whether a remedy helps: the text is read and verified with it.
 
-A remedy is good if the finding it is for is gone and the text has no error that it did not have before.  A kernel does
-not depend on its neighbours, so only the one at hand is tried, with the aliases and globals that it may use.
+A remedy is good if the finding it is for is gone and the text has no error that it did not have before.  Kernels may be
+long, so only the operation at hand is tried, with what is around it and those that use its results; where the values
+come from that these use does not matter, only which types they have.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tileir.dialect.ops import ENTRY
-from tileir.serve.language.analysis import PlacedDiagnostic, Settings, analyze
+from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, FOR, IF, LOOP, MODULE
+from tileir.serve.language.analysis import Analysis, PlacedDiagnostic, Settings, analyze
 from tileir.serve.language.layout import Edit, apply
-from tileir.serve.language.syntax import Syntax
+from tileir.serve.language.syntax import Syntax, WrittenOperation, WrittenRegion
 
 # Tokens that may be read again for one question of an editor: a tenth of a second.
 LARGEST_EFFORT = 60_000
 # The code of what the reader finds.
 SYNTAX = "syntax"
+# Operations that may be kept without all that is in them.
+_HOLLOW = (BUILTIN_MODULE, MODULE, ENTRY, FOR, LOOP, IF)
+# More operations than this are not kept for the sake of one.
+_MOST_USERS = 50
+_NUMBERED = re.compile(r"%\d+")
+
+
+class _Extract:
+    """What is left of a text for a trial: edits that take the rest away."""
+
+    def __init__(self, edits: list[Edit]) -> None:
+        self.edits = edits
+        self.before: list[PlacedDiagnostic] | None = None
 
 
 class Trials:
     """Remedies for findings in one text, as many as there is time for."""
 
-    def __init__(self, syntax: Syntax, settings: Settings) -> None:
+    def __init__(self, syntax: Syntax, analysis: Analysis, settings: Settings) -> None:
         self._syntax = syntax
-        self._settings = settings
+        self._analysis = analysis
+        # What stands for the definitions of values is in no dialect.
+        self._settings = replace(settings, allow_unregistered=True)
         self._effort = LARGEST_EFFORT
-        # What is found in the text without a remedy, by the kernel that is kept.
-        self._before: dict[tuple[int, int], list[PlacedDiagnostic]] = {}
+        self._extracts: dict[tuple[WrittenOperation | None, ...], _Extract] = {}
 
     @property
     def exhausted(self) -> bool:
@@ -36,12 +53,13 @@ class Trials:
 
     def helps(self, edits: Sequence[Edit], diagnostic: PlacedDiagnostic) -> bool:
         """Whether a finding is gone with some edits, and no new error is there."""
-        kept = self._kept([diagnostic.start, *[edit.start for edit in edits]])
-        text = self._cut(kept)
-        if kept not in self._before:
-            self._before[kept] = self._findings(text)
-        before = self._before[kept]
-        after = self._findings(apply(text, list(edits)))
+        extract = self._extract(edits, diagnostic)
+        if extract.before is None:
+            extract.before = self._findings(apply(self._syntax.text, extract.edits))
+        before = extract.before
+        together = sorted([*extract.edits, *edits], key=lambda edit: (edit.start, edit.end))
+        text = apply(self._syntax.text, together)
+        after = self._findings(text)
         counts = Counter([_key(found) for found in before])
         key = _key(diagnostic)
         if Counter([_key(found) for found in after])[key] >= counts[key]:
@@ -49,8 +67,11 @@ class Trials:
         # The verifier speaks only where the reader has nothing to say: what it finds now may have been there before,
         # unless it is about what was changed.
         first = any(found.code == SYNTAX for found in before)
-        start = text.rfind("\n", 0, edits[0].start) + 1
-        end = edits[-1].end + sum([len(edit.text) - (edit.end - edit.start) for edit in edits])
+        start = edits[0].start + _growth(
+            [edit for edit in together if edit.end <= edits[0].start and edit not in edits]
+        )
+        start = text.rfind("\n", 0, start) + 1
+        end = edits[-1].end + _growth([edit for edit in together if edit.end <= edits[-1].end])
         for found in after:
             if found.severity == "error":
                 counts[_key(found)] -= 1
@@ -59,32 +80,104 @@ class Trials:
                     return False
         return True
 
-    def _kept(self, places: Sequence[int]) -> tuple[int, int]:
-        """From where to where the kernel goes that has some places; the whole text if they are in none."""
-        operation = self._syntax.operation_at(places[0])
-        while operation is not None and operation.declaration is not ENTRY:
-            operation = operation.parent
-        if operation is None:
-            return 0, len(self._syntax.text)
-        start, end = self._syntax.starts[operation.first], self._syntax.end(operation.last)
-        return (start, end) if all(start <= place <= end for place in places) else (0, len(self._syntax.text))
-
-    def _cut(self, kept: tuple[int, int]) -> str:
-        """The text with blanks for the kernels outside of what is kept, so that places stay."""
-        text = self._syntax.text
-        removed: list[Edit] = []
-        for operation in self._syntax.operations if kept != (0, len(text)) else ():
-            start = self._syntax.starts[operation.first]
-            if operation.declaration is ENTRY and start != kept[0] and (not removed or start >= removed[-1].end):
-                end = self._syntax.end(operation.last)
-                removed.append(Edit(start, end, " " * (end - start)))
-        return apply(text, removed)
-
     def _findings(self, text: str) -> list[PlacedDiagnostic]:
         syntax = Syntax(text)
         self._effort -= len(syntax.tokens)
         return analyze(text, syntax, self._settings).diagnostics
 
+    # --- what is tried ---
+
+    def _extract(self, edits: Sequence[Edit], diagnostic: PlacedDiagnostic) -> _Extract:
+        """What is left of the text to try some edits."""
+        places: tuple[WrittenOperation | None, ...] = ()
+        # What opens or closes regions moves operations to other places: then all of the text counts.
+        changed = "".join([edit.text + self._syntax.text[edit.start : edit.end] for edit in edits])
+        if "{" not in changed and "}" not in changed:
+            offsets = [diagnostic.start, *[edit.start for edit in edits]]
+            places = tuple(dict.fromkeys([self._syntax.operation_at(offset) for offset in offsets]))
+        found = self._extracts.get(places)
+        if found is None:
+            found = self._extracts[places] = _Extract(self._cuts(places) if places and None not in places else [])
+        return found
+
+    def _cuts(self, places: Sequence[WrittenOperation | None]) -> list[Edit]:
+        """Edits that leave some operations and what they need; blanks or a definition take the place of others."""
+        kept, defining = self._needed([operation for operation in places if operation is not None])
+        syntax = self._syntax
+        found: list[Edit] = []
+        pending = list(reversed(syntax.top.operations))
+        before: WrittenRegion | None = None
+        while pending:
+            operation = pending.pop()
+            if operation in kept or operation.declaration in (MODULE, BUILTIN_MODULE):
+                if operation.declaration in _HOLLOW:
+                    for region in reversed(operation.regions):
+                        pending.extend(reversed(region.operations))
+            elif operation in defining or operation.declaration is ENTRY or operation.region.owner in kept:
+                start, end = syntax.starts[operation.first], syntax.end(operation.last)
+                stated = defining.get(operation, "")
+                if not stated and found and not found[-1].text and before is operation.region:
+                    # One cut for all that stand together.
+                    start = found.pop().start
+                found.append(Edit(start, end, stated))
+                before = operation.region
+                continue
+            before = None
+        return found
+
+    def _needed(self, places: list[WrittenOperation]) -> tuple[set[WrittenOperation], dict[WrittenOperation, str]]:
+        """The operations that are kept, and those of which only the types of the results are, with what says these."""
+        syntax = self._syntax
+        kept: set[WrittenOperation] = set()
+        defining: dict[WrittenOperation, str] = {}
+        pending = list(places)
+        for operation in places:
+            names = [syntax.name_at(result) for result in operation.results]
+            uses = [use for name in names if name is not None for use in name.uses]
+            users = [syntax.operation_of_token(use) for use in uses[:_MOST_USERS]]
+            pending.extend([user for user in users if user is not None])
+        while pending:
+            operation = pending.pop()
+            if operation in kept:
+                continue
+            kept.add(operation)
+            defining.pop(operation, None)
+            last = operation.last
+            if operation.regions and operation.declaration in _HOLLOW:
+                last = operation.regions[0].opening
+            for token in range(operation.first, last + 1):
+                name = syntax.name_at(token) if syntax.tokens[token][:1] == "%" else None
+                other = name.operation if name is not None else None
+                if other is None or other in kept or other in defining:
+                    continue
+                stated = self._stated(other)
+                if stated:
+                    defining[other] = stated
+                else:
+                    pending.append(other)
+            if operation.parent is not None:
+                pending.append(operation.parent)
+                # A block is not complete without its terminator.
+                ending = operation.region.operations[-1]
+                if ending.declaration is not None and ending.declaration.is_terminator:
+                    pending.append(ending)
+        return kept, defining
+
+    def _stated(self, written: WrittenOperation) -> str:
+        """A definition of the results of an operation by their types alone; empty where it has to stay as it is."""
+        operation = self._analysis.operation_of(written)
+        if operation is None or not written.results or not operation.operands or written.regions:
+            return ""
+        named = self._syntax.text[self._syntax.starts[written.first] : self._syntax.starts[written.name]]
+        types = ", ".join([result.type.text for result in operation.results])
+        return f'{named}"tileir.value"() : () -> ({types})'
+
+
+def _growth(edits: list[Edit]) -> int:
+    """How much longer a text is after edits."""
+    return sum([len(edit.text) - (edit.end - edit.start) for edit in edits])
+
 
 def _key(diagnostic: PlacedDiagnostic) -> str:
-    return f"{diagnostic.severity}: {diagnostic.message}"
+    """What tells findings apart: messages may show an operation with its values numbered."""
+    return f"{diagnostic.severity}: {_NUMBERED.sub('%', diagnostic.message)}"
