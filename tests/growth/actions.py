@@ -208,4 +208,8 @@ COMPILE: dict[str, Action] = {
 }
 """What LLVM does, which takes no steps of Python: measured by time, and by the size of what it makes."""
 
-ACTIONS: dict[str, Action] = {**TEXT, **BYTECODE, **OPTIMIZE, **EXECUTE}
+ANALYZE: dict[str, Action] = {
+    "lint": Action(tileir.parse, lambda module: tileir.lint(module, select=["all"], target="h100", version="13.1")),
+}
+
+ACTIONS: dict[str, Action] = {**TEXT, **BYTECODE, **OPTIMIZE, **EXECUTE, **ANALYZE}

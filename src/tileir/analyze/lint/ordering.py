@@ -39,20 +39,19 @@ class Ordering:
 
         Of an operation in a loop and itself: whether one leads from a round to a later one.
         """
+        # The nearest first: most are ordered after the access just before them.
         pending = [value for value in later.operands if value.type is TOKEN]
-        seen: set[Value] = set()
-        while pending:
-            value = pending.pop()
-            if value in seen:
-                continue
-            seen.add(value)
+        seen = set(pending)
+        for value in pending:
             self._steps -= 1
             if self._steps < 0:
                 return None
-            maker = value.defining_operation
-            if maker is earlier:
+            if value.defining_operation is earlier:
                 return True
-            pending.extend(self.before(value))
+            for source in self.before(value):
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
         return False
 
     def before(self, value: Value) -> Iterable[Value]:

@@ -10,7 +10,7 @@ from tileir.analyze.lint.ordering import Ordering
 from tileir.analyze.lint.varying import Varying
 from tileir.annotations import Final
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, FOR, LOAD_VIEW_TKO, LOOP, STORE_VIEW_TKO
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import NEWEST, OperationDeclaration, Version
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
@@ -30,6 +30,7 @@ class Subject:
         "_by_declaration",
         "_numbering",
         "_ordering",
+        "_places",
         "_varying",
         "all_operations",
         "entry",
@@ -57,6 +58,7 @@ class Subject:
         self._numbering: Numbering | None = None
         self._ordering: Ordering | None = None
         self._varying: Varying | None = None
+        self._places: dict[Block, tuple[Operation | None, int]] = {}
         self._by_declaration: dict[OperationDeclaration, list[Operation]] | None = None
 
     @property
@@ -91,15 +93,16 @@ class Subject:
             return found.get(declarations[0], [])
         return [operation for declaration in declarations for operation in found.get(declaration, ())]
 
-    def place(self, access: Operation) -> tuple[int, ...]:
-        """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
+    def places(self, access: Operation) -> list[Value]:
+        """The values that say where in memory an access goes: pointers, or a view and its indices."""
         declaration = access.declaration
         leading = declaration.reads if declaration.reads is not None else declaration.writes
         values = access.operand_group(leading) if leading is not None else []
-        number = self.numbering.number
-        if declaration in _VIEW_ACCESSES:
-            values = [*values, *access.operand_group("index")]
-        return tuple([number(value) for value in values])
+        return [*values, *access.operand_group("index")] if declaration in _VIEW_ACCESSES else values
+
+    def place(self, access: Operation) -> tuple[int, ...]:
+        """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
+        return tuple([self.numbering.number(value) for value in self.places(access)])
 
     def mask(self, access: Operation) -> Value | None:
         """The mask of an access; None where all elements are touched."""
@@ -111,7 +114,36 @@ class Subject:
 
     def loop_of(self, operation: Operation) -> Operation | None:
         """The innermost loop that an operation is in."""
-        cursor = operation.parent_operation
-        while cursor is not None and cursor.declaration not in (FOR, LOOP):
-            cursor = cursor.parent_operation
-        return cursor
+        return self._place_of(operation.parent)[0]
+
+    def depth(self, block: Block | None) -> int:
+        """How many regions a block is in."""
+        return self._place_of(block)[1]
+
+    def is_inside(self, value: Value, loop: Operation) -> bool:
+        """Whether a value is made within a loop, anew in each round."""
+        block, outside = value.parent_block, self.depth(loop.parent)
+        while block is not None and self.depth(block) > outside:
+            owner = block.parent_operation
+            if owner is loop:
+                return True
+            block = owner.parent if owner is not None else None
+        return False
+
+    def _place_of(self, block: Block | None) -> tuple[Operation | None, int]:
+        """The innermost loop around a block, and how deep it is."""
+        path: list[Block] = []
+        found: tuple[Operation | None, int] = (None, 0)
+        while block is not None:
+            known = self._places.get(block)
+            if known is not None:
+                found = known
+                break
+            path.append(block)
+            owner = block.parent_operation
+            block = owner.parent if owner is not None else None
+        for each in reversed(path):
+            owner = each.parent_operation
+            loop = owner if owner is not None and owner.declaration in (FOR, LOOP) else found[0]
+            found = self._places[each] = (loop, found[1] + 1)
+        return found

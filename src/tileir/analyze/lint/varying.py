@@ -7,7 +7,7 @@ before it left.  So does what such a value chooses: the results of an `if`, the 
 from __future__ import annotations
 
 from tileir.dialect.ops import ALLOCA, BREAK, CONTINUE, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ATOMIC
 from tileir.ir.values import Value
 
@@ -19,11 +19,12 @@ class Varying:
     regions not all tile blocks run, or not as often.
     """
 
-    __slots__ = ("_pending", "branching", "values")
+    __slots__ = ("_chosen", "_pending", "branching", "values")
 
     def __init__(self, operations: list[Operation]) -> None:
         self.values: set[Value] = set()
         self.branching: set[Operation] = set()
+        self._chosen: dict[Block, bool] = {}
         self._pending: list[Value] = []
         for operation in operations:
             declaration = operation.declaration
@@ -77,12 +78,19 @@ class Varying:
 
     def chooses(self, operation: Operation) -> bool:
         """Whether some tile blocks may not get to an operation, or not as often as others."""
-        cursor = operation.parent_operation
-        while cursor is not None:
-            if cursor in self.branching:
-                return True
-            cursor = cursor.parent_operation
-        return False
+        path: list[Block] = []
+        block, found = operation.parent, False
+        while block is not None:
+            known = self._chosen.get(block)
+            owner = block.parent_operation
+            found = known if known is not None else owner in self.branching
+            if known is not None or found:
+                break
+            path.append(block)
+            block = owner.parent if owner is not None else None
+        for each in path:
+            self._chosen[each] = found
+        return found
 
 
 def _receiver(terminator: Operation) -> Operation | None:

@@ -127,14 +127,14 @@ def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
             continue
         token = load.operand("token")
         where = [value for value in load.operands if value is not token]
-        if any(_varies(value, loop) for value in where):
+        if any(_varies(subject, value, loop) for value in where):
             continue
         yield LintFinding(
             load, "every round of the loop loads the same tile again", notes=[("nothing in this loop writes", loop)]
         )
 
 
-def _varies(value: Value, loop: Operation) -> bool:
+def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
     """Whether a value may be another one in each round."""
     pending = [value]
     seen: set[Value] = set()
@@ -143,9 +143,7 @@ def _varies(value: Value, loop: Operation) -> bool:
         if current in seen:
             continue
         seen.add(current)
-        block = current.parent_block
-        owner = block.parent_operation if block is not None else None
-        if owner is None or not loop.is_ancestor_of(owner):
+        if not subject.is_inside(current, loop):
             continue
         maker = current.defining_operation
         if maker is None or maker.regions or maker.declaration.accesses_memory:

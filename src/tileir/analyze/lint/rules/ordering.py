@@ -11,17 +11,18 @@ from tileir.annotations import Final
 from tileir.dialect.ops import (
     BREAK,
     CONTINUE,
-    FOR,
     JOIN_TOKENS,
     LOAD_PTR_TKO,
     LOAD_VIEW_TKO,
-    LOOP,
     RETURN,
     STORE_PTR_TKO,
     STORE_VIEW_TKO,
 )
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
+
+# Accesses of one place that each is compared with.
+_MOST_COMPARED: Final = 4
 
 
 def _is_weak(access: Operation) -> bool:
@@ -47,17 +48,22 @@ def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFind
     """The accesses of one place that no token orders, each with the nearest one before it."""
     last_write: Operation | None = None
     reads: list[Operation] = []
+    written_in: dict[Operation, list[Operation]] = {}
+    for access in accesses:
+        loop = subject.loop_of(access)
+        if loop is not None and access.declaration.writes is not None and _is_plain(subject, access):
+            written_in.setdefault(loop, []).append(access)
     for access in accesses:
         writes = access.declaration.writes is not None
         before = [*([last_write] if last_write is not None else []), *(reads if writes else [])]
-        for earlier in reversed(before[-4:]):
+        for earlier in reversed(before[-_MOST_COMPARED:]):
             if not _conflict(subject, earlier, access):
                 continue
             if subject.ordering.comes_after(access, earlier) is False:
                 yield _missing(access, earlier, "")
                 break
         else:
-            found = _between_rounds(subject, access, accesses)
+            found = _between_rounds(subject, access, written_in)
             if found is not None:
                 yield found
         if writes:
@@ -69,33 +75,28 @@ def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFind
 def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
     if not _is_weak(first) and not _is_weak(second):
         return False
-    return _touch_the_same(subject, first, second) and not _exclude_each_other(first, second)
+    return _touch_the_same(subject, first, second) and not _exclude_each_other(subject, first, second)
 
 
-def _between_rounds(subject: Subject, access: Operation, accesses: list[Operation]) -> LintFinding | None:
+def _is_plain(subject: Subject, access: Operation) -> bool:
+    """Whether an access touches all elements, and nobody else may meanwhile."""
+    return _is_weak(access) and subject.mask(access) is None
+
+
+def _between_rounds(
+    subject: Subject, access: Operation, written_in: dict[Operation, list[Operation]]
+) -> LintFinding | None:
     """A write that goes to the same place in every round of a loop, which no token orders behind that of the round
     before; or another access of the loop behind such a write."""
     loop = subject.loop_of(access)
-    if loop is None or not _is_weak(access) or subject.mask(access) is not None:
+    if loop is None or loop not in written_in or not _is_plain(subject, access):
         return None
-    leading = access.declaration.reads or access.declaration.writes or ""
-    where = [*access.operand_group(leading)]
-    if access.declaration in (LOAD_VIEW_TKO, STORE_VIEW_TKO):
-        where.extend(access.operand_group("index"))
-    if any(_is_inside(value, loop) for value in where):
+    if any(subject.is_inside(value, loop) for value in subject.places(access)):
         return None
-    for other in accesses:
-        if other.declaration.writes is None or not _is_weak(other) or subject.mask(other) is not None:
-            continue
-        if subject.loop_of(other) is loop and subject.ordering.comes_after(access, other) is False:
+    for other in written_in[loop][:_MOST_COMPARED]:
+        if subject.ordering.comes_after(access, other) is False:
             return _missing(access, other, " of the round before")
     return None
-
-
-def _is_inside(value: Value, loop: Operation) -> bool:
-    block = value.parent_block
-    owner = block.parent_operation if block is not None else None
-    return owner is not None and loop.is_ancestor_of(owner)
 
 
 def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
@@ -112,38 +113,29 @@ def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
     )
 
 
-def _exclude_each_other(first: Operation, second: Operation) -> bool:
+def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -> bool:
     """Whether the second of two operations is never reached in the round of loops in which the first one was: it is in
     another branch of an `if`, or the branch of the first one leaves for good."""
-    around: dict[Operation, object] = {}
-    cursor: Operation | None = second
-    while cursor is not None:
-        owner = cursor.parent_operation
-        if owner is not None and cursor.parent is not None:
-            around[owner] = cursor.parent.parent
-        cursor = owner
-    cursor = first
+    one, other = first.parent, second.parent
     left: Operation | None = None
-    while cursor is not None and cursor.parent is not None:
-        owner = cursor.parent_operation
-        region = around.get(owner) if owner is not None else None
-        if region is not None:
-            # The innermost operation around both.
-            leaves_here = left is not None and (left.declaration is RETURN or owner is None or _is_in_loop(owner, left))
-            return region is not cursor.parent.parent or leaves_here
-        last = cursor.parent.last
-        if last is not None and last.declaration in (RETURN, BREAK, CONTINUE):
-            left = last
-        cursor = owner
-    return False
-
-
-def _is_in_loop(around: Operation, leaving: Operation) -> bool:
-    """Whether a `break` or `continue` leaves a round of the loop that an operation is, or is in."""
-    cursor = leaving.parent_operation
-    while cursor is not None and cursor.declaration not in (FOR, LOOP):
-        cursor = cursor.parent_operation
-    return cursor is not None and cursor.is_ancestor_of(around)
+    while one is not other and one is not None and other is not None:
+        owner, other_owner = one.parent_operation, other.parent_operation
+        if owner is other_owner and owner is not None:
+            # Different regions of one operation.
+            return True
+        if subject.depth(one) >= subject.depth(other) and owner is not None:
+            if one.last is not None and one.last.declaration in (RETURN, BREAK, CONTINUE):
+                left = one.last
+            one = owner.parent
+        elif other_owner is not None:
+            other = other_owner.parent
+        else:
+            return False
+    if left is None or one is None:
+        return False
+    # A `break` or `continue` leaves the second behind if both are in its loop.
+    loop = subject.loop_of(left)
+    return left.declaration is RETURN or (loop is not None and subject.depth(loop.parent) < subject.depth(one))
 
 
 MISSING_TOKEN: Final = Rule(

@@ -13,15 +13,10 @@ from tileir.ir.declaration import ATOMIC
 from tileir.ir.values import Value
 
 
-def _where(access: Operation) -> list[Value]:
+def _where(subject: Subject, access: Operation) -> list[Value]:
     """What decides which memory an access touches."""
-    declaration = access.declaration
-    values = list(access.operand_group(declaration.reads or declaration.writes or ""))
-    if any(operand.name == "index" for operand in declaration.operands):
-        values.extend(access.operand_group("index"))
-    if any(operand.name == "mask" for operand in declaration.operands):
-        values.extend(access.operand_group("mask"))
-    return values
+    mask = subject.mask(access)
+    return [*subject.places(access), *([mask] if mask is not None else [])]
 
 
 def _is_for_several(subject: Subject) -> bool:
@@ -34,7 +29,7 @@ def _same_stores(subject: Subject) -> Iterable[LintFinding]:
         return
     varying = subject.varying
     for store in subject.operations(STORE_PTR_TKO, STORE_VIEW_TKO):
-        if not any(value in varying.values for value in _where(store)) and not varying.chooses(store):
+        if not any(value in varying.values for value in _where(subject, store)) and not varying.chooses(store):
             yield LintFinding(
                 store, "every tile block writes to the same place: nothing of it depends on the block's id"
             )
@@ -98,7 +93,7 @@ def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.accesses():
         if not access.declaration.traits & ATOMIC or access.keyword("memory_scope") != "tl_blk":
             continue
-        if not any(value in subject.varying.values for value in _where(access)):
+        if not any(value in subject.varying.values for value in _where(subject, access)):
             yield LintFinding(access, "every tile block accesses this memory, and the scope is that of one tile block")
 
 
