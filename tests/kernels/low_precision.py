@@ -1,5 +1,7 @@
 """Eight and four bit floats: conversion, matrix products, and products with block scales."""
 
+# tileir: ignore-file[unsupported-on-target]: cuTile has formats that only later GPUs will have
+
 import cuda.tile as ct
 from tests.kernels.case import ALL_VERSIONS, SINCE_13_2, SINCE_13_3, SINCE_13_4, KernelCase, array
 

@@ -28,6 +28,7 @@ def unchecked(a, out):
     t = ct.load(a, (0, ct.bid(0)), (16, 16), check_bounds=False, latency=2)
     ct.store(out, (0, ct.bid(0)), t, check_bounds=False)
     view = out.tiled_view((8, 8), padding_mode=Padding.ZERO)
+    # tileir: ignore[same-store-in-every-block]: launched as one tile block
     view.store((1, 1), view.load((0, 0), check_bounds=False), check_bounds=False, allow_tma=False)
 
 
@@ -65,6 +66,7 @@ def overlapping_windows(a, out):
 
 @ct.kernel
 def slices(a, out, start, stop):
+    # tileir: ignore[index-overflow]: arrays are small
     part = a.slice(axis=0, start=start, stop=stop)
     narrow = part.slice(axis=-1, start=16, stop=part.shape[1])
     for row in range(ct.num_tiles(narrow, 0, (8, 8))):
@@ -123,6 +125,7 @@ def grid_queries(out):
 @ct.kernel
 def assumptions(a, out, offset):
     aligned = ct.assume_divisible_by(offset, 16)
+    # tileir: ignore[index-overflow]: arrays are small
     ct.store(out, (0, 0), ct.load(a.slice(0, aligned, aligned + 16), (0, 0), (16, 16)))
 
 

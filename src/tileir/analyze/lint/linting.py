@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
-from tileir.analyze.lint.silences import Silence, Silences, silences_in
+from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
+from tileir.execute.places import place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
+from tileir.text.lexer import TOKEN
 
 
 def lint(
@@ -36,14 +38,20 @@ def lint(
     return lint_module(module, LintSettings(select, ignore, (), targets, version))
 
 
-def lint_module(module: Operation, settings: LintSettings) -> list[LintFinding]:
-    """All findings in a verified module, from the top of its text to the end."""
+def lint_module(
+    module: Operation, settings: LintSettings, scripts: Mapping[str, str] | None = None
+) -> list[LintFinding]:
+    """All findings in a verified module, from the top of its text to the end.
+
+    `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: findings
+    are about them then, as far as their authors can do something about it, and their comments silence findings.
+    """
     found: list[LintFinding] = []
     facts = Facts()
     subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]
     whole: Subject | None = None
     for rule in settings.rules:
-        if rule.check is None:
+        if rule.check is None or (scripts and not rule.for_scripts):
             continue
         if rule.per_module:
             whole = whole or Subject(module, None, facts, settings.targets, settings.version)
@@ -51,12 +59,13 @@ def lint_module(module: Operation, settings: LintSettings) -> list[LintFinding]:
             for finding in rule.check(subject):
                 finding.rule, finding.severity = rule.name, rule.severity
                 found.append(finding)
+    for finding in found:
+        finding.location = place_of(finding.location)
     source = _source_of(module)
     if source is not None:
-        silences = silences_in(source.text, source.token_pattern, source.first_line)
-        if silences.all:
-            found = [finding for finding in found if not _is_silenced(finding, silences, source)]
-            found.extend(_about_silences(silences, settings, source))
+        found = _heard(found, silences_in(source), source, settings)
+    for name, text in (scripts or {}).items():
+        found = _heard(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
     return _in_order(found, module)
 
 
@@ -66,10 +75,19 @@ def _source_of(module: Operation) -> SourceText | None:
     return location.source if isinstance(location, TextLocation) else None
 
 
+def _heard(
+    found: list[LintFinding], silences: Silences, source: SourceText, settings: LintSettings
+) -> list[LintFinding]:
+    """The findings that no comment of a text silences, and those about such comments."""
+    if not silences.all:
+        return found
+    heard = [finding for finding in found if not _is_silenced(finding, silences, source)]
+    return [*heard, *_about_silences(silences, settings, source)]
+
+
 def _is_silenced(finding: LintFinding, silences: Silences, source: SourceText) -> bool:
     place = position_of(finding.location)
-    in_text = place is not None and place.file == source.name
-    return silences.silence(finding.rule, place.line if place is not None and in_text else -1)
+    return place is not None and place.file == source.name and silences.silence(finding.rule, place.line)
 
 
 def _about_silences(silences: Silences, settings: LintSettings, source: SourceText) -> list[LintFinding]:

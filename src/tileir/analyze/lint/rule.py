@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
+from tileir.execute.places import place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location
@@ -65,7 +66,7 @@ class LintFinding:
 
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
-        notes = [note(words, about.location if about is not None else UNKNOWN) for words, about in self.notes]
+        notes = [note(words, place_of(about.location) if about is not None else UNKNOWN) for words, about in self.notes]
         notes.extend([note(words, UNKNOWN) for words in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 
@@ -84,13 +85,15 @@ class Rule:
 
     `reason` says why it matters, `remedy` what to do; both are sentences.  `positive` is a program with findings, each
     line of which ends in `// here`, `negative` one that looks like it and has none.  `targets` and `version` are those
-    that the two are looked at for.  `check` is called for every kernel, with `per_module` once for every module; None
-    for what the linter itself finds.
+    that the two are looked at for.  `for_scripts` says whether the author of a cuTile script can do something about
+    what is found in the program that cuTile makes of it.  `check` is called for every kernel, with `per_module` once
+    for every module; None for what the linter itself finds.
     """
 
     __slots__ = (
         "check",
         "default",
+        "for_scripts",
         "group",
         "name",
         "negative",
@@ -118,6 +121,7 @@ class Rule:
         severity: str = WARNING,
         default: bool = True,
         per_module: bool = False,
+        for_scripts: bool = True,
         targets: tuple[str, ...] = (),
         version: str = "",
     ) -> None:
@@ -132,6 +136,7 @@ class Rule:
         self.severity: str = severity
         self.default: bool = default
         self.per_module: bool = per_module
+        self.for_scripts: bool = for_scripts
         self.targets: tuple[str, ...] = targets
         self.version: str = version
 

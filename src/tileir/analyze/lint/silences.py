@@ -11,8 +11,10 @@ begin with `#`, they are written the same way.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from tileir.annotations import Final
+from tileir.ir.location import SourceText
 
 _MARK: Final = "tileir:"
 _SILENCE: Final = re.compile(r"(?://|#)\s*tileir:\s*ignore(-file)?(?![\w-])\s*(\[([^\]\n]*)\])?")
@@ -56,39 +58,70 @@ class Silences:
         return silenced
 
 
-def silences_in(text: str, pattern: re.Pattern[str], first_line: int = 1) -> Silences:
-    """The silences of a text; `pattern` gives its tokens, between which comments are."""
+def silences_in(source: SourceText) -> Silences:
+    """The silences of a program's text: in comments, which stand between tokens."""
+    text = source.text
+    if _MARK not in text:
+        return Silences([])
+    comments: list[tuple[int, int]] = []
+    for match in source.token_pattern.finditer(text):
+        token = match.start(1)
+        if token < 0 or token > match.start():
+            end = token if token >= 0 else match.end()
+            comments.extend([found.span() for found in _COMMENT.finditer(text, match.start(), end)])
+    return _silences(text, comments, source.first_line)
+
+
+def silences_in_script(text: str) -> Silences:
+    """The silences of a cuTile script, in Python's comments."""
+    if _MARK not in text:
+        return Silences([])
+    # Imported here: few lint scripts.
+    import tokenize
+
+    starts = _line_starts(text)
+    comments: list[tuple[int, int]] = []
+    lines = iter(text.splitlines(keepends=True))
+    try:
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
+            if token.type == tokenize.COMMENT:
+                begin = starts[token.start[0] - 1] + token.start[1]
+                comments.append((begin, begin + len(token.string)))
+    except (tokenize.TokenError, SyntaxError):
+        # Whoever runs the script hears of it; what stands before the mistake counts.
+        pass
+    return _silences(text, comments, 1)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *[match.end() for match in re.finditer("\n", text)]]
+
+
+def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> Silences:
+    """The silences among comments; one on a line of its own is for the next line that has more than comments."""
+    starts = _line_starts(text)
+    alone: set[int] = set()
+    placed: list[tuple[int, re.Match[str], int]] = []
+    for begin, end in comments:
+        line = bisect_right(starts, begin) - 1
+        if not text[starts[line] : begin].strip():
+            alone.add(line)
+        match = _SILENCE.match(text, begin, end)
+        if match is not None:
+            placed.append((line, match, begin))
     found: list[Silence] = []
-    if _MARK in text:
-        starts = [0, *[match.end() for match in re.finditer("\n", text)]]
-        waiting: list[Silence] = []
-        line_index = 0
-        for match in pattern.finditer(text):
-            token = match.start(1)
-            for comment in _COMMENT.finditer(text, match.start(), max(token, match.start())):
-                while line_index + 1 < len(starts) and starts[line_index + 1] <= comment.start():
-                    line_index += 1
-                alone = not text[starts[line_index] : comment.start()].strip()
-                silence = _silence(comment, first_line + line_index)
-                if silence is None:
-                    continue
-                found.append(silence)
-                if silence.line and alone:
-                    waiting.append(silence)
-            if match.group(1):
-                if waiting:
-                    while line_index + 1 < len(starts) and starts[line_index + 1] <= token:
-                        line_index += 1
-                    for silence in waiting:
-                        silence.line = first_line + line_index
-                    waiting = []
+    for line, match, begin in placed:
+        of_file, brackets, names = match.groups()
+        rules = None if brackets is None else tuple([name.strip() for name in names.split(",") if name.strip()])
+        about = line
+        if line in alone:
+            about += 1
+            while about in alone or (about < len(starts) and _is_blank(text, starts, about)):
+                about += 1
+        found.append(Silence(rules, 0 if of_file else first_line + about, begin))
     return Silences(found)
 
 
-def _silence(comment: re.Match[str], line: int) -> Silence | None:
-    match = _SILENCE.match(comment.group())
-    if match is None:
-        return None
-    of_file, brackets, names = match.groups()
-    rules = None if brackets is None else tuple([name.strip() for name in names.split(",") if name.strip()])
-    return Silence(rules, 0 if of_file else line, comment.start())
+def _is_blank(text: str, starts: list[int], line: int) -> bool:
+    end = starts[line + 1] if line + 1 < len(starts) else len(text)
+    return not text[starts[line] : end].strip()

@@ -55,6 +55,7 @@ CONSTANT_MASK: Final = Rule(
         "always the same is often one whose limit was mistaken."
     ),
     remedy="Leave the mask out, or delete the access; or correct the comparison.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %base = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
@@ -129,6 +130,7 @@ CONSTANT_COMPARISON: Final = Rule(
     "A comparison always has the same result",
     reason="What can be known of both sides decides it: what is meant to be tested is not.",
     remedy="Compare what was meant, or do without the comparison.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -184,6 +186,7 @@ CONSTANT_CONDITION: Final = Rule(
     reason="One of the branches is never taken: it is dead, or the condition is not the one that was meant.",
     remedy="Keep the branch that is taken, or correct the condition.",
     severity=REMARK,
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<i32>>, %a: tile<i32>) {
   %x, %y, %z = get_tile_block_id : tile<i32>

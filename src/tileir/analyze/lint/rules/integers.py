@@ -153,6 +153,7 @@ CHEAP_DIVISION: Final = Rule(
     reason="A division of integers takes tens of instructions; a signed one by a power of two more than a shift.",
     remedy="Leave it out, or divide as `unsigned` what is never negative.",
     severity=REMARK,
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<i32>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>

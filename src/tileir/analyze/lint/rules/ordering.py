@@ -144,6 +144,7 @@ MISSING_TOKEN: Final = Rule(
     "Two accesses touch the same memory, one of them writes, and no token orders them",
     reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
     remedy="Let the second take the token of the first: `token=%t`.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<f32>>) {
   %x, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
@@ -183,6 +184,7 @@ TOKEN_ORDERS_NOTHING: Final = Rule(
     ),
     remedy="Leave the token out, or take one of before the other loads.",
     severity=REMARK,
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %r: tile<ptr<f32>>) {
   %x, %first = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token

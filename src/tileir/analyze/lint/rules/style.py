@@ -56,6 +56,7 @@ UNUSED_PARAMETER: Final = Rule(
     remedy="Take it out, here and where the kernel is launched.",
     severity=REMARK,
     default=False,
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) { // here
   %zero = constant <i32: 0> : tile<i32>

@@ -55,6 +55,7 @@ UNUSED_VALUE: Final = Rule(
     "A value is computed and never used",
     reason="Often it is a sign that another value was meant where it should have been used.",
     remedy="Use it, or delete the operation.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
   %sum = addf %a, %b : tile<f32> // here
@@ -128,6 +129,7 @@ UNUSED_ASSUMPTION: Final = Rule(
     "An assumption is made of a value that nobody uses",
     reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
     remedy="Use the result of the `assume` instead of its operand, or delete it.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
   %aligned = assume div_by<16>, %p : tile<ptr<f32>> // here
@@ -167,6 +169,7 @@ UNUSED_CARRIED_VALUE: Final = Rule(
     "A loop carries a value that neither its body nor anything behind it uses",
     reason="It takes registers in every round, and what computes it is done for nothing.",
     remedy="Take it out of the loop's iteration values, and out of its `continue`s.",
+    for_scripts=False,
     positive="""\
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -214,6 +217,7 @@ UNUSED_CONSTANT: Final = Rule(
     remedy="Delete it.",
     severity=REMARK,
     default=False,
+    for_scripts=False,
     positive="""\
 entry @k() {
   %zero = constant <i32: 0> : tile<i32> // here
