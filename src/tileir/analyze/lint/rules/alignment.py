@@ -8,7 +8,7 @@ from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
-from tileir.dialect.ops import MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_TENSOR_VIEW, OFFSET
+from tileir.dialect.ops import INT_TO_PTR, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_TENSOR_VIEW, OFFSET
 from tileir.dialect.types import (
     DYNAMIC,
     PartitionViewType,
@@ -20,6 +20,7 @@ from tileir.dialect.types import (
 from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
+from tileir.ir.types import I64
 from tileir.ir.values import Value
 
 _VECTOR: Final = 16
@@ -30,6 +31,9 @@ def _misaligned(subject: Subject) -> Iterable[LintFinding]:
     for view in subject.operations(MAKE_TENSOR_VIEW):
         type = view.results[0].type
         if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
+            continue
+        if type.element is I64 and subject.operations(INT_TO_PTR):
+            # The table of a list of arrays, which cuTile lays out: an address, extents and strides for each.
             continue
         size = element_size(type.element)
         for axis, (extent, stride) in enumerate(zip(type.shape, type.strides, strict=True)):
