@@ -44,9 +44,10 @@ syntax keyword tileirWord sm_89 sm_90 sparse_dim step strict stride strides stri
 syntax match tileirDialect "\<\%(cuda_tile\|builtin\)\."
 syntax match tileirAttribute "\<\h[[:alnum:]_$.]*\ze\s*=\%([^=]\|$\)"
 syntax match tileirNumber "\<\d\+\%(\.\d*\%([eE][+-]\=\d\+\)\=\)\="
-syntax match tileirNumber "\<0x\x\+"
 " In a type, `x` separates extents: what follows them is an element type, or a type with brackets.
 syntax match tileirExtents "\%(\<\d\+\|?\)x\%(\%(\d\+\|?\)x\)*\%(\d\+\>\)\=" nextgroup=tileirElement
+" Behind the extents, of which it would be taken for one.
+syntax match tileirNumber "\<0x\x\+"
 syntax match tileirElement "\%(\h\w*\)\>" contained
 syntax match tileirValue "%[[:alnum:]_$.-]\+\%(#\d\+\)\="
 syntax match tileirSymbol "@[[:alpha:]_$][[:alnum:]_$.-]*"
