@@ -8,7 +8,7 @@ import { registerDetection } from "./detection";
 import { Server } from "./server";
 import { registerTasks } from "./tasks";
 
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+export function activate(context: vscode.ExtensionContext): void {
   const server = new Server();
   context.subscriptions.push(
     server,
@@ -18,7 +18,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...registerDebugger(),
     ...registerTasks(),
   );
-  await server.start();
+  // All else works without it, and while it starts.
+  void server.start();
 }
 
 export function deactivate(): void {
