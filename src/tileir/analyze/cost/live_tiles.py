@@ -44,7 +44,7 @@ from tileir.execute.gpu.architectures import Architecture
 from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
@@ -61,8 +61,6 @@ _SUMS: Final = 512 * 128
 """Of 32 bits, that the memory of sums holds: 512 columns of 128 lanes."""
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 """Of a product on tensor cores."""
-_MOST_CLIMBED: Final = 64
-"""Loops that a use is looked for in to its definition, so that deep nests take no longer than others."""
 
 
 class LiveTiles(NamedTuple):
@@ -109,18 +107,21 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
     roots: dict[Value, Value] = {}
     made: dict[Value, int] = {}
     last: dict[Value, int] = {}
+    depths: dict[Value, int] = {}
+    nest = _Nest(ends)
     for operation in operations:
+        depth = nest.enter(operation)
         for argument in _arguments(operation):
-            made[argument] = place[operation]
+            made[argument], depths[argument] = place[operation], depth + 1
         for operand in operation.operands:
             root = roots.get(operand, operand)
             if root in made:
-                last[root] = max(last.get(root, -1), _last_use(root, operation, place, ends))
+                last[root] = max(last.get(root, -1), place[operation], nest.end_of_loop(depths[root]))
         for result in operation.results:
             is_same = operation.declaration in _SAME
             roots[result] = roots.get(operation.operands[0], operation.operands[0]) if is_same else result
             if not is_same:
-                made[result] = ends[operation] + bool(operation.regions)
+                made[result], depths[result] = ends[operation] + bool(operation.regions), depth
     sizes = _sizes(made, architecture)
     spans = [(value, made[value], last[value]) for value in sizes if value in last]
     return _fullest(operations, spans, sizes, architecture)
@@ -184,20 +185,38 @@ def _arguments(operation: Operation) -> list[BlockArgument]:
     return [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
 
 
-def _last_use(value: Value, user: Operation, place: dict[Operation, int], ends: dict[Operation, int]) -> int:
-    """Where a use ends: at the end of the loops around it that are not around the value."""
-    found, home = place[user], value.parent_block
-    block: Block | None = user.parent
-    for _ in range(_MOST_CLIMBED):
-        if block is None or block is home:
-            break
-        owner = block.parent_operation
-        if owner is None or owner not in place:
-            break
-        if owner.declaration in (FOR, LOOP):
-            found = ends[owner]
-        block = owner.parent
-    return found
+class _Nest:
+    """What is around the operations of a kernel, as it is walked from its start to its end."""
+
+    def __init__(self, ends: dict[Operation, int]) -> None:
+        self._ends: Final = ends
+        self._around: list[Operation] = []
+        self._loops: list[int] = []
+        """Where the loops of them end, the outermost first."""
+        self._depth = 0
+        self._loops_before: list[int] = [0]
+        """For each depth, how many loops there are up to it."""
+
+    def enter(self, operation: Operation) -> int:
+        """Come to an operation; gives how many others it is inside of."""
+        parent = operation.parent_operation
+        while self._around and self._around[-1] is not parent:
+            self._around.pop()
+            if self._loops_before.pop() > self._loops_before[-1]:
+                self._loops.pop()
+        depth = len(self._around)
+        if operation.regions:
+            self._around.append(operation)
+            if operation.declaration in (FOR, LOOP):
+                self._loops.append(self._ends[operation])
+            self._loops_before.append(len(self._loops))
+        self._depth = depth
+        return depth
+
+    def end_of_loop(self, depth: int) -> int:
+        """Where the outermost loop ends that is around the operation, and not around what was made at a depth."""
+        first = self._loops_before[depth]
+        return self._loops[first] if first < self._loops_before[self._depth] else -1
 
 
 def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, int]:

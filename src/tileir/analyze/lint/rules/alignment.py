@@ -59,11 +59,13 @@ def _has_tma(architecture: Architecture) -> bool:
 
 
 def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
-    """Whether a tile of it has rows that could be read in vectors."""
+    """Whether a tile of it has several rows that could be read in vectors; the tables that cuTile makes have one."""
     size = element_size(type.element)
     for user in view.results[0].users:
         made = user.results[0].type if user.declaration in (MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW) else None
-        if isinstance(made, (PartitionViewType, StridedViewType)):
+        if isinstance(made, (PartitionViewType, StridedViewType)) and (
+            type.rank == 1 or sum([extent > 1 for extent in made.tile_shape]) > 1
+        ):
             for extent, axis in zip(made.tile_shape, made.dim_map, strict=True):
                 if type.strides[axis] == 1 and extent * size >= _VECTOR:
                     return True
