@@ -9,8 +9,9 @@ from tileir.analyze.documentation.example_programs import ITEMS, MODULES
 from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
 from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration
+from tileir.serve.language.choosing import Pool, Visible
 from tileir.serve.language.expected import Expectation
-from tileir.serve.language.snippets import Placeholder, Pool, Visible, plain_text, snippet_text, statement_pieces
+from tileir.serve.language.snippets import Placeholder, plain_text, snippet_text, statement_pieces
 from tileir.text.types import TypeCursor
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
@@ -83,7 +84,7 @@ def test_a_snippet_has_placeholders_choices_and_an_end() -> None:
     assert snippet_text(pieces).startswith(
         "load_view_tko ${1|weak,relaxed,acquire|} ${2:%view}[${3:%n}, ${4:%n}] : ${5:"
     )
-    loop = snippet_text(statement_pieces(REGISTRY.by_name["cuda_tile.for"], POOL, with_results=False))
+    loop = snippet_text(statement_pieces(REGISTRY.by_name["cuda_tile.for"], POOL, with_results=True))
     assert loop.endswith("{\n  $0\n}")
     assert snippet_text(["a$b", Placeholder("c}d")]) == "a\\$b${1:c\\}d}"
 

@@ -25,6 +25,11 @@ class Settings:
     hints: str = "ignore"
     draft_spellings: bool = True
     allow_unregistered: bool = False
+    snippets: bool = True
+    """Whether completions may have placeholders."""
+    inlay_types: bool = True
+    inlay_shapes: bool = True
+    """Which hints are shown in the lines of a text."""
 
 
 @dataclass

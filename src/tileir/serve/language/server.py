@@ -18,6 +18,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
+from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.connection import Connection
@@ -26,7 +27,6 @@ from tileir.serve.language.cutile.document import CutileDocument, is_script
 from tileir.serve.language.document import Document
 from tileir.serve.language.folding import folding_ranges
 from tileir.serve.language.formatting import format_document, format_on_type, format_range
-from tileir.serve.language.hover import hover
 from tileir.serve.language.navigation import (
     definition,
     highlights,
@@ -35,6 +35,7 @@ from tileir.serve.language.navigation import (
     references,
     type_definition,
 )
+from tileir.serve.language.reading import READING
 from tileir.serve.language.renaming import prepare_rename, rename
 from tileir.serve.language.selection import selection_ranges
 from tileir.serve.language.symbols import document_symbols, workspace_symbols
@@ -198,7 +199,7 @@ FEATURES: list[tuple[str, Any, Answer]] = [
         lsp.DocumentOnTypeFormattingOptions("}", ["\n"]),
         lambda document, asked: format_on_type(document, asked.position, asked.ch),
     ),
-    (lsp.TEXT_DOCUMENT_HOVER, None, lambda document, params: hover(document, params.position)),
+    *READING,
 ]
 
 
@@ -213,6 +214,7 @@ def make_server() -> TileServer:
         programs = [each for each in server.documents.values() if not isinstance(each, CutileDocument)]
         return workspace_symbols(params.query, programs, folders)
 
+    server.feature(lsp.COMPLETION_ITEM_RESOLVE)(completion.resolve)
     return server
 
 

@@ -6,13 +6,10 @@ is a placeholder that the editor lets one type over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from tileir.analyze.documentation.grammar import legal_keywords, spelled
-from tileir.dialect.attributes import div_by
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, enum_kind_of
+from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING
 from tileir.dialect.ops import (
     ENTRY,
     FOR,
@@ -37,14 +34,10 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import (
     Attribute,
-    array_attribute,
-    bool_attribute,
-    dense_array_attribute,
-    float_attribute,
-    integer_attribute,
 )
 from tileir.ir.declaration import ATOMIC, NEWEST, VARIADIC, OperandDeclaration, OperationDeclaration, Version
-from tileir.ir.types import F32, I32, I64, FloatType, IntegerType, Type
+from tileir.ir.types import F32, I32, FloatType, IntegerType, Type
+from tileir.serve.language.choosing import Chosen, Pool, choose_operands, element_tile, usual_attributes
 from tileir.serve.language.expected import USUAL_TYPES, Expectation
 from tileir.serve.language.forms import (
     ATTRIBUTE,
@@ -54,44 +47,12 @@ from tileir.serve.language.forms import (
     VALUE,
     Choice,
     Node,
+    Optional,
     Part,
     Repeated,
     Sequence,
     form_of,
 )
-
-# So many combinations of values are tried for one statement.
-_TRIES: Final = 24
-
-
-class Visible(NamedTuple):
-    """A value that can be used at a place: its name, and its type where that is known."""
-
-    name: str
-    type: Type | None
-
-
-class Pool:
-    """What a statement can be made of: the visible values by type, nearest first, and the symbols of the module."""
-
-    def __init__(self, values: Iterable[Visible], types: Iterable[Type] = (), symbols: Iterable[str] = ()) -> None:
-        self.by_type: dict[Type, list[str]] = {}
-        self.names: set[str] = set()
-        for name, type in values:
-            self.names.add(name)
-            if type is not None:
-                self.by_type.setdefault(type, []).append(name)
-        self.types: list[Type] = list(dict.fromkeys([*self.by_type, *types]))
-        self.symbols: list[str] = list(symbols)
-
-    def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
-        """A name like the wanted one that no visible value has."""
-        used = self.names.union(taken)
-        candidate, number = name, 0
-        while candidate in used:
-            number += 1
-            candidate = f"{name}_{number}"
-        return candidate
 
 
 class Placeholder(NamedTuple):
@@ -132,10 +93,13 @@ def statement_pieces(
     declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version = NEWEST
 ) -> list[Piece]:
     """The statement of an operation; its results are named only where they are not in the text already."""
-    writer = _Writer(declaration, pool, version)
+    chosen = choose_operands(declaration, pool)
+    if declaration in (FOR, IF, LOOP) and not with_results:
+        return _control_flow(declaration, pool, chosen)
+    writer = _Writer(declaration, pool, version, chosen)
     form = form_of(declaration)
     if with_results:
-        names = result_names(declaration, pool)
+        names = result_names(declaration, pool, chosen)
         for number, name in enumerate(names):
             writer.pieces.extend([Placeholder(name), ", " if number + 1 < len(names) else " = "])
     writer.pieces.append(spelled(declaration, version))
@@ -143,35 +107,104 @@ def statement_pieces(
     return writer.pieces
 
 
-def result_names(declaration: OperationDeclaration, pool: Pool) -> list[str]:
+def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -> list[str]:
+    """Names for the results of an operation behind the first so many."""
+    if declaration in (FOR, IF, LOOP):
+        return []
+    return result_names(declaration, pool, choose_operands(declaration, pool))[count:]
+
+
+def _control_flow(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[Piece]:
+    """Control flow with one result, which the text names already: it goes through the body."""
+    type = next((type for type in pool.by_type if isinstance(type, TileType)), scalar_tile(F32))
+    value = pool.by_type[type][0] if type in pool.by_type else "%value"
+    spelling = type.spelling
+    if declaration is IF:
+        (condition,) = chosen.names["condition"]
+        branch: list[Piece] = ["yield ", Placeholder(value), f" : {spelling}\n}}"]
+        pieces: list[Piece] = [
+            "if ",
+            Placeholder(condition),
+            " -> (",
+            Placeholder(spelling),
+            ") {\n  ",
+            Placeholder(""),
+        ]
+        return [*pieces, *branch, " else {\n  ", *branch]
+    carried = pool.fresh("%carried")
+    if declaration is LOOP:
+        pieces = ["loop iter_values(", Placeholder(carried), " = ", Placeholder(value), ") : ", Placeholder(spelling)]
+        return [*pieces, f" -> {spelling} {{\n  ", Placeholder(""), f"break {carried} : {spelling}\n}}"]
+    bounds = [chosen.names[name][0] for name in ("lowerBound", "upperBound", "step")]
+    pieces = [
+        "for ",
+        Placeholder(pool.fresh("%index")),
+        " in (",
+        Placeholder(bounds[0]),
+        " to ",
+        Placeholder(bounds[1]),
+    ]
+    step = chosen.types["step"][0].spelling if chosen.types.get("step") else scalar_tile(I32).spelling
+    pieces.extend([", step ", Placeholder(bounds[2]), ") : ", Placeholder(step), " iter_values("])
+    pieces.extend([Placeholder(carried), " = ", Placeholder(value), ") -> (", Placeholder(spelling), ") {\n  "])
+    return [*pieces, Placeholder(""), f"continue {carried} : {spelling}\n}}"]
+
+
+def clause_pieces(
+    declaration: OperationDeclaration, part: Part, pool: Pool, types: dict[str, list[Type]], version: Version
+) -> list[Piece]:
+    """A clause that may be left out, from its first word on: `rounding<zero>`, `token=%t`; or just the word."""
+    clause = _clause(form_of(declaration).tree, part)
+    writer = _Writer(declaration, pool, version, Chosen({}, types))
+    if clause is None:
+        return [part.name]
+    writer.write(clause)
+    return writer.pieces[1:] if writer.pieces[0] == " " else writer.pieces
+
+
+def _clause(node: Node, first: Part) -> Node | None:
+    """The optional piece that begins with a part."""
+    if isinstance(node, Optional):
+        inner = node.item
+        if inner is first or (isinstance(inner, Sequence) and inner.items[0] is first):
+            return inner
+        return _clause(inner, first)
+    if isinstance(node, Repeated):
+        return _clause(node.item, first)
+    if isinstance(node, (Sequence, Choice)):
+        return next((found for item in node.items if (found := _clause(item, first)) is not None), None)
+    return None
+
+
+def result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[str]:
     """Names for the results that an operation has, none for those of control flow, which need not have any."""
     names: list[str] = []
+    taken = [name for names in chosen.names.values() for name in names]
     for declared in declaration.results:
         count = 1
         if declared.count == VARIADIC:
             count = 0 if declaration in (FOR, IF, LOOP) else 1
             if declaration in (GET_INDEX_SPACE_SHAPE, GET_TENSOR_SHAPE):
-                source = choose_operands(declaration, pool).types.get("src", [None])[0]
+                source = chosen.types["src"][0] if chosen.types.get("src") else None
                 count = source.rank if isinstance(source, TensorViewType) else count
                 count = source.index_rank if isinstance(source, TileViewType) else count
         wanted = "token" if declared.name == "result_token" else declared.name.removesuffix("s")
         for _ in range(count):
-            names.append(pool.fresh(f"%{wanted}", names))
+            names.append(pool.fresh(f"%{wanted}", [*names, *taken]))
     return names
 
 
 class _Writer:
     """Writes a form whose operands were chosen before."""
 
-    def __init__(self, declaration: OperationDeclaration, pool: Pool, version: Version) -> None:
+    def __init__(self, declaration: OperationDeclaration, pool: Pool, version: Version, chosen: Chosen) -> None:
         self.declaration = declaration
         self.pool = pool
         self.version = version
         self.pieces: list[Piece] = []
-        chosen = choose_operands(declaration, pool)
         self.types = chosen.types
         self.left = {name: list(names) for name, names in chosen.names.items()}
-        self.attributes: dict[str, Attribute] = _usual_attributes(declaration, self.types)
+        self.attributes: dict[str, Attribute] = usual_attributes(declaration, self.types)
         # Names that the statement defines, for the body of a region.
         self.names: dict[str, str] = {}
         # The type of a constant, chosen before it is written.
@@ -227,6 +260,11 @@ class _Writer:
         left = self.left.get(part.name)
         if left:
             return left.pop(0)
+        if part.operand in self.declaration.operands:
+            # An optional one, which somebody wants all the same.
+            assert part.operand is not None
+            fitting = Expectation(self.declaration, self.types, in_use=self.pool.types).of_operand(part.operand)
+            return next((self.pool.by_type[type][0] for type in fitting if type in self.pool.by_type), f"%{part.name}")
         # A name that the statement defines.
         name = self.names[part.name] = self.pool.fresh(f"%{part.name}")
         return name
@@ -262,7 +300,7 @@ class _Writer:
         if self.declaration is ENTRY:
             return "tile<ptr<f32>>"
         if self.declaration in (REDUCE, SCAN):
-            return _element_tile(self.types).spelling
+            return element_tile(self.types).spelling
         return self._constant_type().spelling if self.declaration is GLOBAL else scalar_tile(I32).spelling
 
     # --- attributes and regions ---
@@ -296,6 +334,11 @@ class _Writer:
         known = self.attributes.get(declared.name)
         if known is not None:
             return known.bare_text
+        if declared.constraint.kind == "hints":
+            return "sm_100 = {latency = 2}" if self.declaration is not ENTRY else "sm_100 = {occupancy = 2}"
+        if declared.constraint.kind == "bool_array":
+            view = next((t for types in self.types.values() for t in types if isinstance(t, TileViewType)), None)
+            return f"[{', '.join(['true'] * (view.index_rank if view is not None else 1))}]"
         return f'"{part.name}"' if declared.constraint.kind == "string" else "1"
 
     def _constant_type(self) -> TileType:
@@ -311,136 +354,12 @@ class _Writer:
         self.pieces.extend(["\n  ", Placeholder("")])
         if self.declaration in (REDUCE, SCAN):
             name = self.names.get("element", "%element")
-            self.pieces.append(f"yield {name} : {_element_tile(self.types).spelling}")
+            self.pieces.append(f"yield {name} : {element_tile(self.types).spelling}")
         elif self.declaration is ENTRY:
             self.pieces.append("\n  return")
         elif self.declaration is LOOP:
             self.pieces.append("\n  break")
         self.pieces.append("\n}")
-
-
-# --- choosing ---
-
-
-class Chosen(NamedTuple):
-    """Values for the operands that must be written, and their types as far as they are known."""
-
-    names: dict[str, list[str]]
-    types: dict[str, list[Type]]
-
-
-def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
-    """The nearest visible values that fit together; where there are none, names that have to be replaced."""
-    wanted = [o for o in declaration.operands if o.name in _required(declaration)]
-    tries = [_TRIES]
-    found = _choose(declaration, pool, wanted, {}, tries)
-    types: dict[str, list[Type]] = found if found is not None else {}
-    if found is None:
-        for declared in wanted:
-            fitting = Expectation(declaration, types, in_use=pool.types).of_operand(declared)
-            fitting = [type for type in fitting if type in pool.by_type] or fitting[:1]
-            if fitting:
-                types[declared.name] = [fitting[0]] * _values_of(declared, types)
-    names: dict[str, list[str]] = {}
-    used: set[str] = set()
-    for declared in wanted:
-        names[declared.name] = []
-        for type in types.get(declared.name, [None]):
-            known = pool.by_type.get(type, []) if type is not None else []
-            name = next((name for name in known if name not in used), known[0] if known else f"%{declared.name}")
-            used.add(name)
-            names[declared.name].append(name)
-    return Chosen(names, types)
-
-
-def _choose(
-    declaration: OperationDeclaration,
-    pool: Pool,
-    wanted: list[OperandDeclaration],
-    types: dict[str, list[Type]],
-    tries: list[int],
-) -> dict[str, list[Type]] | None:
-    """Types of visible values for all operands that the rules admit together; None if there are none, or too many."""
-    left = [declared for declared in wanted if declared.name not in types]
-    if not left:
-        tries[0] -= 1
-        attributes = _usual_attributes(declaration, types)
-        return types if Expectation(declaration, types, attributes, in_use=pool.types).is_admitted() else None
-    declared = left[0]
-    for type in Expectation(declaration, types, in_use=pool.types).of_operand(declared):
-        if type not in pool.by_type:
-            continue
-        found = _choose(
-            declaration, pool, wanted, {**types, declared.name: [type] * _values_of(declared, types)}, tries
-        )
-        if found is not None or tries[0] <= 0:
-            return found
-    return None
-
-
-def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> int:
-    """An access takes as many indices as the view or the tile has dimensions, and two tokens are the fewest to join."""
-    if declared.name == "index":
-        views = [type for known in types.values() for type in known if isinstance(type, TileViewType)]
-        return views[0].index_rank if views else 1
-    if declared.name == "indices":
-        tiles = [type for known in types.values() for type in known if isinstance(type, TileType)]
-        return tiles[-1].rank if tiles else 1
-    return 2 if declared.name == "tokens" else 1
-
-
-@cache
-def _required(declaration: OperationDeclaration) -> frozenset[str]:
-    """The operands that a statement cannot do without."""
-    found: set[str] = set()
-    pending: list[Node] = [form_of(declaration).tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Sequence):
-            pending.extend(node.items)
-        elif isinstance(node, Choice):
-            pending.append(node.items[0])
-        elif isinstance(node, Repeated):
-            pending.append(node.item)
-        elif isinstance(node, Part) and node.kind == VALUE:
-            found.add(node.name)
-    return frozenset(found)
-
-
-def _usual_attributes(declaration: OperationDeclaration, types: dict[str, list[Type]]) -> dict[str, Attribute]:
-    """What a statement begins with for the attributes that it cannot do without."""
-    found: dict[str, Attribute] = {}
-    for declared in declaration.attributes:
-        kind = declared.constraint.kind
-        enumeration = enum_kind_of(declared)
-        if declared.optional:
-            continue
-        if enumeration is not None:
-            found[declared.name] = enumeration[legal_keywords(declaration, declared, NEWEST)[0]]
-        elif kind in ("i64", "i32"):
-            number = {"dim": 0, "alignment": 16}.get(declared.name, 1)
-            found[declared.name] = integer_attribute(I64 if kind == "i64" else I32, number)
-        elif kind == "bool":
-            found[declared.name] = bool_attribute(False)
-        elif kind == "predicate":
-            found[declared.name] = div_by(16)
-        elif kind == "i32_array":
-            source = types["source"][0] if types.get("source") else None
-            rank = source.rank if isinstance(source, TileType) else 2
-            found[declared.name] = dense_array_attribute(I32, tuple(reversed(range(rank))))
-        elif declared.name == "identities":
-            found[declared.name] = array_attribute((_zero_attribute(_element_tile(types).element),))
-    return found
-
-
-def _element_tile(types: dict[str, list[Type]]) -> TileType:
-    """A scalar of what a reduction combines."""
-    operand = types["operands"][0] if types.get("operands") else None
-    return scalar_tile(operand.element) if isinstance(operand, TileType) else scalar_tile(F32)
-
-
-def _zero_attribute(element: Type) -> Attribute:
-    return float_attribute(element, 0) if isinstance(element, FloatType) else integer_attribute(element, 0)
 
 
 def _usual(declared: OperandDeclaration) -> Type:

@@ -269,6 +269,10 @@ class _Scanner:
                 self._begin(position, -1, results)
                 return place
             return 0
+        if len(results) > 1 and self.structure.is_first_on_line(results[-1]):
+            if not self.structure.is_first_on_line(position):
+                # `addf %a,` with nothing behind it yet, before a line that begins an operation.
+                return 0
         name = place + 1
         if self.brackets:
             # `iter_values(%a = %b` is no operation; one that begins a line is, whatever was not closed before it.

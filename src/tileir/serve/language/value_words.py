@@ -13,6 +13,7 @@ from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.document import Document
 from tileir.serve.language.names import Name
+from tileir.serve.language.written_types import type_of
 
 _SHOWN_USES: Final = 8
 _LONGEST_LINE: Final = 160
@@ -23,7 +24,7 @@ def value_lines(document: Document, token: int) -> list[str]:
     name = document.syntax.name_at(token)
     if name is None:
         return []
-    type = document.analysis.type_of(name)
+    type = type_of(document, name)
     lines = ["```tileir", f"{name.text}: {type.spelling if type is not None else '?'}", "```"]
     lines.append(origin(document, name))
     if name.definition is not None and name.operation is not None and name.definition in name.operation.results:

@@ -8,6 +8,9 @@ from typing import Final
 from tileir.ir.declaration import Version
 from tileir.ir.types import Type
 from tileir.serve.language.document import Document
+from tileir.serve.language.forms import TYPE
+from tileir.serve.language.names import Name
+from tileir.serve.language.statement import ReadStatement
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import TypeCursor
 
@@ -38,3 +41,33 @@ def parsed_type(text: str, version: Version) -> Type | None:
         return type if cursor.at_end() else None
     except SyntaxFailure:
         return None
+
+
+def type_of(document: Document, name: Name) -> Type | None:
+    """The type of a value: as it was read, or else as the text that defines it says."""
+    return document.analysis.type_of(name) or _said_type(document, name)
+
+
+def _said_type(document: Document, name: Name) -> Type | None:
+    written = name.operation
+    definition = name.definition
+    if written is None or definition is None or written.declaration is None or written.name < 0:
+        return None
+    syntax = document.syntax
+    if definition not in written.results:
+        if syntax.tokens[definition + 1] == ":":
+            return parsed_type(syntax.tokens[definition + 2], document.settings.version)
+        return None
+    results = written.declaration.results
+    number = written.results.index(definition)
+    if number >= len(results):
+        return None
+    # A result that has no type of its own has that of an operand.
+    wanted = results[number].name
+    group = next((group for group in written.declaration.same_types if wanted in group), (wanted,))
+    statement = ReadStatement(syntax, written)
+    for index, token in enumerate(statement.tokens):
+        part = statement.part(index)
+        if part is not None and part.kind == TYPE and part.name in group:
+            return parsed_type(token, document.settings.version)
+    return written.declaration.fixed_types.get(wanted)
