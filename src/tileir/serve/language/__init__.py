@@ -7,6 +7,10 @@ Each module is built on those above it:
     syntax      both together
     analysis    what the parser, the verifier and lint say about it, with as little as possible done again after an edit
     document    a text that an editor changes: edits, lines, positions in the units of the protocol
+    spacing, layout
+                a text laid out, by edits between its tokens; also for `tileir format`, so without the protocol's types
+    problems, misspellings, reprinting, remedies, trials
+                what may be meant where there is a mistake, and whether it helps
     hover, completion, signature, navigation, renaming, symbols, folding, colours, inlays, actions, formatting, ..
                 one question of the protocol each: a function of a document (and a place in it)
     server      the server over standard input and output or TCP, on pygls
