@@ -11,6 +11,7 @@ from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments import checked_arrays
 from tileir.execute.launch import Kernel
 from tileir.execute.recording import recording
+from tileir.execute.recording.preparing import PreparedLaunch
 from tileir.execute.recording.recording import LIMIT, Recording
 
 
@@ -33,6 +34,29 @@ def record(
     never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
     `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
     """
+    kernel, values, more = _launched(kernel, arguments, memory)
+    options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
+    found: Recording = recording.record(kernel, grid, *values, memory=more, uninitialized=uninitialized, **options)
+    return found
+
+
+def prepared_launch(
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    *arguments: object,
+    schedule: str | None = None,
+    limit: int = LIMIT,
+    memory: Iterable[object] = (),
+) -> PreparedLaunch:
+    """A launch of whatever is a kernel, to be recorded step by step."""
+    kernel, values, more = _launched(kernel, arguments, memory)
+    return PreparedLaunch(kernel, grid, values, schedule, limit, more)
+
+
+def _launched(
+    kernel: Any, arguments: tuple[object, ...], memory: Iterable[object]
+) -> tuple[Kernel, tuple[object, ...], list[object]]:
+    """The kernel of a launch, its arguments, and the arrays that it reaches through memory."""
     more = checked_arrays(memory, "memory") if memory else []
     values = arguments
     if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel):
@@ -42,6 +66,4 @@ def record(
         values, more = tuple(description.values), [*more, *description.memory]
     elif not isinstance(kernel, Kernel):
         kernel = compile(kernel, backend="interpreter")
-    options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
-    found: Recording = recording.record(kernel, grid, *values, memory=more, uninitialized=uninitialized, **options)
-    return found
+    return kernel, values, more

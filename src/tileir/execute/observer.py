@@ -21,6 +21,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +144,11 @@ class Observer:
         """Whether `before` and `after` are wanted for an operation; asked once, when the launch is prepared."""
         return True
 
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        """Values that `before` is given behind the operands of an operation that is watched: any that are computed by
+        then.  The operations that compute them must be watched too, or what they give may have been taken back."""
+        return ()
+
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         """An operation that makes a token is about to run; gives what stands for its token.
 
@@ -177,6 +183,8 @@ class Observers(Observer):
         self._observers: list[Observer] = observers
         self._tokens: Observer | None = next((one for one in observers if overrides(one, "token")), None)
         self._watched: dict[Operation, list[Observer]] = {}
+        # Where what an observer wants beside the operands is.
+        self._wanted: dict[tuple[Operation, Observer], slice] = {}
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         for one in self._observers:
@@ -199,6 +207,16 @@ class Observers(Observer):
         self._watched[operation] = watching
         return bool(watching)
 
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        wanted: list[Value] = []
+        for one in self._observers:
+            values = one.wants(operation)
+            if values:
+                start = len(operation.operands) + len(wanted)
+                self._wanted[operation, one] = slice(start, start + len(values))
+                wanted += values
+        return wanted
+
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         return self._tokens.token(operation, block, tokens) if self._tokens is not None else None
 
@@ -207,8 +225,14 @@ class Observers(Observer):
         return True in answers
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if len(operands) == len(operation.operands):
+            for one in self._watched.get(operation, ()):
+                one.before(operation, block, operands)
+            return
+        own = operands[: len(operation.operands)]
         for one in self._watched.get(operation, ()):
-            one.before(operation, block, operands)
+            more = self._wanted.get((operation, one))
+            one.before(operation, block, own if more is None else own + operands[more])
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         for one in self._watched.get(operation, ()):

@@ -14,7 +14,7 @@ from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarde
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Watcher
-    from tileir.serve.debugger.session import Event
+    from tileir.serve.debugger.moments import Event
 
 USAGE = Usage(
     "tileir debug",

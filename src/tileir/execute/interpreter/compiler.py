@@ -262,7 +262,7 @@ class Compiler:
         observer = self.options.observer
         if observer is None or not watched:
             return step
-        operands = [self.slot(value) for value in operation.operands]
+        operands = [self.slot(value) for value in (*operation.operands, *observer.wants(operation))]
         results = [self.slot(value) for value in operation.results]
         before = observer.before if overrides(observer, "before") else None
         after = observer.after if overrides(observer, "after") else None

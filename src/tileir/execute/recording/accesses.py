@@ -101,6 +101,14 @@ class AccessTable:
         self._form_numbers = {form: number for number, form in enumerate(forms)}
         self._form_bytes = sum([200 + 32 * len(extents) for extents, _ in forms])
 
+    def truncate(self, rows: int) -> None:
+        """Forget what comes behind so many rows."""
+        boxes = self._box_start[rows]
+        own = (self._block, self._step, self._operation, self._array, self._kind, self._masked, self._approximate)
+        for column in own:
+            del column[rows:]
+        del self._box_start[rows + 1 :], self._box_first[boxes:], self._box_form[boxes:]
+
     # --- columns ---
 
     @property

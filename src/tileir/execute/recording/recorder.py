@@ -23,6 +23,19 @@ _LOOKED_AT: Final = 1 << 14
 """After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
 
 
+class Interrupted(Exception):
+    """The launch ends where it is, as somebody wants that."""
+
+
+class Interruption:
+    """Whether a launch is to end where it is, which another thread or a signal handler may say."""
+
+    __slots__ = ("is_wanted",)
+
+    def __init__(self) -> None:
+        self.is_wanted: bool = False
+
+
 class _Running:
     """A tile block that runs."""
 
@@ -55,6 +68,9 @@ class Recorder(Observer):
         self._room: int = 0
         self._path_bytes: int = 0
         self._next_look: int = 0
+        self.interruption: Interruption = Interruption()
+        self.bound: tuple[int, int] = (-1, 0)
+        """A tile block and the number of steps behind which the launch ends, at its next decision; -1 for none."""
         self.end: Copy | None = None
         """The arrays where the recording ends before the launch does, as there is no room for more."""
 
@@ -87,6 +103,8 @@ class Recorder(Observer):
         return found
 
     def block_started(self, block: TileBlock) -> None:
+        if self.interruption.is_wanted:
+            raise Interrupted
         if self.end is not None:
             return
         place = self.blocks.begin(block.number, len(self.accesses))
@@ -117,10 +135,14 @@ class Recorder(Observer):
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         number = self._decisions.get(operation)
+        if self.interruption.is_wanted:
+            raise Interrupted
         if number is not None and self.end is None:
             state = self._state(block)
             state.last = -1
             grown = state.path.decide(number, self._distances[operation])
+            if block.number == self.bound[0] and state.path.steps > self.bound[1]:
+                raise Interrupted
             if grown:
                 self._path_bytes += grown
                 self._look_at_room()

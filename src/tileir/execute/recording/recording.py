@@ -11,38 +11,31 @@ from typing import Any, Final, Literal
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
+from tileir.execute.arguments import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.grids import check_grid
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launch import Kernel
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, Observers, TileBlock
+from tileir.execute.observer import Observer, TileBlock
 from tileir.execute.recording.accesses import AccessTable
-from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
+from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.control import ControlFlow
 from tileir.execute.recording.history import ValueHistory
-from tileir.execute.recording.owned_memory import OwnedMemory, Source
+from tileir.execute.recording.preparing import PreparedLaunch, cache_room
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
+from tileir.execute.recording.recorder import Recorder
 from tileir.execute.recording.records import Records
 from tileir.execute.recording.replayer import RecordedLaunch, Replayer
 from tileir.execute.recording.saving import Saved, save
 from tileir.execute.recording.states import States
-from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
-from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.schedule import block_order, run_interleaved
-from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 LIMIT: Final = 1 << 30
 """How many bytes a recording takes at most, unless told otherwise."""
-_LEAST_ROOM: Final = 1 << 16
-"""For accesses and paths, besides the arrays."""
 
 
 class Recording:
@@ -143,6 +136,13 @@ class Recording:
         self.place(block)
         with self.lock:
             return self._replayer.history(block, step)
+
+    def truncate(self, place: int) -> None:
+        """Forget the tile blocks from a place on, as if they had not begun yet."""
+        with self.lock:
+            for block in self.order[place:].tolist():
+                self._replayer.forget(block)
+            self.records.truncate(place)
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
@@ -247,11 +247,6 @@ def _before(sorted_numbers: Array, number: int) -> int | None:
     return int(sorted_numbers[place]) if place >= 0 else None
 
 
-def cache_room(limit: int) -> int:
-    """How much of a limit is for the values of tile blocks that ran again."""
-    return limit // 8
-
-
 def record(
     kernel: Kernel,
     grid: int | tuple[int, ...],
@@ -264,55 +259,39 @@ def record(
     output: Callable[[str], object] | None = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
-    extents = check_grid(grid)
-    program = NumberedProgram(kernel.entry)
-    control = ControlFlow(program)
-    more = checked_arrays(memory, "memory") if memory else []
-    bound = bind(kernel.entry, arguments)
-    given = known_memory(kernel.globals.regions.values(), bound, more)
-    room = _room_beside(limit, given.regions, kernel.entry)
-    sources = [Source(region.start, region.data, region.labels, region.writable) for region in given.regions]
-    owned = OwnedMemory(sources, kernel.entry, bool(more))
-    globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
-    labels = [label for one in owned.regions for label in one.labels if isinstance(label, ArgumentLabel)]
-    arrays = arrays_of(program, owned, labels)
-    chosen = kernel.schedule if schedule is None else schedule
-    launch = RecordedLaunch(extents, chosen, kernel.exact, owned, owned.values(kernel.entry, bound.values), globals)
-    sanitizer = Sanitizer(uninitialized=_copies(checked_arrays(uninitialized, "uninitialized"), given, owned))
-    report = sanitizer.report
-    recorder = Recorder(program, control)
-    if sanitize:
-        both: list[Observer] = [sanitizer, Coverage(report=report)]
-        inner = Observers(both) if sanitize == "all" else sanitizer
-        recorder = SanitizedRecorder(program, control, inner, report)
-    regions = [one for one in owned.regions if _may_be_written(one, kernel.entry)]
-    recorder.prepare(Finder(owned, arrays), regions, room, launch.is_interleaved)
-    failure = _run(kernel.entry, launch, recorder, output if output is not None else sys.stdout.write)
-    for region in given.regions:
-        copy = owned.copy_of(region)
-        if copy in recorder.written or recorder.end is not None:
-            owned.hand_back(region)
+    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory)
+    recorder, report = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
+    failure = _run(kernel.entry, prepared.launch, recorder, output if output is not None else sys.stdout.write)
+    prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
     if recorder.end is not None:
         recorder.end.put()
-    notes = _notes(recorder, limit)
-    return Recording(program, control, launch, arrays, recorder.records, limit, failure, report, sanitize, notes)
+    return recording_of(prepared, recorder, failure, report, sanitize)
 
 
-def _copies(arrays: list[object], given: Memory, owned: OwnedMemory) -> list[object]:
-    """Where the recording has some arrays, as bytes; those that are not of the launch are left out."""
-    found: list[object] = []
-    for array in arrays:
-        buffer = buffer_of(array, "an element of `uninitialized`")
-        region = given.find(buffer.low)
-        if region is not None:
-            start = region.start
-            found.append(owned.copy_of(region).data[buffer.low - start : buffer.high - start])
-    return found
+def recording_of(
+    prepared: PreparedLaunch,
+    recorder: Recorder,
+    failure: str,
+    report: SanitizerReport,
+    sanitize: bool | Literal["all"],
+) -> Recording:
+    """What a recorder has recorded."""
+    return Recording(
+        prepared.program,
+        prepared.control,
+        prepared.launch,
+        prepared.arrays,
+        recorder.records,
+        prepared.limit,
+        failure,
+        report,
+        sanitize,
+        notes_of(recorder, prepared.limit),
+    )
 
 
-def _notes(recorder: Recorder, limit: int) -> list[str]:
+def notes_of(recorder: Recorder, limit: int) -> list[str]:
+    """What is not kept, in sentences."""
     notes: list[str] = []
     if not recorder.records.states.is_whole:
         notes.append("Not every write is kept: to show the past, tile blocks may run again, which takes longer.")
@@ -322,28 +301,6 @@ def _notes(recorder: Recorder, limit: int) -> list[str]:
             f"as it may take {limit} bytes; the launch went on."
         )
     return notes
-
-
-def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:
-    """What a limit leaves beside copies of the arrays; it must hold those that are written once more."""
-    arrays = sum([region.size for region in regions])
-    written = sum([region.size for region in regions if _may_be_written(region, entry)])
-    room = limit - cache_room(limit) - arrays
-    if room < written + _LEAST_ROOM:
-        needed = -(-(arrays + written + _LEAST_ROOM) * 8 // 7)
-        raise LaunchError(
-            f"a recording of this launch takes {needed} bytes at least, as its arrays have {arrays}, "
-            f"and limit is {limit}: pass a larger limit, or launch on smaller arrays"
-        )
-    return room
-
-
-def _may_be_written(region: Region, entry: Operation) -> bool:
-    """Whether a kernel may write to a region, as far as is known before it runs."""
-    if not region.writable:
-        return False
-    numbers = [label.number if isinstance(label, ArgumentLabel) else -1 for label in region.labels]
-    return any(number < 0 or may_write(entry, number) for number in numbers)
 
 
 def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:

@@ -51,6 +51,13 @@ class BlockTable:
         self._path[place] = number
         self._steps[place] = steps
 
+    def truncate(self, place: int) -> None:
+        """Forget the tile blocks from a place on."""
+        self.nbytes -= 20 * (len(self._number) - place)
+        for column in (self._number, self._path, self._steps, self._began):
+            del column[place:]
+        self._places = None
+
     def restore(
         self, number: Array, path: Array, steps: Array, began: Array, decisions: Array, starts: Array, last: Array
     ) -> None:
@@ -99,6 +106,13 @@ class Records:
         self.states: States = States([], 0, self.began, False)
         self.seen: dict[Finding, Seen] = {}
         """When findings were first seen."""
+
+    def truncate(self, place: int) -> None:
+        """Go back to where the tile block of a place began, and forget it and those behind it."""
+        time = int(self.blocks.began[place])
+        self.states.truncate(time)
+        self.accesses.truncate(time)
+        self.blocks.truncate(place)
 
     def began(self) -> Array:
         """For each tile block the time at which it began."""

@@ -6,6 +6,7 @@ of its accesses.  What it writes is compared with what it wrote the first time, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tileir.dialect.ops import CONTINUE, FOR, LOOP
@@ -21,6 +22,7 @@ from tileir.execute.recording.states import States
 from tileir.execute.recording.timeline import Write
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
+from tileir.ir.values import Value
 
 
 class Stop(Exception):
@@ -65,6 +67,9 @@ class OneBlock(Observer):
 
     def watches(self, operation: Operation) -> bool:
         return self._observer.watches(operation)
+
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        return self._observer.wants(operation)
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         return self._observer.token(operation, block, tokens) if block.number == self._block else None

@@ -78,7 +78,7 @@ class Replayer:
 
     def rows(self, block: int) -> Array:
         """The rows of the accesses of a tile block."""
-        if self._rows is None:
+        if self._rows is None or len(self._rows[0]) != len(self._accesses):
             column = self._accesses.block
             order = numpy.argsort(column, kind="stable")
             self._rows = order, column[order]
@@ -98,6 +98,11 @@ class Replayer:
         # The last is the newest.
         self._histories[block] = found
         return found
+
+    def forget(self, block: int) -> None:
+        """Forget the values of a tile block, which will be another one."""
+        self._histories.pop(block, None)
+        self._rows = None
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""

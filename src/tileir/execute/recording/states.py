@@ -121,6 +121,14 @@ class States:
         self.timeline.first = self.timeline.time = end
         self._early = 0
 
+    def truncate(self, time: int) -> None:
+        """Go to a time, and forget what happened from there on."""
+        self.move(time)
+        self.timeline.truncate(time)
+        self._copies = [copy for copy in self._copies if copy.time <= time]
+        self._recent = None
+        self._early = -1
+
     # --- afterwards ---
 
     @property

@@ -124,6 +124,15 @@ class Timeline:
             self._done -= count
             self.nbytes -= freed
 
+    def truncate(self, time: int) -> None:
+        """Forget the writes from a time on, at which the memory is."""
+        place = bisect_left(self._rows, time)
+        self.nbytes -= sum([write.nbytes for write in self._writes[place:]])
+        del self._writes[place:], self._rows[place:]
+        self._done = place
+        self.time = time
+        self.first = min(self.first, time)
+
     def middle(self) -> int:
         """The time of the write up to which the writes take half of the bytes."""
         taken = 0

@@ -7,13 +7,17 @@ Each module is built on those above it:
     names       what the author calls the values
     turns       the steps of all tile blocks in the order of time
     values      values in words
-    stack       the branch and the loops that a tile block is in
     functions   what expressions may use of NumPy
     evaluation  computing with it, within bounds
     expressions expressions over tiles, as conditions and what a user asks for
+    breakpoints where a launch is to stop
+    scouting    a launch that runs ahead, with hooks at some operations
+    hooks       those of breakpoints
+    course      what is recorded of the launch, as far as the debugger has been, and what the kernel prints
+    running     running ahead, and looking back, to the next reason to stop
+    stack       the branch and the loops that a tile block is in
     variables   the values and arrays of a moment
-    session     `Debugger`: where the launch is, resuming and stepping, forwards and backwards, on a recording of it
-    ..          breakpoints
+    session     `Debugger`: where the launch is, resuming and stepping, forwards and backwards
     adapter/    the debug adapter protocol over standard input and output or TCP, for editors
     terminal/   the same debugger for a person at a terminal, with gdb's commands
 

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 Reason = Literal[
     "entry", "breakpoint", "data", "step", "goto", "failure", "sanitizer", "nan", "pause", "end", "beginning"
 ]
+Event = Literal["failure", "sanitizer", "nan"]
+"""What a launch may stop at beside breakpoints: errors, what the sanitizer finds, NaN and infinities."""
 
 
 class Moment(NamedTuple):

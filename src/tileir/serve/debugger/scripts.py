@@ -14,7 +14,8 @@ from tileir.bridge.watching import launching_frame
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.lines import Names
-from tileir.serve.debugger.session import Debugger, Event
+from tileir.serve.debugger.moments import Event
+from tileir.serve.debugger.session import Debugger
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -1,29 +1,39 @@
-"""`Debugger`: a launch that is stopped, looked at, and turned back."""
+"""`Debugger`: a launch that is stopped, looked at, and turned back.
+
+A launch is a function of its program and arguments.  To go on is to run ahead without recording, with hooks at the
+operations of breakpoints (`running`); what lies before the place where that stops is recorded then (`course`), and to
+step, to look and to go back is to read the recording.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Literal
 
 import numpy
 
-from tileir.bridge.recording import record
+from tileir.bridge.recording import prepared_launch
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.ir.core import Block, Operation
+from tileir.ir.effects import memory_changes
+from tileir.serve.debugger.breakpoints import Breakpoints
+from tileir.serve.debugger.course import Course
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, Names, SourcePlace
-from tileir.serve.debugger.moments import Moment, Reason, Stop
+from tileir.serve.debugger.moments import Event, Moment, Reason, Stop
 from tileir.serve.debugger.names import ValueNames
+from tileir.serve.debugger.running import Runner
+from tileir.serve.debugger.scouting import Hit
 from tileir.serve.debugger.stack import Frame, StackReader, enclosing
-from tileir.serve.debugger.turns import Turns
 from tileir.serve.debugger.variables import Result, Variable, Variables
 
 How = Literal["into", "over", "out"]
 Unit = Literal["line", "operation"]
-Event = Literal["failure", "sanitizer", "nan"]
 
 
 class Debugger:
@@ -47,49 +57,68 @@ class Debugger:
         memory: Iterable[object] = (),
     ) -> None:
         self.stop_on: set[Event] = set(stop_on)
-        self._recording: Recording = record(
-            kernel,
-            grid,
-            *arguments,
-            schedule=schedule,
-            limit=limit,
-            sanitize="sanitizer" in self.stop_on,
-            memory=memory,
-            output=output,
+        prepared = prepared_launch(kernel, grid, *arguments, schedule=schedule, limit=limit, memory=memory)
+        write: Callable[[str], object] = output if output is not None else sys.stdout.write
+        self._course: Course = Course(prepared, "sanitizer" in self.stop_on, write)
+        program = self._program = prepared.program
+        self.lines: Lines = Lines(program, names)
+        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays)
+        self._stacks: StackReader = StackReader(self._course, self.lines, self._names)
+        self._variables: Variables = Variables(self._course, self._names)
+        changing = memory_changes(program.entry)
+        self.breakpoints: Breakpoints = Breakpoints(
+            program,
+            self.lines,
+            self._names,
+            prepared.launch.grid,
+            self._variables.is_known,
+            self._variables.element,
+            [
+                number
+                for number, one in enumerate(program.operations)
+                if one in changing and one.declaration.accesses_memory and not one.regions
+            ],
         )
-        recording = self._recording
-        self.lines: Lines = Lines(recording.program, names)
-        self._names: ValueNames = ValueNames(recording.program, self.lines, recording.arrays)
-        self._turns: Turns = Turns(recording)
-        self._stacks: StackReader = StackReader(recording, self.lines, self._names)
-        self._variables: Variables = Variables(recording, self._names)
-        self.moment: Moment = self._turns.first
+        self._runner: Runner = Runner(self._course, self._names, self.breakpoints, write, names)
+        self._first: Moment = Moment(next(self._course.stepwise.order()), 0)
+        self.moment: Moment = self._first
         self.finished: bool = False
         """Whether the launch stands at its end."""
-        count = len(recording.program.operations)
+        self._is_handed_back: bool = False
+        self._failed_at: Moment | None = None
+        count = len(program.operations)
         self._all: Array = numpy.ones(count, numpy.bool_)
         self._starts: Array = numpy.zeros(count, numpy.bool_)
         self._starts[list(self.lines.starts)] = True
+        self._depths: Array = numpy.array(program.depths, numpy.int64)
 
     # --- what is debugged ---
 
     @property
     def recording(self) -> Recording:
         """What is recorded of the launch."""
-        return self._recording
+        return self._course.recording
 
     @property
-    def grid(self) -> tuple[int, int, int]:
-        return self._recording.grid
+    def grid(self) -> BlockId:
+        return self._course.prepared.launch.grid
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not kept of the launch, in sentences."""
+        return self.recording.notes
 
     def steps(self, block: int) -> Array:
-        """The operation of each step of a tile block, by number."""
-        return self._turns.steps(block)
+        """The operation of each step of a tile block, by number, as far as it is recorded."""
+        return self._course.steps(block)
 
     @property
     def operation(self) -> int | None:
         """The number of the operation that is next; None at the end."""
-        steps = self._turns.steps(self.moment.block)
+        if self.finished:
+            return None
+        self._record(self.moment)
+        steps = self._course.steps(self.moment.block)
         return int(steps[self.moment.step]) if self.moment.step < len(steps) else None
 
     @property
@@ -98,17 +127,74 @@ class Debugger:
         operation = self.operation
         return self.lines.place(operation) if operation is not None else None
 
+    def _record(self, moment: Moment) -> None:
+        """Have a moment in the recording, and something behind it."""
+        course = self._course
+        place = course.place(moment.block)
+        if place >= len(course.recording.blocks) or (
+            not course.is_whole(moment.block) and moment.step >= len(course.steps(moment.block))
+        ):
+            course.reach(place, moment.step)
+
     # --- going ---
 
     def start(self, stop_on_entry: bool = True) -> Stop:
         """Begin: stop before the first operation, or go on to the first reason to stop."""
-        self.moment = self._turns.first
+        self.moment = self._first
         self.finished = False
-        return Stop("entry", self.moment) if stop_on_entry else self.resume()
+        if stop_on_entry:
+            return Stop("entry", self.moment)
+        self.moment = Moment(self._first.block, -1)
+        return self.resume()
 
     def resume(self, reverse: bool = False) -> Stop:
         """Go on, or back, to the next reason to stop."""
-        return self._end() if not reverse else self._stand("beginning", self._turns.first)
+        return self._commanded(self._resume_back if reverse else self._resume)
+
+    def _commanded(self, command: Callable[[], Stop]) -> Stop:
+        """Do what the user wants, unless it is interrupted."""
+        self._course.interruption.is_wanted = False
+        self._check_sanitizer()
+        try:
+            return command()
+        except Interrupted:
+            self._course.interruption.is_wanted = False
+            return self._paused()
+        finally:
+            self._course.interruption.is_wanted = False
+
+    def _check_sanitizer(self) -> None:
+        if ("sanitizer" in self.stop_on) != bool(self._course.recording.sanitize):
+            self._course.sanitize("sanitizer" in self.stop_on)
+
+    def _paused(self) -> Stop:
+        """The recording was interrupted: stand where it ends."""
+        turns = self._course.turns
+        if not len(turns):
+            return self._stand("pause", self._first)
+        last = turns.last
+        return self._stand("pause", Moment(last.block, max(last.step - 1, 0)))
+
+    def _resume(self) -> Stop:
+        if self.finished:
+            return self._end()
+        hit = self._runner.ahead(self.moment, self.stop_on)
+        return self._end() if hit is None else self._hit(hit)
+
+    def _hit(self, hit: Hit) -> Stop:
+        for number in hit.breakpoints:
+            breakpoint = self.breakpoints[number]
+            breakpoint.hits += 1
+            if breakpoint.is_temporary:
+                self.breakpoints.remove(number)
+        if hit.reason == "failure":
+            self._failed_at = hit.moment
+        return self._stand(hit.reason, hit.moment, hit.text, hit.breakpoints)
+
+    def _resume_back(self) -> Stop:
+        start = self._standing()
+        hit = self._runner.back(start)
+        return self._stand("beginning", self._first) if hit is None else self._hit(hit)
 
     def step(self, how: How = "into", reverse: bool = False, by: Unit = "line", count: int = 1) -> Stop:
         """Go one line or operation further, or back.
@@ -117,7 +203,7 @@ class Debugger:
         """
         stop = Stop("step", self.moment)
         for _ in range(count):
-            stop = self._step_back(how, by) if reverse else self._step(how, by)
+            stop = self._commanded(partial(self._step_back if reverse else self._step, how, by))
             if stop.reason != "step":
                 break
         return stop
@@ -125,58 +211,106 @@ class Debugger:
     def _step(self, how: How, by: Unit) -> Stop:
         if self.finished:
             return self._end()
+        self._record(self.moment)
+        target = self._target(how, by)
+        start = self.moment
+        if target is not None and self._may_stop_between(target):
+            hit = self._runner.ahead(start, self.stop_on - {"sanitizer"}, target)
+            if hit is not None:
+                return self._hit(hit)
+        if target is not None:
+            return self._stand("step", target)
+        if self._course.stepwise.error is not None:
+            failed = Moment(start.block, len(self._course.steps(start.block)) - 1)
+            if self._failed_at != failed and "failure" in self.stop_on:
+                self._failed_at = failed
+                return self._stand("failure", failed, str(self._course.stepwise.error))
+        return self._end()
+
+    def _target(self, how: How, by: Unit) -> Moment | None:
+        """Where a step goes; None if the launch ends before."""
+        course = self._course
         units = self._starts if by == "line" else self._all
-        wanted = units
-        steps = self._turns.steps(self.moment.block)
-        if how != "into":
-            wanted = wanted & self._reachable(how)
-        places = numpy.flatnonzero(wanted[steps[self.moment.step + 1 :]])
-        if places.size:
-            return self._stand("step", Moment(self.moment.block, self.moment.step + 1 + int(places[0])))
-        # The tile block comes to its end.
-        done = Moment(self.moment.block, len(steps) - 1)
-        following = self._turns.behind(done)
-        if following == self._turns.last:
-            return self._end()
-        operation = int(self._turns.steps(following.block)[following.step])
-        if not units[operation]:
-            following = next(self._turns.forwards(following, units), following)
-        return self._stand("step", following)
+        wanted = units if how == "into" else units & self._reachable(how)
+        block, step = self.moment
+        while True:
+            steps = course.steps(block)
+            found = _first_wanted(steps, wanted, step + 1)
+            if found >= 0:
+                return Moment(block, found)
+            if course.is_whole(block):
+                break
+            course.reach(course.place(block), len(steps))
+        # The tile block comes to its end, and another one goes on.
+        following = self._following(Moment(block, len(course.steps(block)) - 1))
+        while following is not None and not units[int(course.steps(following.block)[following.step])]:
+            following = self._following(following)
+        return following
+
+    def _following(self, moment: Moment) -> Moment | None:
+        """The moment behind another one in the order of time; None at the end."""
+        course = self._course
+        if course.stepwise.is_sequential and not course.stepwise.is_over:
+            if moment.step + 1 >= len(course.steps(moment.block)):
+                course.reach(course.place(moment.block) + (1 if course.is_whole(moment.block) else 0), moment.step)
+        turns = course.turns
+        following = turns.behind(moment)
+        return following if following != turns.last else None
+
+    def _may_stop_between(self, target: Moment) -> bool:
+        """Whether there may be a reason to stop before a step is done."""
+        active = self.breakpoints.active
+        if "nan" in self.stop_on:
+            return True
+        if not active:
+            return False
+        if target.block != self.moment.block or any(one.is_change for one in active):
+            return True
+        between = self._course.steps(target.block)[self.moment.step + 1 : target.step]
+        return bool(self._runner.wanted(active)[between].any())
 
     def _step_back(self, how: How, by: Unit) -> Stop:
-        moment = self._turns.last if self.finished else self.moment
+        start = self._standing()
         units = self._starts if by == "line" else self._all
         wanted = units
-        if how == "out" and not self.finished:
+        if how == "out":
             around = self._around()
             wanted = numpy.zeros_like(units)
             if around:
-                wanted[self._recording.program.operation_numbers[around[0]]] = True
-        elif how == "over" and not self.finished:
-            wanted = wanted & self._reachable(how)
+                wanted[self._program.operation_numbers[around[0]]] = True
         elif how == "over":
-            wanted = wanted & (numpy.array(self._recording.program.depths) == 0)
-        steps = self._turns.steps(moment.block)
-        places = numpy.flatnonzero(wanted[steps[: moment.step]])
+            wanted = wanted & (self._reachable(how) if not self.finished else self._depths == 0)
+        steps = self._course.steps(start.block)
+        places = numpy.flatnonzero(wanted[steps[: start.step]])
         if places.size:
-            return self._stand("step", Moment(moment.block, int(places[-1])))
-        if how == "out" and moment.step:
-            return self._stand("step", Moment(moment.block, 0))
-        earlier = self._turns.before(Moment(moment.block, 0))
-        if earlier is None:
-            reason: Reason = "beginning" if moment.step == 0 or not units[: int(steps[0]) + 1].any() else "step"
-            return self._stand("beginning" if moment.step == 0 else reason, self._turns.first)
-        operation = int(self._turns.steps(earlier.block)[earlier.step])
-        if not units[operation]:
-            earlier = next(self._turns.backwards(earlier, units), self._turns.first)
-        return self._stand("step", earlier)
+            target = Moment(start.block, int(places[-1]))
+        elif how == "out" and start.step:
+            target = Moment(start.block, 0)
+        else:
+            target = next(self._course.turns.backwards(Moment(start.block, 0), units), self._first)
+        if target == self._first:
+            is_start = start == self._first or not units[int(self._course.steps(target.block)[0])]
+            return self._stand("beginning" if is_start else "step", target)
+        if self.breakpoints.active and how != "into":
+            hit = self._runner.back(start)
+            if hit is not None and self._course.is_later(hit.moment, target):
+                return self._hit(hit)
+        return self._stand("step", target)
 
     def go_to(self, block: int, step: int) -> Stop:
         """Go to a moment."""
-        count = len(self._turns.steps(block))
-        if not 0 <= step <= count:
-            raise LaunchError(f"tile block {block} has {count} steps, and none {step}")
-        return self._stand("goto", Moment(block, step))
+        self.breakpoints.block_id(block)
+        if step < 0:
+            raise LaunchError(f"there is no step {step}: steps are counted from 0")
+
+        def go() -> Stop:
+            self._record(Moment(block, step))
+            count = len(self._course.steps(block))
+            if step > count:
+                raise LaunchError(f"tile block {block} has {count} steps, and none {step}")
+            return self._stand("goto", Moment(block, step))
+
+        return self._commanded(go)
 
     def select_block(self, block: int) -> Stop:
         """Go to where a tile block begins."""
@@ -184,50 +318,76 @@ class Debugger:
 
     def finish(self) -> Stop:
         """Go to the end, whatever there is to stop at."""
-        return self._end()
+
+        def go() -> Stop:
+            if not self.finished and not self._course.stepwise.is_complete:
+                hit = self._runner.ahead(self.moment, self.stop_on, is_ignoring=True)
+                if hit is not None:
+                    return self._hit(hit)
+            return self._end()
+
+        return self._commanded(go)
 
     def interrupt(self) -> None:
         """Stop what is under way, from another thread or a signal handler."""
+        self._course.interruption.is_wanted = True
 
     def _end(self) -> Stop:
         self.finished = True
-        self.moment = self._turns.last
-        return Stop("end", self.moment, self._recording.failure)
+        course = self._course
+        if not self._is_handed_back:
+            course.stepwise.hand_back()
+            self._is_handed_back = True
+        course.emit_all()
+        last = course.turns.last if course.stepwise.is_complete else Moment(course.stepwise.last, -1)
+        self.moment = last
+        error = course.stepwise.error or self._runner.error
+        return Stop("end", last, str(error) if error is not None else "")
 
-    def _stand(self, reason: Reason, moment: Moment, text: str = "") -> Stop:
-        self.finished = moment == self._turns.last
+    def _standing(self) -> Moment:
+        """Where the launch stands, with what is before it recorded."""
+        if not self.finished:
+            self._record(self.moment)
+            return self.moment
+        self._course.complete()
+        self.moment = self._course.turns.last
+        return self.moment
+
+    def _stand(self, reason: Reason, moment: Moment, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
+        self._record(moment)
+        self.finished = False
         self.moment = moment
-        return Stop(reason, moment, text)
+        self._course.emit_to(moment)
+        return Stop(reason, moment, text, breakpoints)
 
     def _around(self) -> list[Operation]:
         """The operations around the next one, the innermost first."""
-        program = self._recording.program
         operation = self.operation
-        return enclosing(program.operations[operation], program.entry) if operation is not None else []
+        return enclosing(self._program.operations[operation], self._program.entry) if operation is not None else []
 
     def _reachable(self, how: How) -> Array:
         """The operations that a step over or out may come to: those of the blocks that the next one is in."""
-        program = self._recording.program
         operation = self.operation
         blocks: set[Block | None] = set()
         if operation is not None:
-            inner: Operation | None = program.operations[operation]
+            inner: Operation | None = self._program.operations[operation]
             if how == "out":
                 inner = inner.parent_operation if inner is not None else None
-            while inner is not None and inner is not program.entry:
+            while inner is not None and inner is not self._program.entry:
                 blocks.add(inner.parent)
                 inner = inner.parent_operation
-        return numpy.array([one.parent in blocks for one in program.operations], numpy.bool_)
+        return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)
 
     # --- looking ---
 
     def stack(self) -> list[Frame]:
         """The branch and the loops that the program is in, and the kernel, innermost first."""
-        return self._stacks.frames(self.moment, self._turns.steps(self.moment.block))
+        moment = self._standing()
+        return self._stacks.frames(moment, self._course.steps(moment.block))
 
     def variables(self, frame: Frame | None = None) -> list[Variable]:
         """The values of a frame that are computed, or of all."""
-        return self._variables.of(self.moment, frame)
+        return self._variables.of(self._standing(), frame)
 
     def parameters(self) -> list[Variable]:
         """The parameters of the kernel."""
@@ -235,7 +395,7 @@ class Debugger:
 
     def arrays(self) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
-        return self._variables.arrays(self.moment)
+        return self._variables.arrays(self._standing())
 
     def evaluate(self, expression: str, frame: Frame | None = None) -> Result:
         """Compute an expression in NumPy's terms over what there is now (docs/debugging.md).
@@ -243,4 +403,16 @@ class Debugger:
         A mistake in it is an `ExpressionError`.
         """
         read = Expression(expression, self._variables.is_known)
-        return Result(read.evaluate(partial(self._variables.lookup, self.moment)))
+        return Result(read.evaluate(partial(self._variables.lookup, self._standing())))
+
+
+def _first_wanted(steps: Array, wanted: Array, start: int) -> int:
+    """The first step from one on whose operation is wanted; -1 if there is none.  Most are near."""
+    size = 64
+    while start < len(steps):
+        places = numpy.flatnonzero(wanted[steps[start : start + size]])
+        if places.size:
+            return start + int(places[0])
+        start += size
+        size *= 4
+    return -1

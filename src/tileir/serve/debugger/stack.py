@@ -14,6 +14,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
+from tileir.serve.debugger.course import Course
 from tileir.serve.debugger.lines import Lines, SourcePlace
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
@@ -68,18 +69,22 @@ def loop_of(terminator: Operation) -> Operation | None:
 
 
 class StackReader:
-    """Reads stacks off a recording."""
+    """Reads stacks off what is recorded of a launch."""
 
-    def __init__(self, recording: Recording, lines: Lines, names: ValueNames) -> None:
-        self._recording: Recording = recording
+    def __init__(self, course: Course, lines: Lines, names: ValueNames) -> None:
+        self._course: Course = course
         self._lines: Lines = lines
         self._names: ValueNames = names
         self._continues: dict[Operation, list[int]] = {}
-        for number, operation in enumerate(recording.program.operations):
+        for number, operation in enumerate(course.prepared.program.operations):
             if operation.declaration is CONTINUE:
                 loop = loop_of(operation)
                 if loop is not None:
                     self._continues.setdefault(loop, []).append(number)
+
+    @property
+    def _recording(self) -> Recording:
+        return self._course.recording
 
     def frames(self, moment: Moment, steps: Array) -> list[Frame]:
         """The stack at a moment of a tile block that executes these operations, one for each step."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy
 
+from tileir.dialect.ops import RETURN
 from tileir.execute.dtypes import Array
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import WINDOW
@@ -49,6 +50,7 @@ class Turns:
         ordered = numpy.array([one.declaration.has_trait(TOKEN_ORDERED) for one in operations], numpy.bool_)
         coming = iter(recording.order.tolist())
         waiting: deque[tuple[int, list[int]]] = deque()
+        unfinished: set[int] = set()
 
         def start() -> None:
             block = next(coming, None)
@@ -56,6 +58,8 @@ class Turns:
                 steps = self.steps(block)
                 # A tile block gives way before each of these; what is left of it is one stretch more.
                 bounds = [0, *numpy.flatnonzero(ordered[steps]).tolist(), len(steps)]
+                if not len(steps) or operations[int(steps[-1])].declaration is not RETURN:
+                    unfinished.add(block)
                 waiting.append((block, bounds[::-1]))
 
         for _ in range(WINDOW):
@@ -69,7 +73,7 @@ class Turns:
             self._add(block, first, bounds[-1])
             if len(bounds) > 1:
                 waiting.append((block, bounds))
-            else:
+            elif block not in unfinished:
                 start()
 
     def _add(self, block: int, first: int, end: int) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import Any
 
 from tileir.dialect.types import PointerType, TileType, tile_type
+from tileir.execute.errors import LaunchError
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
-from tileir.serve.debugger.evaluation import Opaque
+from tileir.serve.debugger.course import Course
+from tileir.serve.debugger.evaluation import ExpressionError, Opaque
 from tileir.serve.debugger.expressions import numbers
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
@@ -19,9 +23,12 @@ from tileir.serve.debugger.values import numbers_shown, result_shown, result_typ
 
 
 class Variable:
-    """A value with a name; `value` is what the interpreter has: NumPy arrays for tiles, views, None for tokens."""
+    """A value with a name; `value` is what the interpreter has: NumPy arrays for tiles, views, None for tokens.
 
-    __slots__ = ("_arrays", "array", "is_old", "name", "number", "type", "value")
+    An array is copied when its value is asked for, as long as the debugger stands where it was.
+    """
+
+    __slots__ = ("_arrays", "_value", "array", "is_old", "name", "number", "type")
 
     def __init__(
         self,
@@ -35,7 +42,7 @@ class Variable:
     ) -> None:
         self.name: str = name
         self.type: Type = type
-        self.value: Any = value
+        self._value: Any = value
         self.number: int = number
         """The number of the value in the program; -1 if it is none."""
         self.is_old: bool = is_old
@@ -43,6 +50,12 @@ class Variable:
         self.array: RecordedArray | None = array
         """The array, if it is one."""
         self._arrays: list[RecordedArray] = arrays
+
+    @property
+    def value(self) -> Any:
+        if self.array is not None and callable(self._value):
+            self._value = self._value()
+        return self._value
 
     @property
     def type_text(self) -> str:
@@ -76,11 +89,15 @@ class Result:
 
 
 class Variables:
-    """Reads values off a recording."""
+    """Reads values off what is recorded of a launch."""
 
-    def __init__(self, recording: Recording, names: ValueNames) -> None:
-        self._recording: Recording = recording
+    def __init__(self, course: Course, names: ValueNames) -> None:
+        self._course: Course = course
         self._names: ValueNames = names
+
+    @property
+    def _recording(self) -> Recording:
+        return self._course.recording
 
     def of(self, moment: Moment, frame: Frame | None) -> list[Variable]:
         program = self._recording.program
@@ -124,12 +141,32 @@ class Variables:
             Variable(
                 array.name,
                 tile_type((), array.element),
-                self._recording.array(array.number, moment.block, moment.step),
+                partial(self._recording.array, array.number, moment.block, moment.step),
                 self._recording.arrays,
                 array=array,
             )
             for array in self._recording.arrays
         ]
+
+    def element(self, text: str) -> tuple[int, tuple[int, ...]] | None:
+        """The array and the index that a text like `c[3, 4]` means; None if it is no element of an array."""
+        found = re.fullmatch(r"\s*(.+?)\s*\[\s*(-?\d{1,18}(?:\s*,\s*-?\d{1,18})*)\s*\]\s*", text)
+        if found is None:
+            return None
+        for array in self._recording.arrays:
+            if array.name == found[1]:
+                index = tuple([int(one) for one in found[2].split(",")])
+                if len(index) == len(array.shape):
+                    # As Python counts from the end.
+                    index = tuple(
+                        [one + extent if one < 0 else one for one, extent in zip(index, array.shape, strict=True)]
+                    )
+                try:
+                    array.place(index)
+                except LaunchError as error:
+                    raise ExpressionError(error.message) from None
+                return array.number, index
+        return None
 
     def is_known(self, name: str) -> bool:
         """Whether something has a name, now or later."""
