@@ -11,6 +11,12 @@ Each module is built on those above it:
                 a text laid out, by edits between its tokens; also for `tileir format`, so without the protocol's types
     problems, misspellings, reprinting, remedies, trials
                 what may be meant where there is a mistake, and whether it helps
+    forms       the syntax line of an operation as a tree and an automaton
+    statement   which part of its form each token of a statement is, and what may come next
+    expected    the types that a statement needs, as the builder infers them
+    choosing    visible values that fit the operands of an operation together
+    snippets    statements to start with, made of them
+    places      where the cursor is: in which statement, before which word
     hover, completion, signature, navigation, renaming, symbols, folding, colours, inlays, actions, formatting, ..
                 one question of the protocol each: a function of a document (and a place in it)
     server      the server over standard input and output or TCP, on pygls

@@ -21,6 +21,13 @@ import tileir
 from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
+from tileir.serve.language.bytecode_texts import (
+    DISASSEMBLE,
+    bytecode_diagnostics,
+    disassemble,
+    is_bytecode_document,
+)
+from tileir.serve.language.client_settings import changed_settings, settings_for
 from tileir.serve.language.connection import Connection
 from tileir.serve.language.cutile.answers import ANSWERS
 from tileir.serve.language.cutile.document import CutileDocument, is_script
@@ -67,6 +74,7 @@ class _Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
+        self._server.settings = settings_for(params.capabilities, params.initialization_options)
         result = yield from super().lsp_initialize(params)
         return result
 
@@ -117,6 +125,15 @@ class TileServer(LanguageServer):
         if self.documents.pop(uri, None) is not None:
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
+    def configure(self, options: object) -> None:
+        """The user has changed what the editor says about them."""
+        self.settings = changed_settings(self.settings, options)
+        for document in self.documents.values():
+            document.settings = self.settings
+            # What was read by other settings is read again.
+            document.change(lsp.TextDocumentContentChangeWholeDocument(document.text))
+            self._changed[document.uri] = document
+
     # --- diagnostics ---
 
     @property
@@ -141,6 +158,8 @@ class TileServer(LanguageServer):
 
 
 def diagnostics_of(document: Document) -> list[lsp.Diagnostic]:
+    if is_bytecode_document(document):
+        return bytecode_diagnostics(document)
     if isinstance(document, CutileDocument):
         return document.diagnostics()
     return [_diagnostic(document, each) for each in document.analysis.diagnostics]
@@ -213,6 +232,14 @@ def make_server() -> TileServer:
         folders = [path_of(uri) for uri in server.workspace.folders]
         programs = [each for each in server.documents.values() if not isinstance(each, CutileDocument)]
         return workspace_symbols(params.query, programs, folders)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configuration_changed(params: lsp.DidChangeConfigurationParams) -> None:
+        server.configure(params.settings)
+
+    @server.feature(DISASSEMBLE)
+    def text_of_bytecode(params: Any) -> dict[str, str]:
+        return {"text": disassemble(str(getattr(params, "uri", "")))}
 
     server.feature(lsp.COMPLETION_ITEM_RESOLVE)(completion.resolve)
     return server
