@@ -11,6 +11,7 @@ SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 STUB := src/tileir/builder.pyi
 SUPPORT := docs/support.md
+LINT := docs/lint.md
 EDITORS := editors
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
@@ -119,10 +120,11 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, docs/pictures, the words of editors and the stub of the builder
+docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors and the stub of the builder
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
 	$(BIN)/python -m tileir.tools.builder_stub $(STUB)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
+	$(BIN)/python -m tileir.tools.lint_page $(LINT)
 	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
 	$(BIN)/python .ci/pictures.py
 
@@ -133,6 +135,8 @@ docs-check: $(VENV)/.installed-test
 	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
+	@cp $(LINT) build/$(LINT) && $(BIN)/python -m tileir.tools.lint_page build/$(LINT)
+	@diff $(LINT) build/$(LINT) || { echo "$(LINT) does not match the rules: run make docs"; exit 1; }
 	@diff $(SUPPORT) build/$(SUPPORT) || { echo "$(SUPPORT) does not match the tables: run make docs"; exit 1; }
 	@rm -rf build/$(EDITORS) && mkdir -p build/$(EDITORS) && cp -R $(EDITORS)/vim $(EDITORS)/emacs build/$(EDITORS)/ && mkdir -p build/$(EDITORS)/vscode/syntaxes
 	@$(BIN)/python -m tileir.tools.highlighting build/$(EDITORS)

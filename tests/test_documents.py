@@ -60,6 +60,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
         "     ": "figures of a benchmark",
     },
+    "docs/lint.md": {"entry @k": "tests/analyze/lint/test_rules.py"},
     "docs/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.

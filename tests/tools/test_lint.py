@@ -71,6 +71,20 @@ def test_bytecode_is_linted(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert rules_in(capsys, "k.tileirbc") == ["unused-value", "unused-load"]
 
 
+def test_operations_of_bytecode_are_shown_as_they_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import tileir
+
+    module = tileir.load("k.mlir")
+    (folder / "k.tileirbc").write_bytes(tileir.to_bytecode(module))
+    assert lint.run(["k.tileirbc"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "k.tileirbc: warning: the result is never used [unused-value]\nnote: line 3 of 'tileir dis': "
+    )
+    printed = str(tileir.load("k.tileirbc")).splitlines()[2].strip()
+    assert f": {printed}\n" in out
+
+
 def test_sarif_lists_the_rules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lint.run(["k.mlir", "--format", "sarif"]) == 1
     run = json.loads(capsys.readouterr().out)["runs"][0]
@@ -111,6 +125,46 @@ def test_an_unknown_rule_is_a_mistake_of_the_command_line(
         "",
         "tileir lint: there is no rule and no group 'unused-valeu': did you mean 'unused-value'?\n",
     )
+
+
+# --- fixes ---
+
+
+FIXED = """\
+entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {
+  return
+}
+"""
+
+
+def test_fixes_are_made_and_the_rest_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint.run(["k.mlir", "--fix"]) == 0
+    assert capsys.readouterr().out == "k.mlir: 2 fixes made\n"
+    assert (folder / "k.mlir").read_text() == FIXED
+    assert lint.run(["k.mlir", "--fix"]) == 0
+    assert capsys.readouterr().out == ""
+    loop = "entry @k() {\n  loop {\n    continue\n  }\n  return\n}\n"
+    (folder / "k.mlir").write_text(loop)
+    assert lint.run(["k.mlir", "--fix"]) == 1
+    assert "[endless-loop]" in capsys.readouterr().out
+    assert (folder / "k.mlir").read_text() == loop
+
+
+def test_differences_are_shown_and_nothing_is_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint.run(["k.mlir", "--diff"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith(("-", "+"))] == [
+        "--- k.mlir",
+        "+++ k.mlir",
+        *[f"-{line}" for line in PROGRAM.splitlines()[1:3]],
+    ]
+    assert (folder / "k.mlir").read_text() == PROGRAM
+    assert lint.run(["clean.mlir", "--diff"]) == 0
+
+
+def test_a_file_that_cannot_be_written_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint.run(["-", "--fix", "--diff"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
 
 
 # --- the configuration ---

@@ -5,15 +5,34 @@ from __future__ import annotations
 import sys
 
 from tileir.analyze.lint.configuration import LintOptions, options_for
+from tileir.analyze.lint.fixing import FixedText, fixed_text
 from tileir.analyze.lint.linting import lint_module
 from tileir.analyze.lint.rule import GROUPS, LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
+from tileir.annotations import TYPE_CHECKING
+from tileir.ir.core import Operation
 from tileir.ir.declaration import VERSION_NAMES
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.escapes import harmless
+from tileir.ir.location import UnknownLocation
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    STANDARD_INPUT,
+    TEXT,
+    Program,
+    Settings,
+    ToolFailure,
+    guarded,
+    program_in,
+    read_program,
+    reason,
+)
 from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, report_files
+
+if TYPE_CHECKING:
+    from tileir.text.placing import PlacedText
 
 USAGE = Usage(
     "tileir lint",
@@ -27,6 +46,8 @@ USAGE = Usage(
             "target", "GPUs that the programs are for, such as h100 or sm_90, for rules about hardware", value="NAMES"
         ),
         Option("bytecode-version", "the oldest version that the programs have to work with", choices=VERSION_NAMES),
+        Option("fix", "change the files, as far as findings have a safe fix, and report what is left"),
+        Option("diff", "show what --fix would change, and change nothing; exit status 1 if there is something"),
         *REPORTING_OPTIONS,
         Option("quiet", "no counts", short="q"),
         Option("exit-zero", "exit status 0 whatever is found in programs that are correct"),
@@ -103,6 +124,10 @@ class Linter:
         }
         self.writer: Writer = Writer("tileir lint", given, described)
         self.reading: Settings = Settings(given)
+        self.fix: bool = given.has("fix")
+        self.diff: bool = given.has("diff")
+        if self.fix and self.diff:
+            raise ToolFailure("'--fix' and '--diff' exclude each other", EXIT_USAGE)
         self.exit_zero: bool = given.has("exit-zero")
         self.isolated: bool = given.has("isolated")
         self.configuration: str = given.value("config", "")
@@ -111,24 +136,54 @@ class Linter:
         self._settings("-")
 
     def outcome(self, path: str) -> Outcome:
+        out: list[str] = []
         try:
             settings = self._settings(path)
             program = read_program(path, self.reading)
+            if program.module is not None and program.kind == TEXT and (self.fix or self.diff):
+                fixed = self._fixed(program, path, settings)
+                if self.diff:
+                    return differences(program.text, fixed.text, path)
+                if fixed.count:
+                    write_text(path, fixed.text)
+                    program = read_program(path, self.reading)
+                    if self.writer.format == "text" and not self.writer.quiet:
+                        out.append(f"{harmless(path)}: {fixed.count} {'fix' if fixed.count == 1 else 'fixes'} made")
         except ToolFailure as failure:
             return self.writer.failed(path, failure)
+        if self.diff and program.module is not None:
+            # Bytecode has no text to change.
+            return [], "", EXIT_FINE, [0] * len(SEVERITIES)
         if program.module is None:
             return self.writer.diagnostics(program, path, ("error",))
         counts = [0] * len(SEVERITIES)
-        out: list[str] = []
         explained: set[str] = set()
+        printed: PlacedText | None = None
         for finding in lint_module(program.module, settings):
             counts[SEVERITIES.index(finding.severity)] += 1
             rule = RULES[finding.rule]
             # Said once for each file: who reads ten findings of a rule knows by then.
             reasons = () if finding.rule in explained else _reasons(finding, rule)
             explained.add(finding.rule)
+            if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
+                # Bytecode without locations.
+                if printed is None:
+                    from tileir.text.placing import placed_text
+
+                    printed = placed_text(program.module)
+                reasons = (*_shown_operation(finding.operation, printed), *reasons)
             out.append(self.writer.shown(finding.diagnostic(reasons), path, finding.rule))
         return out, "", EXIT_WRONG_INPUT if any(counts) and not self.exit_zero else EXIT_FINE, counts
+
+    def _fixed(self, program: Program, path: str, settings: LintSettings) -> FixedText:
+        if path == "-" and self.fix:
+            raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'", EXIT_USAGE)
+        name = STANDARD_INPUT if path == "-" else path
+
+        def read(text: str) -> Operation | None:
+            return program_in(text.encode("utf-8", "surrogateescape"), name, self.reading).module
+
+        return fixed_text(program.text, read, settings)
 
     def _settings(self, path: str) -> LintSettings:
         try:
@@ -137,6 +192,11 @@ class Linter:
             return options_for(path, self.given, self.configuration).settings(path)
         except OptionError as error:
             raise ToolFailure(error.message, EXIT_USAGE) from None
+
+
+def _shown_operation(operation: Operation, printed: PlacedText) -> tuple[str, ...]:
+    line = printed.starts.get(operation)
+    return () if line is None else (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}",)
 
 
 def _reasons(finding: LintFinding, rule: Rule) -> tuple[str, ...]:
@@ -155,3 +215,22 @@ def _given_options(given: Arguments) -> LintOptions:
         words.get("target"),
         given.value("bytecode-version", "") or None,
     )
+
+
+def write_text(path: str, text: str) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise ToolFailure(f"cannot write '{path}': {reason(error)}", EXIT_USAGE) from None
+
+
+def differences(before: str, after: str, path: str) -> Outcome:
+    """What is different about two texts, as `diff -u` shows it."""
+    import difflib
+
+    name = STANDARD_INPUT if path == "-" else path
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)
+    text = "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
+    shown = [harmless(text.rstrip("\n"), "\n\t")] if text else []
+    return shown, "", EXIT_WRONG_INPUT if text else EXIT_FINE, [0] * len(SEVERITIES)

@@ -18,24 +18,26 @@ TextEdit = tuple[int, int, str]
 
 
 class LintFix:
-    """Operations to be deleted, and tokens of operations to be replaced.
+    """Operations to be deleted, words of operations to be replaced, and operations to be ordered.
 
-    `replacements` are an operation, one of its tokens as it is written, and what takes the place of the first of them
-    behind the operation's name.  With an empty text a token goes, and the comma before it.
+    `replacements` are an operation, one of its words, and what takes the place of the first of them behind the
+    operation's name.  `orders` are pairs: the first is to take the token of the second.
     """
 
-    __slots__ = ("deletions", "replacements", "title")
+    __slots__ = ("deletions", "orders", "replacements", "title")
 
     def __init__(
         self,
         title: str,
         deletions: Sequence[Operation] = (),
         replacements: Sequence[tuple[Operation, str, str]] = (),
+        orders: Sequence[tuple[Operation, Operation]] = (),
     ) -> None:
         self.title: str = title
         """What it does, as an editor offers it: "Delete this operation"."""
         self.deletions: list[Operation] = list(deletions)
         self.replacements: list[tuple[Operation, str, str]] = list(replacements)
+        self.orders: list[tuple[Operation, Operation]] = list(orders)
 
 
 class WrittenText:
@@ -95,31 +97,50 @@ class WrittenText:
         return start, end, ""
 
     def replacement(self, operation: Operation, old: str, new: str) -> TextEdit | None:
-        """One token of an operation replaced."""
-        first, last = self.first_token(operation), self.last_token(operation)
-        if first is None or last is None:
-            return None
-        location = operation.location
-        name = location.token if isinstance(location, TextLocation) else first
-        for token in range(name + 1, last + 1):
+        """One word of an operation replaced."""
+        for token in self._behind_name(operation):
             if self.tokens[token] == old:
-                start, end = self.starts[token], self.starts[token] + len(old)
-                if not new and self.tokens[token - 1] == ",":
-                    start = self.starts[token - 1]
-                return start, end, new
+                return self.starts[token], self.starts[token] + len(old), new
         return None
 
+    def order(self, later: Operation, earlier: Operation) -> TextEdit | None:
+        """An access that takes no token yet takes that of another one before it in its block."""
+        name = self._token_name(earlier)
+        if name is None or later.parent is not earlier.parent or later.operand("token") is not None:
+            return None
+        for token in self._behind_name(later):
+            word = self.tokens[token]
+            if word in ("{", "optimization_hints", "inbounds"):
+                # A token stands before these; few have them, and they can be written in more than one way.
+                return None
+            if word == ":":
+                end = self.starts[token - 1] + len(self.tokens[token - 1])
+                return end, end, f" token={name}"
+        return None
 
-def source_of(operation: Operation | None) -> SourceText | None:
-    """The text that an operation was read from."""
-    location = operation.location if operation is not None else None
-    return location.source if isinstance(location, TextLocation) else None
+    def _behind_name(self, operation: Operation) -> range:
+        first, last = self.first_token(operation), self.last_token(operation)
+        location = operation.location
+        if first is None or last is None or not isinstance(location, TextLocation):
+            return range(0)
+        return range(location.token + 1, last + 1)
+
+    def _token_name(self, operation: Operation) -> str | None:
+        """What the token that an operation gives is called."""
+        first, location = self.first_token(operation), operation.location
+        if first is None or not isinstance(location, TextLocation) or first == location.token:
+            return None
+        names = self.tokens[first : location.token - 1]
+        if len(names) == 3 and names[1] == ":":
+            return f"{names[0]}#{len(operation.results) - 1}"
+        return names[-1] if names[-1].startswith("%") else None
 
 
 def text_edits(fix: LintFix, written: WrittenText) -> list[TextEdit] | None:
     """The edits of a fix, from the start of the text to its end; None where they cannot all be made."""
     edits: list[TextEdit | None] = [written.deletion(operation) for operation in fix.deletions]
     edits.extend([written.replacement(*replacement) for replacement in fix.replacements])
+    edits.extend([written.order(*pair) for pair in fix.orders])
     found = sorted([edit for edit in edits if edit is not None])
     if not found or len(found) != len(edits) or _overlap(found):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.ordering import READS
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
@@ -105,6 +106,7 @@ def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
         access,
         f"no token orders this {access.declaration.mnemonic} after {what}, which touches the same memory",
         notes=[] if earlier is access else [("the other access", earlier)],
+        fix=None if when else LintFix("Take the token of the other access", orders=[(access, earlier)]),
         remedy=(
             "Carry the token through the loop, as one of its iteration values."
             if when
@@ -182,7 +184,7 @@ TOKEN_ORDERS_NOTHING: Final = Rule(
         "Loads need no order among each other. A compiler that has to keep it cannot start the later ones before the "
         "first is done."
     ),
-    remedy="Leave the token out, or take one of before the other loads.",
+    remedy="Leave the token out; what has to come after both loads joins their tokens (`join_tokens`).",
     severity=REMARK,
     for_scripts=False,
     positive="""\
