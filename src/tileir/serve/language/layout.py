@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tileir.serve.language.spacing import Spacing, breaks_before_arguments
-from tileir.serve.language.syntax import Syntax, WrittenOperation
-from tileir.text.lexer import TOKEN
+from tileir.serve.language.structure import Structure, WrittenOperation
 
 INDENTATION = "  "
 # What continues an operation on another line stands this much further in.
 CONTINUATION = "    "
+# A text that is still changed after so many rounds is left alone.
+_MOST_ROUNDS = 4
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
@@ -29,7 +30,7 @@ class Edit(NamedTuple):
 
 def laid_out(text: str) -> str:
     """A whole text, laid out; unchanged where its brackets do not match."""
-    return apply(text, layout_edits(Syntax(text)))
+    return apply(text, layout_edits(Structure(text)))
 
 
 def apply(text: str, edits: list[Edit]) -> str:
@@ -44,7 +45,7 @@ def apply(text: str, edits: list[Edit]) -> str:
     return "".join(pieces)
 
 
-def layout_edits(syntax: Syntax) -> list[Edit]:
+def layout_edits(syntax: Structure) -> list[Edit]:
     """The changes that lay a text out, in order; each replaces what is between two tokens.
 
     Where brackets do not match, nobody knows what belongs to what: such a text stays as it is.
@@ -52,14 +53,36 @@ def layout_edits(syntax: Syntax) -> list[Edit]:
     if not _match(syntax.tokens):
         return []
     edits = _Layout(syntax).edits()
-    # What is no program may have tokens that become others beside each other: it stays as it is.
-    changed = apply(syntax.text, edits)
-    return edits if [match[1] for match in TOKEN.finditer(changed) if match[1]] == _written(syntax) else []
+    if not edits:
+        return []
+    # In a text that is no program, what belongs to an operation may depend on its lines: until nothing changes.
+    after = Structure(apply(syntax.text, edits))
+    for _ in range(_MOST_ROUNDS):
+        more = _Layout(after).edits()
+        if not more:
+            return edits if after.tokens[: after.count] == syntax.tokens[: syntax.count] else []
+        after = Structure(apply(after.text, more))
+        edits = _between(syntax, after)
+    return []
+
+
+def _between(before: Structure, after: Structure) -> list[Edit]:
+    """The edits that lead from a text to another one with the same tokens."""
+    found: list[Edit] = []
+    end = new_end = 0
+    for token in range(min(before.count, after.count) + 1):
+        last = token == before.count
+        start, new_start = (len(before.text), len(after.text)) if last else (before.starts[token], after.starts[token])
+        if before.text[end:start] != after.text[new_end:new_start]:
+            found.append(Edit(end, start, after.text[new_end:new_start]))
+        if not last and token < after.count:
+            end, new_end = before.end(token), after.end(token)
+    return found
 
 
 def brackets_match(text: str) -> bool:
     """Whether every bracket of a text is closed by its own kind."""
-    return _match(Syntax(text).tokens)
+    return _match(Structure(text).tokens)
 
 
 def _match(tokens: list[str]) -> bool:
@@ -70,10 +93,6 @@ def _match(tokens: list[str]) -> bool:
         elif token in (")", "]", "}", ">") and (not opened or opened.pop() != token):
             return False
     return not opened
-
-
-def _written(syntax: Syntax) -> list[str]:
-    return [token for token in syntax.tokens if token]
 
 
 class _Level:
@@ -89,7 +108,7 @@ class _Level:
 
 
 class _Layout:
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(self, syntax: Structure) -> None:
         self._text = syntax.text
         self._tokens = syntax.tokens
         self._starts = syntax.starts
@@ -99,42 +118,45 @@ class _Layout:
         self._opening = {region.opening for region in regions}
         self._closing = {region.closing for region in regions}
         self._labels = {label for region in [syntax.top, *regions] for label in region.labels}
+        self._count = syntax.count
+        # Tokens that something begins or ends at, and those behind the brace of a region.
+        behind = [token + 1 for token in self._opening]
+        self._special = {0, *self._first, *self._opening, *self._closing, *self._labels, *behind}
         self._levels: list[_Level] = []
         self._depth = 0
 
     def edits(self) -> list[Edit]:
         found: list[Edit] = []
-        # The last tokens are empty, behind all that is written.
-        count = len(self._tokens)
-        while count and not self._tokens[count - 1]:
-            count -= 1
+        text, levels, special = self._text, self._levels, self._special
         end = 0
-        for token in range(count):
+        for token in range(self._count):
             start = self._starts[token]
-            written = self._text[end:start]
-            wanted = self._before(token, written)
+            written = text[end:start]
+            while levels and token > levels[-1].last:
+                levels.pop()
+            if token in special:
+                wanted = self._before(token, written)
+            elif levels and (written == " " or not written):
+                wanted = levels[-1].spacing.gap(token, written)
+            else:
+                wanted = self._inside(token, written)
             if wanted != written:
                 found.append(Edit(end, start, wanted))
             end = start + len(self._tokens[token])
-            self._step(token)
-        written = self._text[end:]
-        wanted = self._with_comments(written + "\n", "", "", not count) if count or "//" in written else ""
-        wanted = wanted.rstrip() + self._newline if count or wanted else ""
+            if token in self._opening:
+                self._depth += 1
+            elif levels and token not in self._closing:
+                levels[-1].spacing.step(token)
+        written = text[end:]
+        wanted = self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
+        wanted = wanted.rstrip() + self._newline if self._count or wanted else ""
         if wanted != written:
-            found.append(Edit(end, len(self._text), wanted))
+            found.append(Edit(end, len(text), wanted))
         return found
 
-    def _step(self, token: int) -> None:
-        if token in self._opening:
-            self._depth += 1
-        elif token not in self._closing and self._levels:
-            self._levels[-1].spacing.step(token)
-
     def _before(self, token: int, written: str) -> str:
-        """What stands before a token."""
+        """What stands before a token that begins or ends something."""
         levels = self._levels
-        while levels and token > levels[-1].last:
-            levels.pop()
         if token in self._closing:
             self._depth -= 1
             return self._line(token, written, self._depth, inner=self._depth + 1)
@@ -144,11 +166,10 @@ class _Layout:
             levels.append(_Level(operation, self._depth, operation.last, spacing))
             return self._line(token, written, self._depth)
         if token in self._labels:
-            levels.append(
-                _Level(None, self._depth, self._end_of_label(token), Spacing(self._tokens, -1, None, label=True))
-            )
+            spacing = Spacing(self._tokens, -1, None, label=True)
+            levels.append(_Level(None, self._depth, self._end_of_label(token), spacing))
             return self._line(token, written, max(self._depth - 1, 0))
-        if token and token - 1 in self._opening:
+        if token - 1 in self._opening:
             return self._line(token, written, self._depth)
         return self._inside(token, written)
 
@@ -181,6 +202,8 @@ class _Layout:
             return ""
         indentation = INDENTATION * depth
         opens = not token or token - 1 in self._opening
+        if written == self._newline + indentation:
+            return written
         if "\n" not in written:
             written += "\n"
         comments = indentation if inner < 0 else INDENTATION * inner

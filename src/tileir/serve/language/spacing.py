@@ -74,7 +74,9 @@ class Spacing:
     def gap(self, token: int, written: str) -> str:
         """What stands between a token and the one before it, which were `written` apart, on one line."""
         found = self._gap(token)
-        if found is None or (not found and _grow_together(self._tokens[token - 1], self._tokens[token])):
+        if found is None or found == written:
+            return written
+        if not found and _grow_together(self._tokens[token - 1], self._tokens[token]):
             return written
         if found == " " and written == "  " and self._wide and not self._brackets:
             # Never where an operand follows.
