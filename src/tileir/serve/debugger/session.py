@@ -100,6 +100,11 @@ class Debugger:
         return self._course.recording
 
     @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return self._program.entry.symbol_name or ""
+
+    @property
     def grid(self) -> BlockId:
         return self._course.prepared.launch.grid
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tileir.serve.debugger.adapter import asking, going, life, looking
+from tileir.serve.debugger.adapter import asking, breaking, going, life, looking
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer, Dispatcher, Handler
@@ -22,6 +22,13 @@ REQUESTS: Final[dict[str, Handler]] = {
     "attach": life.begin,
     "configurationDone": life.configuration_done,
     "restart": life.restart,
+    "setBreakpoints": breaking.set_breakpoints,
+    "setFunctionBreakpoints": breaking.set_function_breakpoints,
+    "setInstructionBreakpoints": breaking.set_instruction_breakpoints,
+    "setDataBreakpoints": breaking.set_data_breakpoints,
+    "dataBreakpointInfo": breaking.data_breakpoint_info,
+    "setExceptionBreakpoints": breaking.set_exception_breakpoints,
+    "breakpointLocations": breaking.breakpoint_locations,
     "continue": going.continue_,
     "next": going.next_,
     "stepIn": going.step_in,
@@ -149,6 +156,10 @@ class Adapter:
             text = debugger.lines.text(PRINTED)
             if text is not None:
                 state.sources.add(PRINTED, text)
+            state.wishes.put(debugger)
+            for wish in state.wishes.all():
+                # Where it is, is known only now.
+                self.wire.event("breakpoint", reason="changed", breakpoint=breaking.described(state, wish))
 
     def debug(self, debugger: Debugger, stop_on_entry: bool) -> None:
         """Run a launch that was prepared as the client says, until it is at its end or the client leaves it."""
@@ -177,6 +188,9 @@ class Adapter:
             stage.stop = stop
             self._tell_threads(stage, stop)
         reason, words = _REASONS[stop.reason]
+        if stop.reason == "breakpoint":
+            kinds = state.wishes.kinds(stop.breakpoints)
+            reason = next((f"{kind} breakpoint" for kind in ("function", "instruction") if kinds == {kind}), reason)
         self.wire.event(
             "stopped",
             reason=reason,
@@ -184,7 +198,7 @@ class Adapter:
             text=stop.text or None,
             threadId=stop.moment.block + 1,
             allThreadsStopped=True,
-            hitBreakpointIds=list(stop.breakpoints) or None,
+            hitBreakpointIds=state.wishes.numbers(stop.breakpoints) or None,
         )
 
     def _tell_threads(self, stage: Stage, stop: Stop) -> None:

@@ -12,6 +12,7 @@ from tileir.serve.debugger.adapter.contents import Contents
 from tileir.serve.debugger.adapter.numbers import Numbers
 from tileir.serve.debugger.adapter.runner import Job, Runner
 from tileir.serve.debugger.adapter.wire import Message, Wire
+from tileir.serve.debugger.adapter.wishes import Wishes
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
@@ -143,6 +144,8 @@ class Conversation:
         self.sources: Sources = Sources()
         self.runner: Runner = Runner(started, stopped)
         self.stage: Stage | None = None
+        self.wishes: Wishes = Wishes()
+        """Breakpoints, as the client asks for them."""
         self.commands: CommandTable = all_commands()
         """Those that the console takes."""
         self.displays: dict[int, tuple[str, str]] = {}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tileir.execute.argument_words import size_of
 from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
+from tileir.serve.debugger.adapter import breaking
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked, RequestError
 from tileir.serve.debugger.adapter.attaching import EditorFront
@@ -40,15 +41,14 @@ def host(wire: Wire, run_script: RunScript | None = None) -> None:
             if run_script is not None and asked.text("program").endswith(".py"):
                 _script(adapter, asked, request, run_script)
                 return
-            launch = _launch(asked)
-            debugger = _debugger(adapter, asked, launch)
+            debugger = _debugger(adapter, asked, _launch(asked))
         except (TileIRError, RequestError, OSError) as error:
             adapter.refuse(request, _words(error))
             continue
         adapter.state.launching.restarts = True
         adapter.prepare(debugger)
         if adapter.accept(request):
-            _debug(adapter, asked, launch, debugger)
+            _debug(adapter, asked, debugger)
         adapter.wait_for_end()
         return
 
@@ -59,20 +59,22 @@ def _words(error: TileIRError | RequestError | OSError) -> str:
     return str(error)
 
 
-def _debug(adapter: Adapter, asked: Asked, launch: ProgramLaunch, debugger: Debugger) -> None:
+def _debug(adapter: Adapter, asked: Asked, debugger: Debugger) -> None:
     """The launch, again and again where the client restarts it; then its results, and the end."""
     launching = adapter.state.launching
     status = 0
     while True:
-        adapter.debug(debugger, asked.flag("stopOnEntry"))
+        if asked.flag("noDebug"):
+            debugger.breakpoints.clear()
+            debugger.stop_on = set()
+        adapter.debug(debugger, asked.flag("stopOnEntry") and not asked.flag("noDebug"))
         if launching.again is None:
             break
         with launching.changed:
             asked, launching.again = launching.again, None
             launching.asked = asked
         try:
-            launch = _launch(asked)
-            debugger = _debugger(adapter, asked, launch)
+            debugger = _debugger(adapter, asked, _launch(asked))
         except (TileIRError, RequestError, OSError) as error:
             adapter.tell("stderr", f"{_words(error)}\n")
             status = 1
@@ -169,6 +171,9 @@ def _grid(given: Any) -> str | None:
 
 
 def _debugger(adapter: Adapter, asked: Asked, launch: ProgramLaunch) -> Debugger:
+    """A launch as the client wants it, which stops at what `stopOn` says and what it chooses among the filters."""
+    for name in asked.texts("stopOn"):
+        adapter.state.wishes.stop_on.add(breaking.event_named(name))
     return Debugger(
         launch.kernel,
         launch.grid,
