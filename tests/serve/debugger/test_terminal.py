@@ -84,3 +84,84 @@ def test_help_names_every_command(batch) -> None:
     for name in all_commands().names():
         assert f"  {name}" in out
     assert batch("help next").startswith("next, n [N]\n")
+
+
+MATMUL = [
+    str(EXAMPLES / "matmul.mlir"),
+    *["--grid", "2,2", "--arg", "rand:f16:128x128", "--arg", "rand:f16:128x128", "--arg", "zeros:f32:128x128"],
+    *["--arg", "128", "--arg", "128", "--arg", "128"],
+]
+
+
+def test_breakpoints_of_operations_lines_and_blocks(batch) -> None:
+    commands = ["break mmaf if step == 2", "b matmul.mlir:27 block 3", "tbreak matmul", "run", "bt", "c", "p step"]
+    out = batch(*commands, "c", "c", "c", "c", "info b", program=MATMUL)
+    stops = [line for line in out.splitlines() if line.startswith("Breakpoint ") and " at " not in line]
+    assert stops == [f"Breakpoint {number}" for number in (3, 1, 1, 1, 2, 2)]
+    assert "step = 2" in out.splitlines()
+    assert "\tstop only if step == 2" in out
+    # The one that was for once is gone.
+    assert "3    breakpoint" not in out
+
+
+def test_breakpoints_are_changed_by_number(batch) -> None:
+    out = batch(
+        *["b 29", "condition 1 step == 3", "run", "p step", "disable 1", "info breakpoints", "enable", "ignore 1 1"],
+        *["c", "block", "delete 1", "info breakpoints", "d 7"],
+        program=MATMUL,
+        status=1,
+    )
+    assert "step = 3" in out and "1    breakpoint  keep n " in out
+    assert "[Current tile block is 2 (0, 1, 0), at step " in out
+    assert "No breakpoints or watchpoints." in out and "No breakpoint number 7." in out
+
+
+def test_watchpoints_stop_behind_what_writes(batch) -> None:
+    out = batch("watch c[0, 0]", "run", "reverse-step", "p c[0,0]", "step", "p c[0,0] > 0", program=MATMUL)
+    assert "Watchpoint 1: c[0, 0]\n" in out and "\nWatchpoint 1: c[0, 0] = " in out
+    assert "c[0,0] = 0.0\n" in out and "c[0,0] > 0 = true\n" in out
+
+
+def test_commands_and_texts_of_breakpoints(batch, tmp_path: Path) -> None:
+    script = tmp_path / "commands"
+    script.write_text(
+        'break 29 block 1\ncommands\nprint step * 10\ncontinue\nend\ndprintf 27 block 2,"at {step}"\nrun\n'
+    )
+    out = batch(f"source {script}", program=MATMUL)
+    assert [f"step * 10 = {number}" in out for number in (0, 10, 20, 30)] == [True] * 4
+    assert "at 0\nat 1\nat 2\nat 3\n" in out
+
+
+def test_breakpoints_that_have_no_place_are_refused(batch) -> None:
+    out = batch("b 900", "b nothing", "b 12 if", "b other.mlir:3", "watch nothing", "catch fish", status=1)
+    for words in (
+        "from line 900",
+        "The kernel has no operation or value nothing.",
+        "Argument required (a condition behind 'if').",
+        "No source file named other.mlir: there is ",
+        "There is neither a value nothing nor such an element",
+        'There is nothing called "fish" to catch: assert, sanitizer or nan.',
+    ):
+        assert words in out
+
+
+def test_until_and_advance_run_to_a_place(batch) -> None:
+    out = batch("start", "until 29", "until", "until", "advance 35", program=MATMUL)
+    lines = [line.partition("\t")[0] for line in out.splitlines() if "\t" in line]
+    assert lines == ["5", "29", "30", "34", "35"]
+
+
+def test_kernel_that_fails_is_stopped_at_the_failure(batch, tmp_path: Path) -> None:
+    program = tmp_path / "fails.mlir"
+    program.write_text(
+        "// tileir: --grid 3\n"
+        "cuda_tile.module @m { entry @fails() {\n"
+        "  %x, %y, %z = get_tile_block_id : tile<i32>\n"
+        "  %two = constant <i32: 2> : tile<i32>\n"
+        "  %small = cmpi less_than %x, %two, signed : tile<i32> -> tile<i1>\n"
+        '  assert %small, "too large" : tile<i1>\n'
+        "  return\n} }\n"
+    )
+    out = batch("run", "p x", "reverse-step", "c", "c", program=[str(program)])
+    assert "\nThe launch fails: " in out and "too large" in out
+    assert "x = 2\n" in out and "[Switching to tile block 2 (2, 0, 0)]" in out

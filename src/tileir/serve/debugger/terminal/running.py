@@ -5,6 +5,7 @@ from __future__ import annotations
 from tileir.execute.argument_words import natural
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger, How, Unit
+from tileir.serve.debugger.terminal.breaking import run_to
 from tileir.serve.debugger.terminal.command_table import Command, CommandError, Function
 from tileir.serve.debugger.terminal.shell import Shell, count_in
 
@@ -19,8 +20,19 @@ def _start(shell: Shell, rest: str) -> None:
 
 def _continue(shell: Shell, rest: str) -> None:
     debugger = shell.running
-    for _ in range(count_in(rest)):
-        shell.run(debugger.resume)
+    times = count_in(rest)
+    if times > 1:
+        _pass(shell, debugger, times - 1)
+    shell.run(debugger.resume)
+
+
+def _pass(shell: Shell, debugger: Debugger, times: int) -> None:
+    """As gdb: the breakpoint that the launch stands at is passed so many times more."""
+    operation = debugger.operation
+    for one in debugger.breakpoints:
+        if operation in one.operations:
+            one.hit_condition = (">", one.hits + times)
+            shell.say(f"Will ignore next {times} crossings of breakpoint {one.number}.")
 
 
 def _reverse_continue(shell: Shell, rest: str) -> None:
@@ -40,6 +52,9 @@ def _stepping(how: How, by: Unit = "line", reverse: bool = False) -> Function:
 
 def _until(shell: Shell, rest: str) -> None:
     debugger = shell.running
+    if rest:
+        run_to(shell, rest)
+        return
     shell.run(lambda: _past_line(debugger), stops_at_end=not debugger.finished)
 
 
@@ -111,7 +126,7 @@ COMMANDS = (
     Command(
         "continue",
         _continue,
-        "run on to the next stop; N times",
+        "run on to the next stop; N: pass the breakpoint N - 1 times more",
         short=["c", "fg"],
         usage="[N]",
         repeats=True,
@@ -158,8 +173,10 @@ COMMANDS = (
     Command(
         "until",
         _until,
-        "go on to a line behind this one; rounds of a loop are passed",
+        "go on to a line behind this one, or to a location; rounds of a loop are passed",
         short=["u"],
+        usage="[LOCATION]",
+        completes="break",
         repeats=True,
     ),
     Command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -16,6 +17,7 @@ from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.command_table import Command, CommandError, CommandTable, split
+from tileir.serve.debugger.terminal.orders import Order
 from tileir.serve.debugger.terminal.painting import Painter
 from tileir.serve.debugger.variables import Result
 
@@ -62,6 +64,12 @@ class Shell:
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
+        self.orders: dict[int, Order] = {}
+        """Breakpoints by number, as they were typed."""
+        self.attached: dict[int, list[str]] = {}
+        """The commands of breakpoints."""
+        self.pending: deque[str] = deque()
+        """Commands of breakpoints that were hit, to be carried out."""
         self.typed: list[str] = []
         """The commands that were given."""
         self.listed: tuple[str, int] | None = None
@@ -77,6 +85,16 @@ class Shell:
 
     def take_over(self, before: Shell) -> None:
         """Go on with what was typed, set and displayed in an earlier launch."""
+        breakpoints = self.debugger.breakpoints
+        for number, order in before.orders.items():
+            if order.temporary and number not in before.debugger.breakpoints:
+                continue
+            placed = order.put(self.debugger)
+            breakpoints.enable(placed.number, before.debugger.breakpoints[number].is_enabled)
+            self.orders[placed.number] = order
+            if number in before.attached:
+                self.attached[placed.number] = before.attached[number]
+        self.debugger.stop_on = set(before.debugger.stop_on)
         self.displays = before.displays
         self.typed = before.typed
         self.list_size, self.print_elements = before.list_size, before.print_elements
@@ -101,6 +119,9 @@ class Shell:
                 again = command.again
                 self._last = (line if again is None else again) if command.repeats else ""
             command.function(self, rest)
+            while self.pending:
+                if not self.execute(self.pending.popleft(), typed=False):
+                    self.pending.clear()
         except CommandError as error:
             self.say(str(error))
         except ExpressionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.execute.wording import several
+from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.moments import Moment, Stop
 from tileir.serve.debugger.terminal.data import show_displays
 from tileir.serve.debugger.terminal.shell import Shell
@@ -60,12 +61,22 @@ class StopTeller:
             numbers = ", ".join([str(number) for number in stop.breakpoints])
             what = "Breakpoint" if stop.reason == "breakpoint" else "Watchpoint"
             more = f": {stop.text}" if stop.text else ""
+            for number in stop.breakpoints:
+                if stop.reason == "data" and not stop.text and number in shell.debugger.breakpoints:
+                    more += self._new_value(shell.debugger.breakpoints[number].text)
             return f"\n{shell.paint(f'{what} {numbers}', 'bold')}{more}"
         if stop.reason == "pause":
             return "\nInterrupted."
         if stop.reason == "beginning":
             return "\nNo more reverse-execution history."
         return ""
+
+    def _new_value(self, text: str) -> str:
+        """What was written, of something that is watched."""
+        try:
+            return f": {text} = {self._shell.debugger.evaluate(text).shown}"
+        except TileIRError:
+            return f": {text}"
 
     def _tell_values(self, before: Moment, now: Moment) -> None:
         """What the steps between two stops have computed."""

@@ -43,6 +43,7 @@ class Terminal:
         self._runs: bool = False
         self.shell: Shell = Shell(self, all_commands(), write, colours)
         self._console: Console = Console(lambda line: completions(self.shell, line))
+        self.shell.reader = self._console.read
         self._stops: StopTeller = StopTeller(self.shell)
 
     # --- what a shell asks for ---
@@ -70,6 +71,8 @@ class Terminal:
         with interruptible(self._debugger):
             stop = run()
         self._stops.tell(stop)
+        for number in stop.breakpoints:
+            self.shell.pending.extend(self.shell.attached.get(number, ()))
         if stop.reason == "end":
             if self._is_of_script and not stops_at_end:
                 raise Leaving("done")
