@@ -13,6 +13,7 @@ from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.quoting import quote
 from tileir.ir.reducing import REDUCING, Reduced
+from tileir.ir.token_starts import TokenStarts
 
 
 class Location(Attribute):
@@ -168,7 +169,7 @@ class SourceText:
         self.name: str = name
         self.first_line: int = first_line
         self.token_pattern: re.Pattern[str] = token_pattern
-        self._starts: list[int] | None = None
+        self._starts: TokenStarts | None = None
         self._line_starts: list[int] | None = None
 
     def __copy__(self) -> SourceText:
@@ -185,9 +186,15 @@ class SourceText:
         if self._starts is None:
             starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
             starts.append(len(self.text.rstrip()))
-            self._starts = starts
-        starts = self._starts
-        return starts[token] if token < len(starts) else starts[-1]
+            self._starts = TokenStarts(starts, len(self.text))
+        found = self._starts
+        return found[token] if token < len(found) else found[-1]
+
+    def become(self, text: str, starts: TokenStarts) -> None:
+        """Be another text, of which it is known where its tokens begin: after an edit."""
+        self.text = text
+        self._starts = starts
+        self._line_starts = None
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""

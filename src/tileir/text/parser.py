@@ -64,6 +64,7 @@ class Parser(ValueCursor):
         self.waiting_blocks: dict[str, int] = {}
         self.declarations: dict[str, OperationDeclaration] = {}
         self.dialects: list[str] = ["cuda_tile"]
+        self.end_is_missing: bool = False
         self.collect_aliases()
 
     # --- the whole text ---
@@ -126,7 +127,7 @@ class Parser(ValueCursor):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.note_failure(self._named(failure, start))
+                self.note_failure(self.named_failure(failure, start))
                 self.nesting = nesting
                 self.open_aliases.clear()
                 self.locating = 0
@@ -138,11 +139,17 @@ class Parser(ValueCursor):
         if not isolated:
             self._enter_region(region, arguments)
             return region
-        outer = (self.values, self.forward, self.defined)
-        self.values, self.forward, self.defined = {}, {}, []
-        self._enter_region(region, arguments)
-        self.close_scope()
-        self.values, self.forward, self.defined = outer
+        outer = (self.values, self.forward, self.defined, self.poisoned)
+        self.values, self.forward, self.defined, self.poisoned = {}, {}, [], set()
+        try:
+            self._enter_region(region, arguments)
+            self.close_scope()
+        except SyntaxFailure:
+            if self.recover:
+                self.close_scope()
+            raise
+        finally:
+            self.values, self.forward, self.defined, self.poisoned = outer
         return region
 
     def _enter_region(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
@@ -166,6 +173,24 @@ class Parser(ValueCursor):
         nesting = self.nesting
         outer_defined, outer_blocks, outer_waiting = self.defined, self.blocks, self.waiting_blocks
         self.defined, self.blocks, self.waiting_blocks = [], {}, {}
+        try:
+            self._parse_blocks(region, arguments)
+            self.nesting = nesting
+            if self.waiting_blocks:
+                name, token = next(iter(self.waiting_blocks.items()))
+                self.fail(f"reference to an undefined block '{name}'", token)
+        finally:
+            for name in self.defined:
+                self.values.pop(name, None)
+            self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
+        if self.at_end() and self.recover:
+            # What was read so far is kept, for those who want to know about a text that is still written.
+            self.note_missing_end()
+        else:
+            self.expect("}")
+        self.leave()
+
+    def _parse_blocks(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
         first = Block()
         if arguments is not None:
             for name, token, type, location in arguments:
@@ -185,15 +210,6 @@ class Parser(ValueCursor):
             self.parse_operations(first)
         while self.peek()[:1] == "^":
             self._parse_labelled_block(region)
-        self.nesting = nesting
-        if self.waiting_blocks:
-            name, token = next(iter(self.waiting_blocks.items()))
-            self.fail(f"reference to an undefined block '{name}'", token)
-        for name in self.defined:
-            self.values.pop(name, None)
-        self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
-        self.expect("}")
-        self.leave()
 
     def _parse_labelled_block(self, region: Region) -> None:
         """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
@@ -428,7 +444,13 @@ class Parser(ValueCursor):
 
     # --- failures ---
 
-    def _named(self, failure: SyntaxFailure, start: int) -> Diagnostic:
+    def note_missing_end(self) -> None:
+        """Say, once, that the text ends within a region."""
+        if not self.end_is_missing:
+            self.end_is_missing = True
+            self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
+
+    def named_failure(self, failure: SyntaxFailure, start: int) -> Diagnostic:
         """The diagnostic of a failure in the operation that starts at a token."""
         diagnostic = failure.diagnostic
         if failure.wants_name:

@@ -27,7 +27,7 @@ def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, nam
 PRINTING.print_operation = _print_when_asked
 
 
-def _parse_generic(parser: Parser, name: str) -> Operation:
+def generic_form(parser: Parser, name: str) -> Operation:
     # Imported here: people and most tools write the custom form.
     from tileir.text.generic import parse_generic
 
@@ -78,7 +78,7 @@ def read_text(
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
     parser = Parser(
-        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, _parse_generic
+        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
     )
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
@@ -90,12 +90,12 @@ def read_text(
     except StopParsing:
         return ReadText(None, parser.diagnostics)
     if has_errors(parser.diagnostics):
-        module = _wrap(block, parser.source, implicit_module) if partial else None
+        module = wrap_top_level(block, parser.source, implicit_module) if partial else None
         return ReadText(module, parser.diagnostics, False)
-    return ReadText(_wrap(block, parser.source, implicit_module), parser.diagnostics)
+    return ReadText(wrap_top_level(block, parser.source, implicit_module), parser.diagnostics)
 
 
-def _wrap(block: Block, source: SourceText, implicit_module: bool) -> Operation:
+def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:
     first = block.first
     if first is not None and first.next is None:
         if first.declaration is BUILTIN_MODULE or (first.declaration is MODULE and not implicit_module):

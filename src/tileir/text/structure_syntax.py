@@ -166,9 +166,11 @@ class Module(Doubtful):
         parser.dialects.append("cuda_tile")
         outer = parser.declarations
         parser.declarations = {}
-        region = parser.parse_region([], isolated=True)
-        parser.declarations = outer
-        parser.dialects.pop()
+        try:
+            region = parser.parse_region([], isolated=True)
+        finally:
+            parser.declarations = outer
+            parser.dialects.pop()
         state.add_region(region)
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -254,8 +256,10 @@ class Function(Custom):
             state.set_attribute("optimization_hints", parser.parse_hints())
         parse_attributes_with_keyword(parser, state)
         parser.dialects.append("cuda_tile")
-        region = parser.parse_region(arguments, isolated=True)
-        parser.dialects.pop()
+        try:
+            region = parser.parse_region(arguments, isolated=True)
+        finally:
+            parser.dialects.pop()
         implied = self.declaration.regions[0].implicit_terminator
         if implied is not None:
             parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))

@@ -13,8 +13,9 @@ from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
-from tileir.text.reading import read_text
+from tileir.text.rereading import EditedText
 from tileir.text.suggestions import suggest
+from tileir.text.token_text import TokenText
 
 
 @dataclass(frozen=True)
@@ -150,34 +151,61 @@ class Analysis:
 
 def analyze(text: str, syntax: Syntax, settings: Settings) -> Analysis:
     """Read and verify a whole text."""
-    found = read_text(
-        text,
-        "-",
-        version=settings.version,
-        allow_unregistered=settings.allow_unregistered,
-        draft_spellings=settings.draft_spellings,
-        partial=True,
-    )
+    return verified(syntax, read(syntax.written, settings), settings)
+
+
+def read(written: TokenText, settings: Settings) -> EditedText:
+    """Read a whole text, so that it can be read again after edits."""
+    return EditedText(written, settings.version, settings.allow_unregistered, settings.draft_spellings)
+
+
+def verified(syntax: Syntax, found: EditedText, settings: Settings) -> Analysis:
+    """What there is to say about a text that was read."""
+    surrogate = _lone_surrogate(syntax.text)
+    if surrogate >= 0:
+        words = "text has half of a surrogate pair"
+        return Analysis(syntax, None, [PlacedDiagnostic("error", words, surrogate, surrogate + 1, "syntax")])
     placed = [place(each, syntax, "syntax") for each in found.diagnostics]
     if found.module is not None and found.complete:
         context = VerifyContext(settings.version, settings.hints)
         verify_operation(found.module, context)
         placed.extend([place(each, syntax, "verification") for each in context.diagnostics])
-    placed.sort(key=lambda each: (each.start, each.end))
-    return Analysis(syntax, found.module, placed)
+    return Analysis(syntax, found.module, in_order(placed))
+
+
+def _lone_surrogate(text: str) -> int:
+    """Where a text has half of a pair that stands for no byte; -1 where it has none."""
+    if not text.isascii():
+        try:
+            text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as failure:
+            return failure.start
+    return -1
+
+
+def in_order(placed: list[PlacedDiagnostic]) -> list[PlacedDiagnostic]:
+    """Diagnostics from the top of the text to its end, each once."""
+    kept: dict[tuple[int, int, str, str], PlacedDiagnostic] = {}
+    for each in placed:
+        kept.setdefault((each.start, each.end, each.severity, each.message), each)
+    return [kept[key] for key in sorted(kept)]
 
 
 def place(diagnostic: Diagnostic, syntax: Syntax, code: str) -> PlacedDiagnostic:
     """Where in the text a diagnostic is, with what may have been meant among its notes."""
+    notes = diagnostic.notes
     if diagnostic.severity == "error":
-        suggest(diagnostic)
-    start, end = _extent(diagnostic.location, syntax)
-    notes = [PlacedNote(note.message, *_extent(note.location, syntax, -1)) for note in diagnostic.notes]
+        # A copy, because the diagnostic is placed again after the next edit.
+        with_more = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.location, list(notes))
+        suggest(with_more)
+        notes = with_more.notes
+    start, end = extent(diagnostic.location, syntax)
+    placed = [PlacedNote(note.message, *extent(note.location, syntax, -1)) for note in notes]
     rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(diagnostic.severity, code)
-    return PlacedDiagnostic(diagnostic.severity, diagnostic.message, start, end, rule, notes)
+    return PlacedDiagnostic(diagnostic.severity, diagnostic.message, start, end, rule, placed)
 
 
-def _extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, int]:
+def extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, int]:
     """The characters that a location means: a token, or from a character to the end of its token."""
     if isinstance(location, CharacterLocation):
         start = min(location.offset, len(syntax.text))

@@ -11,8 +11,20 @@ from bisect import bisect_left, bisect_right
 
 from lsprotocol import types as lsp
 
-from tileir.serve.language.analysis import Analysis, Settings, analyze
+from tileir.serve.language.analysis import Analysis, PlacedDiagnostic, Settings, read, verified
 from tileir.serve.language.syntax import Syntax
+from tileir.text.rereading import EditedText
+from tileir.text.token_text import TokenChange, TokenText
+
+# A text of more characters than these, some 200,000 operations, is not read while it is written.
+LARGEST = 10_000_000
+_TOO_LARGE = PlacedDiagnostic(
+    "remark",
+    "this text is too long to be read while it is written: 'tileir check' checks it",
+    0,
+    0,
+    "too-long",
+)
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 # Characters that take more than one unit, and how many a unit more they take.
@@ -44,6 +56,10 @@ class Document:
         self._line_starts = _line_starts(text)
         # The wide characters of lines that were asked about: their columns, and where they begin in units.
         self._wide: dict[int, tuple[list[int], list[int]]] = {}
+        # The tokens, what was read from them, and the edits since.
+        self._written: TokenText | None = None
+        self._edited: EditedText | None = None
+        self._change: TokenChange | None = None
         self._syntax: Syntax | None = None
         self._analysis: Analysis | None = None
 
@@ -139,8 +155,8 @@ class Document:
             start, end = self.offset(change.range.start), self.offset(change.range.end)
             self.replace(min(start, end), max(start, end), change.text)
         else:
-            self._set(change.text)
-            self._line_starts = _line_starts(change.text)
+            start, end, new = _difference(self.text, change.text)
+            self.replace(start, end, new)
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Put a text in the place of what is between two offsets."""
@@ -172,29 +188,89 @@ class Document:
         starts[first + 1 :] = replaced + (
             [place + difference for place in starts[last:]] if difference else starts[last:]
         )
-        self._set(text[:start] + new + text[end:])
+        self.text = text[:start] + new + text[end:]
+        self._follow(start, end, new)
 
-    def _set(self, text: str) -> None:
-        self.text = text
+    def _follow(self, start: int, end: int, new: str) -> None:
+        """Let go of what is known, but for what an edit leaves."""
         self._wide = {}
         self._syntax = None
         self._analysis = None
+        if self._written is None:
+            return
+        if start == 0 or len(self.text) > LARGEST:
+            # A byte order mark may have come or gone.
+            self._written = self._edited = self._change = None
+            return
+        change = self._written.replace(start, end, new)
+        self._change = self._change.then(change) if self._change is not None else change
 
     # --- what is known ---
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether a text is longer than what can be read while it is written: nothing is then known about it."""
+        return len(self.text) > LARGEST
 
     @property
     def syntax(self) -> Syntax:
         """The structure of the text as it is now."""
         if self._syntax is None:
-            self._syntax = Syntax(self.text)
+            self._syntax = Syntax("") if self.is_too_large else Syntax(self.text, self._tokens())
         return self._syntax
+
+    def _tokens(self) -> TokenText:
+        if self._written is None:
+            # A mark at the begin is no part of a program; a blank in its place keeps all offsets.
+            text = self.text
+            self._written = TokenText(" " + text[1:] if text.startswith("\ufeff") else text)
+            self._edited = self._change = None
+        return self._written
 
     @property
     def analysis(self) -> Analysis:
         """What the reader and the verifier say about the text as it is now."""
         if self._analysis is None:
-            self._analysis = analyze(self.text, self.syntax, self.settings)
+            if self.is_too_large:
+                self._analysis = Analysis(self.syntax, None, [_TOO_LARGE])
+                return self._analysis
+            written = self._tokens()
+            if self._edited is None:
+                self._edited = read(written, self.settings)
+            elif self._change is not None:
+                self._edited.update(self._change)
+            self._change = None
+            self._analysis = verified(self.syntax, self._edited, self.settings)
         return self._analysis
+
+    def configure(self, settings: Settings) -> None:
+        """Read the text in another way from now on."""
+        if settings != self.settings:
+            self.settings = settings
+            self._edited = self._analysis = None
+
+
+def _difference(old: str, new: str) -> tuple[int, int, str]:
+    """What makes one text of another: what stands between two offsets becomes something else."""
+    start = _common(old, new, min(len(old), len(new)), False)
+    end = _common(old, new, min(len(old), len(new)) - start, True)
+    return start, len(old) - end, new[start : len(new) - end]
+
+
+def _common(old: str, new: str, most: int, from_end: bool) -> int:
+    """How many characters at the begin, or at the end, two texts share, up to a number."""
+    same, step = 0, most
+    while step:
+        if from_end:
+            equal = old[len(old) - same - step : len(old) - same] == new[len(new) - same - step : len(new) - same]
+        else:
+            equal = old[same : same + step] == new[same : same + step]
+        if equal:
+            same += step
+            step = min(step, most - same)
+        else:
+            step //= 2
+    return same
 
 
 def _line_starts(text: str) -> list[int]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.declaration import ISOLATED, REGISTRY, SYMBOL_TABLE, OperationDeclaration
-from tileir.text.lexer import TOKEN
+from tileir.ir.token_starts import TokenStarts
+from tileir.text.token_text import TokenText
 
 _CLOSING = {")": "(", "]": "[", ">": "<", "}": "{"}
 _OPENING = frozenset("([<{")
@@ -84,25 +85,27 @@ class WrittenOperation:
 
 
 class Structure:
-    """The tokens of a text, where each begins, and what they make up."""
+    """The tokens of a text, where each begins, and what they make up.
 
-    def __init__(self, text: str) -> None:
+    It is that of the text until the next edit of it: `tokens` and `starts` are then those of another.
+    """
+
+    def __init__(self, text: str, written: TokenText | None = None) -> None:
+        self.written = written if written is not None else TokenText(text)
         self.text = text
-        self.tokens: list[str] = []
-        self.starts: list[int] = []
-        for match in TOKEN.finditer(text):
-            self.tokens.append(match[1])
-            self.starts.append(match.start(1))
-        while len(self.tokens) < 2 or self.tokens[-2]:
-            self.tokens.append("")
-            self.starts.append(len(text))
-        self.count = len(self.tokens) - 2
-        """How many tokens there are; two empty ones follow."""
-        while self.count and not self.tokens[self.count - 1]:
-            self.count -= 1
-        self.top = _Scanner(self).scan()
-        """The whole text as a region."""
+        self.tokens: list[str] = self.written.tokens
+        self.starts: TokenStarts = self.written.starts
+        self.count: int = self.written.count
+        """How many tokens there are; empty ones follow."""
+        self._top: WrittenRegion | None = None
         self._operations: list[WrittenOperation] | None = None
+
+    @property
+    def top(self) -> WrittenRegion:
+        """The whole text as a region."""
+        if self._top is None:
+            self._top = _Scanner(self).scan()
+        return self._top
 
     # --- tokens ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.serve.language.names import Name, Names
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion, declaration_named
+from tileir.text.token_text import TokenText
 
 __all__ = ["Name", "Syntax", "WrittenOperation", "WrittenRegion", "declaration_named"]
 
@@ -11,8 +12,8 @@ __all__ = ["Name", "Syntax", "WrittenOperation", "WrittenRegion", "declaration_n
 class Syntax(Structure):
     """The structure of a text with its names."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, written: TokenText | None = None) -> None:
+        super().__init__(text, written)
         self._names: Names | None = None
 
     @property
