@@ -11,10 +11,11 @@ import re
 
 from tileir.annotations import Final
 
-# Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.
-_NESTED: Final = r'<[^<>"/]*(?:<[^<>"/]*(?:<[^<>"/]*>[^<>"/]*)*>[^<>"/]*)*>'
+# Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.  No type
+# has the name of a value in it: one that is not closed is looked at up to there, not to the end of the text.
+_NESTED: Final = r'<[^<>"/%]*(?:<[^<>"/%]*(?:<[^<>"/%]*>[^<>"/%]*)*>[^<>"/%]*)*>'
 # The same with comments in it, which may hold any bracket; tried only where the quick one fails.
-_PLAIN: Final = r'[^<>"/]*(?://[^\n]*\n[^<>"/]*)*'
+_PLAIN: Final = r'[^<>"/%]*(?://[^\n]*\n[^<>"/%]*)*'
 _COMMENTED: Final = f"<{_PLAIN}(?:<{_PLAIN}(?:<{_PLAIN}>{_PLAIN})*>{_PLAIN})*>"
 
 # The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.  So does taking a

@@ -133,6 +133,8 @@ class RecordingParser(Parser):
         self.statement: Statement | None = None
         self.body: Body | None = None
         self.latest: Scope | None = None
+        # Whether this is not the first time.
+        self.again: bool = False
 
     def parse_operations(self, block: Block) -> None:
         owner, outer_body, outer_block = self.statement, self.body, self.block
@@ -235,6 +237,13 @@ class RecordingParser(Parser):
         if name in self.forward and self.statement is not None:
             self.statement.body.scope.tangled = True
         super().define(name, value, token)
+
+    def opened_between(self, start: int, end: int) -> int:
+        if not self.again:
+            return super().opened_between(start, end)
+        # Few tokens are read again: counting all braces of the text would take longer.
+        row = self.tokens[start:end]
+        return row.count("{") - row.count("}")
 
     def note_missing_end(self) -> None:
         """Each statement that misses its end says so: they are all read again when the text gets one."""

@@ -30,6 +30,7 @@ from tileir.text.values import ForwardReference
 
 # A statement may look at this many tokens behind its end: `loc` and `(`, or what seems to begin another.
 _AHEAD: Final = 3
+_NAME_GOES_ON: Final = re.compile(r"[\w$.\-]", re.ASCII)
 # If more statements than these depend on an edit, reading everything is as fast.
 _MOST_MENTIONS: Final = 2000
 
@@ -81,6 +82,7 @@ class EditedText:
 
     def _read(self) -> None:
         self.whole_reads += 1
+        self.spoiled: bool = False
         self.parser: RecordingParser = RecordingParser(
             self.tokens, self.version, self.allow_unregistered, self.draft_spellings
         )
@@ -155,10 +157,10 @@ class EditedText:
             return False
         body, first, last = self._damaged(change)
         begin = body.statements[first].start
-        if self._is_special(begin, max(change.new_end, begin) + _AHEAD) or self._had_special(body, first, last):
+        if self._had_special(body, first, last):
             return False
         lost = self._lose(body.scope, begin, max(body.statements[last - 1].end, change.old_end))
-        self._shift(change, body, first, last)
+        self._shift(change, body, last)
         stop = change.new_end
         pending: list[int] = []
         attempt = self._read_again(body, first, last, stop)
@@ -233,12 +235,28 @@ class EditedText:
             del scope.waiting[name]
         return lost
 
-    def _shift(self, change: TokenChange, body: Body, first: int, last: int) -> None:
+    def _shift(self, change: TokenChange, body: Body, last: int) -> None:
         """Renumber what stands behind an edit."""
         tokens = change.new_end - change.old_end
-        characters = change.characters
-        if not tokens and not characters:
-            return
+        if tokens:
+            self._renumber(change, tokens, body, last)
+        for statement in self.diagnosed:
+            for pointer in statement.pointers:
+                if pointer.token >= change.old_end:
+                    pointer.token += tokens
+                    if isinstance(pointer, CharacterLocation):
+                        pointer.offset += change.characters
+        for scope in self.scopes:
+            for waiting in scope.waiting.values():
+                if waiting.token >= change.old_end:
+                    waiting.token += tokens
+        positions = self.parser.alias_positions
+        for name, place in positions.items():
+            if place >= change.old_end:
+                positions[name] = place + tokens
+
+    def _renumber(self, change: TokenChange, tokens: int, body: Body, last: int) -> None:
+        """Move the statements behind an edit, and what is around it, by some tokens."""
         rows: list[tuple[list[Statement], int]] = [(body.statements, last)]
         inner = body
         inner.end += tokens
@@ -258,8 +276,7 @@ class EditedText:
             rows.append((inner.statements, bisect_right(inner.statements, owner.start, key=_start)))
         while rows:
             statements, start = rows.pop()
-            for index in range(start, len(statements)):
-                statement = statements[index]
+            for statement in statements[start:]:
                 statement.start += tokens
                 statement.end += tokens
                 for anchor in statement.anchors:
@@ -268,21 +285,6 @@ class EditedText:
                     each.start += tokens
                     each.end += tokens
                     rows.append((each.statements, 0))
-        for statement in self.diagnosed:
-            for pointer in statement.pointers:
-                if pointer.token >= change.old_end:
-                    pointer.token += tokens
-                    if isinstance(pointer, CharacterLocation):
-                        pointer.offset += characters
-        for scope in self.scopes:
-            for waiting in scope.waiting.values():
-                if waiting.token >= change.old_end:
-                    waiting.token += tokens
-        if self.parser.alias_positions:
-            positions = self.parser.alias_positions
-            for name, place in positions.items():
-                if place >= change.old_end:
-                    positions[name] = place + tokens
 
     # --- reading statements again ---
 
@@ -290,22 +292,24 @@ class EditedText:
         """Read some statements of a body again, or those around it; None if the whole text must be."""
         while True:
             # Names that are mentioned up to where reading should end are looked up; if it goes on, all to the end.
-            for limit in (stop + _AHEAD, body.end):
+            wanted = body.statements[last].start if last < len(body.statements) else body.end
+            for limit in (max(stop, wanted) + _AHEAD, body.end):
                 attempt = self._attempt(body, first, last, stop, limit)
                 if attempt is not None and self.parser.position <= limit:
-                    return attempt
+                    begin = body.statements[first].start
+                    return None if self._is_special(begin, self.parser.position + _AHEAD) else attempt
                 if attempt is None:
                     break
                 self._discard(attempt)
+                if self.spoiled:
+                    return None
             owner = body.owner
-            if owner is None:
+            if owner is None or self.spoiled:
                 return None
             body = owner.body
             first = bisect_left(body.statements, owner.start, key=_start)
             last = first + 1
             stop = owner.end
-            if self._is_special(owner.start, owner.end):
-                return None
 
     def _attempt(self, body: Body, first: int, last: int, stop: int, limit: int) -> _Attempt | None:
         parser = self.parser
@@ -328,7 +332,7 @@ class EditedText:
         parser.dialects = [body.dialect]
         parser.declarations = body.declarations
         parser.diagnostics = []
-        parser.braces = []
+        parser.again = True
         parser.open_aliases = set()
         parser.locating = 0
         parser.position = start
@@ -355,6 +359,9 @@ class EditedText:
         return attempt
 
     def _discard(self, attempt: _Attempt) -> None:
+        """Let go of what was read.  Where it defined what others wait for, they have taken that: all is read anew."""
+        if any(name not in self.parser.forward for name in attempt.given):
+            self.spoiled = True
         operation = attempt.block.first
         while operation is not None:
             operation.drop_all_references()
@@ -521,15 +528,15 @@ class EditedText:
         end = scope.owner.end if scope.owner is not None else self.tokens.count
         starts = self.tokens.starts
         if words and stop < end:
-            pattern = re.compile(
-                "(?:" + "|".join([re.escape(word) for word in sorted(words)]) + r")(?![\w$.\-])", re.ASCII
-            )
-            seen = -1
-            for match in pattern.finditer(self.tokens.text, starts[stop], starts[min(end, self.tokens.count)]):
-                token = bisect_right(starts, match.start(), 0, self.tokens.count) - 1
-                if token != seen:
-                    heappush(pending, token)
-                    seen = token
+            text = self.tokens.text
+            limit = starts[min(end, self.tokens.count)]
+            for word in words:
+                # `str.find` goes through a long text many times faster than a pattern.
+                place = text.find(word, starts[stop], limit)
+                while place >= 0:
+                    if _NAME_GOES_ON.match(text, place + len(word)) is None:
+                        heappush(pending, bisect_right(starts, place, 0, self.tokens.count) - 1)
+                    place = text.find(word, place + len(word), limit)
         # A note may point at what was read again.
         for statement in self.diagnosed:
             if statement.body.scope is scope and statement.start >= stop:

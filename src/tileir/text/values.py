@@ -201,9 +201,7 @@ class ValueCursor(LocationCursor):
             if tokens[index] != ",":
                 break
             index += 1
-        if not self.braces:
-            self.braces = _open_braces(tokens)
-        depth = self.braces[min(failed, len(tokens))] - self.braces[start] if failed > start else 0
+        depth = self.opened_between(start, min(failed, len(tokens))) if failed > start else 0
         position = max(failed, start)
         if position == start:
             position += 1
@@ -219,6 +217,12 @@ class ValueCursor(LocationCursor):
                 break
             position += 1
         self.position = position
+
+    def opened_between(self, start: int, end: int) -> int:
+        """How many braces that open between two tokens are not closed there."""
+        if not self.braces:
+            self.braces = _open_braces(self.tokens)
+        return self.braces[end] - self.braces[start]
 
     def _begins_operation(self, position: int) -> bool:
         tokens = self.tokens
