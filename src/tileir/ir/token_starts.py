@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 class TokenStarts:
     """Offsets of tokens.  Those before a place count from the begin of the text, those behind it from its end.
@@ -23,6 +25,10 @@ class TokenStarts:
         if token < 0:
             token += len(self._items)
         return self._items[token] if token < self._gap else self._items[token] + self._length
+
+    def __iter__(self) -> Iterator[int]:
+        for token in range(len(self._items)):
+            yield self[token]
 
     def replace(self, first: int, end: int, new: list[int], length: int) -> None:
         """Put other tokens in the place of those between two, in a text that is so long now."""

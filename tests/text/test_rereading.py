@@ -1,0 +1,169 @@
+"""A text that is read again in parts after an edit is what it is when it is read as a whole."""
+
+import random
+import re
+
+import pytest
+from tests.text.edits import PROGRAMS, random_edits
+
+from tileir.ir.location import TextLocation
+from tileir.text.lexer import tokenize
+from tileir.text.reading import read_text
+from tileir.text.rereading import EditedText
+from tileir.text.token_text import TokenText
+from tileir.text.values import ForwardReference
+
+
+def told(diagnostics):
+    """What diagnostics say, and where."""
+    return {
+        (
+            each.severity,
+            each.message,
+            each.position[1:],
+            tuple((note.message, note.position[1:]) for note in each.notes),
+        )
+        for each in diagnostics
+    }
+
+
+def dump(module):
+    """A program, also one with holes: which values operations take and give, with what, and where they stand."""
+    numbers: dict = {}
+
+    def place(location):
+        return location.resolve().text if isinstance(location, TextLocation) else location.text
+
+    def number(value):
+        hole = " hole" if isinstance(value, ForwardReference) else ""
+        return f"{numbers.setdefault(value, len(numbers))}:{value.type.text}{hole}"
+
+    lines = []
+    for operation in module.walk():
+        assert all(operation in value.users for value in operation.operands)
+        assert all(result in user.operands for result in operation.results for user in result.users)
+        arguments = [
+            number(argument) + place(argument.location)
+            for region in operation.regions
+            for block in region.blocks
+            for argument in block.arguments
+        ]
+        attributes = {name: value.text for name, value in operation.attributes.items()}
+        operands, results = map(number, operation.operands), map(number, operation.results)
+        shape = [[len(block) for block in region.blocks] for region in operation.regions]
+        lines.append(
+            f"{operation.name} {[*operands]} {[*results]} {attributes} {operation.segments} {arguments} {shape} "
+            f"{place(operation.location)}"
+        )
+    return lines
+
+
+def follow(seed, programs, edits):
+    """Edit programs at random, and hold each state to what a whole reading gives; how many were read in parts."""
+    in_parts = 0
+    for index in range(programs):
+        chance = random.Random(f"{seed} {index}")
+        path = chance.choice(PROGRAMS)
+        text = path.read_text("utf-8", "surrogateescape")
+        tokens = TokenText(text)
+        edited = EditedText(tokens)
+        words = [token for token in tokens.tokens if token]
+        for start, end, new in random_edits(chance, text, edits, words):
+            before, whole = text, edited.whole_reads
+            text = text[:start] + new + text[end:]
+            edited.update(tokens.replace(start, end, new))
+            in_parts += edited.whole_reads == whole
+            where = f"{path}, seed {seed}, program {index}: {before[start:end]!r} became {new!r} at {start}"
+            fresh = EditedText(TokenText(text))
+            assert told(edited.diagnostics) == told(fresh.diagnostics), where
+            assert dump(edited.module) == dump(fresh.module), where
+            assert told(edited.diagnostics) == told(read_text(text, partial=True).diagnostics), where
+    return in_parts
+
+
+def test_random_edits_read_in_parts_give_what_a_whole_reading_gives():
+    assert follow("short", 6, 6) > 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+def test_many_random_edits(seed):
+    assert follow(f"long {seed}", 40, 25) > 100
+
+
+def test_tokens_after_edits_are_those_of_the_text():
+    for index in range(8):
+        chance = random.Random(f"tokens {index}")
+        text = chance.choice(PROGRAMS).read_text("utf-8", "surrogateescape")[:2000]
+        tokens = TokenText(text)
+        words = [token for token in tokens.tokens if token]
+        for start, end, new in random_edits(chance, text, 40, words):
+            before = list(tokens.tokens)
+            text = text[:start] + new + text[end:]
+            change = tokens.replace(start, end, new)
+            assert tokens.text == text
+            fresh = TokenText(text)
+            assert (tokens.tokens, [*tokens.starts]) == (fresh.tokens, [*fresh.starts])
+            assert [token for token in tokens.tokens if token] == [token for token in tokenize(text) if token]
+            kept = before[: change.first] + tokens.tokens[change.first : change.new_end] + before[change.old_end :]
+            assert kept == tokens.tokens
+
+
+# --- what edits of one line cost ---
+
+
+def chain(count):
+    """A kernel of one row of additions."""
+    rows = [f"    %v{i + 1} = addi %v{i}, %c : tile<4xi32>\n" for i in range(count)]
+    constants = "    %c = constant <i32: 1> : tile<4xi32>\n    %v0 = constant <i32: 2> : tile<4xi32>\n"
+    return "cuda_tile.module @m {\n  entry @k() {\n" + constants + "".join(rows) + "    return\n  }\n}\n"
+
+
+def statements(body):
+    for statement in body.statements:
+        yield statement
+        for inner in statement.bodies:
+            yield from statements(inner)
+
+
+@pytest.mark.parametrize("line", [1, 50, 98])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("addi", "adi"),
+        ("addi", "muli"),
+        ("tile<4xi32>", "tile<4xi32"),
+        ("%c", "%undefined"),
+        ("%c", "%v0"),
+        (" = addi", " = addi loc("),
+        ("    %", "    %n = constant <i32: 3> : tile<4xi32>\n    %"),
+        ("addi", ""),
+    ],
+)
+def test_an_edit_in_a_line_reads_that_line(line, old, new):
+    text = chain(100)
+    tokens = TokenText(text)
+    edited = EditedText(tokens)
+    start = text.index(old, re.search(rf"    %v{line} = ", text).start())
+    for change in ((start, start + len(old), new), (start, start + len(new), old)):
+        before = set(statements(edited.top))
+        edited.update(tokens.replace(*change))
+        assert edited.whole_reads == 1
+        assert 0 < len(set(statements(edited.top)) - before) < 10
+        fresh = EditedText(TokenText(tokens.text))
+        assert told(edited.diagnostics) == told(fresh.diagnostics)
+        assert dump(edited.module) == dump(fresh.module)
+    assert edited.complete
+
+
+def test_another_type_is_told_to_users_and_no_others():
+    text = chain(100)
+    tokens = TokenText(text)
+    edited = EditedText(tokens)
+    start = text.index("tile<4xi32>", text.index("    %v50 = "))
+    edited.update(tokens.replace(start, start + 11, "tile<8xi32>"))
+    assert edited.whole_reads == 1
+    assert told(edited.diagnostics) == told(read_text(tokens.text).diagnostics) != set()
+    edited.update(tokens.replace(start, start + 11, "tile<4xi32>"))
+    assert edited.whole_reads == 1 and edited.complete
+    assert edited.module.text() == read_text(text).module.text()
