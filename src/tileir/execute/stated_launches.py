@@ -103,27 +103,28 @@ def stated_launch(text: str, entry: str | None = None) -> LaunchWords | None:
         # A comment of this tool may also silence what `tileir lint` finds.
         if not line.startswith(MARK) or line.removeprefix(MARK).lstrip().startswith("ignore"):
             continue
-        found = _read(line.removeprefix(MARK))
+        found = read_launch(line.removeprefix(MARK))
         if entry is None or found.entry is None or found.entry == entry:
             return found
     return None
 
 
-def _read(line: str) -> LaunchWords:
+def read_launch(line: str, mark: str = MARK) -> LaunchWords:
+    """The launch that the words behind a mark state."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise WordError(f"'{MARK}{line}' states no launch: {error}") from None
+        raise WordError(f"'{mark}{line}' states no launch: {error}") from None
     grid: tuple[int, ...] = (1,)
     entry: str | None = None
     arguments: list[str] = []
     while words:
         option, equals, value = words.pop(0).partition("=")
         if option not in ("--grid", "--arg", "--entry"):
-            raise WordError(f"'{option}' in '{MARK}{line}' is none of --grid, --arg and --entry, which state a launch")
+            raise WordError(f"'{option}' in '{mark}{line}' is none of --grid, --arg and --entry, which state a launch")
         if not equals:
             if not words:
-                raise WordError(f"'{option}' in '{MARK}{line}' needs a value")
+                raise WordError(f"'{option}' in '{mark}{line}' needs a value")
             value = words.pop(0)
         if option == "--grid":
             grid = grid_of(value)

@@ -31,6 +31,10 @@ class Settings:
     inlay_types: bool = True
     inlay_shapes: bool = True
     """Which hints are shown in the lines of a text."""
+    compile_scripts: bool = False
+    """Whether cuTile scripts are compiled when they are saved, which runs them."""
+    targets: tuple[str, ...] = ()
+    """The GPUs that advice is for."""
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 The section `tileir` of an editor's settings comes with `initialize` and whenever it changes:
 
-    {"bytecodeVersion": "13.2", "inlayHints": {"types": true, "shapes": false}}
+    {"bytecodeVersion": "13.2", "target": "sm_90", "inlayHints": {"types": true, "shapes": false},
+     "cutile": {"compile": false}}
 
 What is missing or makes no sense is as if nothing was said.
 """
@@ -31,13 +32,16 @@ def changed_settings(settings: Settings, options: object) -> Settings:
     said = _section(options)
     said = _section(said["tileir"]) if "tileir" in said else said
     hints = _section(said.get("inlayHints"))
-    version = said.get("bytecodeVersion")
+    version, target = said.get("bytecodeVersion"), said.get("target")
+    scripts = _section(said.get("cutile"))
     versions = {version_text(each): each for each in VERSIONS}
     return replace(
         settings,
         version=versions.get(version, NEWEST) if isinstance(version, str) else settings.version,
         inlay_types=_flag(hints.get("types"), settings.inlay_types),
         inlay_shapes=_flag(hints.get("shapes"), settings.inlay_shapes),
+        compile_scripts=_flag(scripts.get("compile"), settings.compile_scripts),
+        targets=tuple([target] if target else []) if isinstance(target, str) else settings.targets,
     )
 
 

@@ -24,6 +24,9 @@ _LONGEST_HEADER = 1 << 12
 # How often somebody looks whether the editor's process is still there.
 _SECONDS = 20.0
 
+# Stands among messages where there is something else to do.
+_NOTHING = b"nothing"
+
 EXIT_FINE = 0
 EXIT_LOST = 1
 
@@ -33,6 +36,7 @@ class Server(Protocol):
 
     protocol: LanguageServerProtocol
     process_id: int | None
+    wake: Callable[[], None]
 
     @property
     def has_work(self) -> bool: ...
@@ -62,6 +66,7 @@ class Connection:
     def run(self) -> int:
         """Serve until the end; the status a process of a server ends with."""
         self.protocol.set_writer(_Writer(self))
+        self.server.wake = lambda: self.messages.put(_NOTHING)
         threading.Thread(target=self._read, daemon=True).start()
         while not self.lost:
             self._take_in()
@@ -102,6 +107,8 @@ class Connection:
             if body is None:
                 self.ended = True
                 return
+            if body is _NOTHING:
+                continue
             self._sort_in(body)
 
     def _sort_in(self, body: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import queue
 import socket
 import sys
 import threading
@@ -30,6 +31,8 @@ from tileir.serve.language.bytecode_texts import (
 from tileir.serve.language.client_settings import changed_settings, settings_for
 from tileir.serve.language.connection import Connection
 from tileir.serve.language.cutile.answers import ANSWERS
+from tileir.serve.language.cutile.compiling import Answer as Compiled
+from tileir.serve.language.cutile.compiling import compiled
 from tileir.serve.language.cutile.document import CutileDocument, is_script
 from tileir.serve.language.document import Document
 from tileir.serve.language.folding import folding_ranges
@@ -91,6 +94,10 @@ class TileServer(LanguageServer):
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
         self._changed: dict[str, Document] = {}
+        # What was compiled beside: the document, its text, and what came of it.
+        self._compiled: queue.SimpleQueue[tuple[CutileDocument, str, list[Compiled]]] = queue.SimpleQueue()
+        self.wake: Callable[[], None] = lambda: None
+        """Has the connection look again whether there is something to do; it says how."""
 
     # --- documents ---
 
@@ -134,17 +141,43 @@ class TileServer(LanguageServer):
             document.change(lsp.TextDocumentContentChangeWholeDocument(document.text))
             self._changed[document.uri] = document
 
+    def save(self, uri: str) -> None:
+        """A document was saved: a script is compiled for the launches that it states, where the user allows that."""
+        document = self.documents.get(uri)
+        if isinstance(document, CutileDocument) and self.settings.compile_scripts:
+            launches = document.requested()
+            if launches and document.path:
+                threading.Thread(target=self._compile, args=(document, document.text, launches), daemon=True).start()
+            else:
+                self._compiled.put((document, document.text, []))
+
+    def _compile(self, document: CutileDocument, text: str, launches: list[dict[str, Any]]) -> None:
+        self._compiled.put((document, text, compiled(document.path, launches, list(self.settings.targets))))
+        self.wake()
+
     # --- diagnostics ---
 
     @property
     def has_work(self) -> bool:
         """Whether there is something to do that nobody waits for by request."""
-        return bool(self._changed)
+        return bool(self._changed) or not self._compiled.empty()
 
     def work(self) -> None:
         """Do a piece of that."""
         if self._changed:
             self._publish(self._changed.pop(next(iter(self._changed))))
+        elif not self._compiled.empty():
+            document, text, answers = self._compiled.get()
+            document.note_answers(text, answers)
+            if self.documents.get(document.uri) is document:
+                self._publish(document)
+                if self._refreshes_hints:
+                    self.workspace_inlay_hint_refresh(None)
+
+    @property
+    def _refreshes_hints(self) -> bool:
+        workspace = self.client_capabilities.workspace
+        return bool(workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support)
 
     def _publish(self, document: Document) -> None:
         self.text_document_publish_diagnostics(
@@ -226,6 +259,10 @@ def make_server() -> TileServer:
     server = TileServer()
     for method, options, answer in FEATURES:
         _register(server, method, options, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        server.save(params.text_document.uri)
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
     def symbols_of_workspace(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:

@@ -8,8 +8,8 @@ package that is installed.  Each module is built on those above it:
     script       a Python text: what its names of `cuda.tile` mean, its kernels, where the nodes of its tree stand
     calls        the call that a place in a text is in, also where the text is no Python yet
     checks       mistakes that can be seen without compiling
-    answers      hover, completion, signature help
     launches     launches that comments state, for which kernels can be compiled
-    compiled     a kernel compiled by cuTile in a process of its own, when a file is saved and the settings allow it
-    document     a script as an editor changes it
+    compiling    kernels compiled by cuTile in a process of their own, when a file is saved and the settings allow it
+    document     a script as an editor changes it, and what is known of it
+    answers      hover, completion, signature help, types of tiles
 """

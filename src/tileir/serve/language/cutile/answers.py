@@ -31,7 +31,7 @@ def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
     start, end = _name_around(document.text, offset)
     member = _member(document, known, document.text[start:end])
     if known is None or member is None:
-        return document.compiled_hover(offset)
+        return None
     parts = [f"```python\n{member.head}\n```"]
     if member.name in OPERATIONS:
         names = ", ".join([f"`{name}`" for name in OPERATIONS[member.name]])
@@ -84,6 +84,24 @@ def signature_help(document: CutileDocument, position: lsp.Position) -> lsp.Sign
         active_parameter=active if active < len(names) else None,
     )
     return lsp.SignatureHelp([information], 0, active if active < len(names) else None)
+
+
+def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHint]:
+    """The types of the tiles that names stand for, as they were when the script was compiled."""
+    found: dict[tuple[int, str], lsp.InlayHint] = {}
+    for answer in document.answers:
+        for variable in answer.variables:
+            line = document.line_now(variable.line - 1)
+            if line is None or not within.start.line <= line <= within.end.line:
+                continue
+            start, end = document.line_start(line), document.line_end(line)
+            name = re.compile(rf"\b{re.escape(variable.name)}\b").search(document.text, start, end)
+            if name is not None and (line, variable.name) not in found:
+                place = document.position(name.end())
+                found[line, variable.name] = lsp.InlayHint(
+                    place, f": {variable.type}", kind=lsp.InlayHintKind.Type, tooltip=f"in {answer.kernel}, as compiled"
+                )
+    return list(found.values())
 
 
 def _keywords(document: CutileDocument, known: Library, offset: int) -> list[lsp.CompletionItem]:
@@ -143,6 +161,7 @@ def _is_in_comment(document: CutileDocument, offset: int) -> bool:
 
 ANSWERS: dict[str, Callable[[CutileDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_COMPLETION: lambda document, asked: complete(document, asked.position),
+    lsp.TEXT_DOCUMENT_INLAY_HINT: lambda document, asked: inlay_hints(document, asked.range),
     lsp.TEXT_DOCUMENT_HOVER: lambda document, asked: hover(document, asked.position),
     lsp.TEXT_DOCUMENT_SIGNATURE_HELP: lambda document, asked: signature_help(document, asked.position),
 }
