@@ -7,7 +7,7 @@ from typing import Any
 from tileir.serve.debugger.adapter.wire import Message
 
 
-class RequestError(Exception):
+class RequestMistake(Exception):
     """A request that is refused; the message is for a person.  `short` is a word that clients know."""
 
     def __init__(self, message: str, short: str = "") -> None:
@@ -21,7 +21,7 @@ class Asked:
 
     def __init__(self, given: object, of: str) -> None:
         if not isinstance(given, dict):
-            raise RequestError(f"'{of}' is an object, not {_words(given)}")
+            raise RequestMistake(f"'{of}' is an object, not {_words(given)}")
         self._given: dict[str, Any] = given
         self._of: str = of
 
@@ -84,8 +84,8 @@ class Asked:
             raise self._refused(name, "a list", value)
         return [Asked(each, name) for each in value]
 
-    def _refused(self, name: str, expected: str, value: object) -> RequestError:
-        return RequestError(f"'{name}' of {self._of} is {expected}, not {_words(value)}")
+    def _refused(self, name: str, expected: str, value: object) -> RequestMistake:
+        return RequestMistake(f"'{name}' of {self._of} is {expected}, not {_words(value)}")
 
 
 def asked_in(request: Message) -> Asked:

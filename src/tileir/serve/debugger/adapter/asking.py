@@ -9,7 +9,7 @@ import numpy
 
 from tileir.execute.dtypes import element_of_dtype
 from tileir.serve.debugger.adapter import life
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.contents import Elements, expression_of, part_of
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer
@@ -21,7 +21,7 @@ from tileir.serve.debugger.evaluation import ExpressionError
 from tileir.serve.debugger.formats import formatted
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
-from tileir.serve.debugger.terminal.command_table import CommandError, split
+from tileir.serve.debugger.terminal.command_table import CommandMistake, split
 from tileir.serve.debugger.terminal.completing import completions as completed
 from tileir.serve.debugger.terminal.shell import Shell
 
@@ -52,7 +52,7 @@ class EditorHost:
 
     def begin(self, stop_on_entry: bool) -> None:
         if not self._state.launching.restarts:
-            raise CommandError("The script launches its kernels itself: restart the session.")
+            raise CommandMistake("The script launches its kernels itself: restart the session.")
         self.then = lambda: life.begin_again(self._state, None)
 
     def perform(self, run_it: Callable[[], Stop], stops_at_end: bool) -> None:
@@ -66,7 +66,7 @@ class EditorHost:
             self.then = lambda: self._state.leave(how)
 
     def python(self) -> None:
-        raise CommandError("Python's debugger is for a terminal: use your editor's.")
+        raise CommandMistake("Python's debugger is for a terminal: use your editor's.")
 
 
 def evaluate(state: Conversation, asked: Asked, request: Message) -> Answer:
@@ -127,16 +127,16 @@ def _typed(state: Conversation, asked: Asked, text: str, hex: bool) -> Answer:
             refused = error
         try:
             state.commands.find(split(text)[0])
-        except CommandError as unknown:
+        except CommandMistake as unknown:
             if " " in text.strip() or not text.strip().isidentifier():
                 raise refused from None
-            raise RequestError(f"{refused.message}; and as a command: {unknown}") from None
+            raise RequestMistake(f"{refused.message}; and as a command: {unknown}") from None
     said: list[str] = []
     host = EditorHost(state, stage)
     shell = Shell(host, state.commands, said.append)
     shell.displays = state.displays
     if not shell.execute(text.removeprefix(COMMAND_MARK), typed=False):
-        raise RequestError("".join(said).strip())
+        raise RequestMistake("".join(said).strip())
     return Answer({"result": "".join(said).rstrip("\n"), "variablesReference": 0}, then=host.then)
 
 
@@ -187,7 +187,7 @@ def disassemble(state: Conversation, asked: Asked, request: Message) -> Answer:
     try:
         base = int(reference, 16)
     except ValueError:
-        raise RequestError(f"there is no operation '{reference}'") from None
+        raise RequestMistake(f"there is no operation '{reference}'") from None
     count = min(asked.count("instructionCount"), 10_000)
     first = base + asked.number("offset", 0) + asked.number("instructionOffset", 0)
     return Answer({"instructions": [_instruction(state, stage, first + place) for place in range(count)]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.conversation import Conversation
 from tileir.serve.debugger.adapter.dispatch import Answer
 from tileir.serve.debugger.adapter.life import FILTERS
@@ -76,7 +76,7 @@ def set_instruction_breakpoints(state: Conversation, asked: Asked, request: Mess
         try:
             number = int(reference, 16) + one.number("offset", 0)
         except ValueError:
-            raise RequestError(f"there is no operation '{reference}'") from None
+            raise RequestMistake(f"there is no operation '{reference}'") from None
         wishes.append(_wish(state, "instruction", one, what=f"{number:#x}"))
     return _set(state, "instruction", "", wishes)
 
@@ -85,7 +85,7 @@ def set_data_breakpoints(state: Conversation, asked: Asked, request: Message) ->
     wishes: list[Wish] = []
     for one in asked.objects("breakpoints"):
         if one.text("accessType", "write") != "write":
-            raise RequestError("a launch stops where something is written: the accessType is write")
+            raise RequestMistake("a launch stops where something is written: the accessType is write")
         wishes.append(_wish(state, "data", one, what=one.text("dataId")))
     return _set(state, "data", "", wishes)
 
@@ -120,7 +120,7 @@ def set_exception_breakpoints(state: Conversation, asked: Asked, request: Messag
 
 def event_named(name: str) -> Event:
     if name not in _EVENTS:
-        raise RequestError(f"there is no filter '{name}': use {', '.join([known for known, _, _ in FILTERS])}")
+        raise RequestMistake(f"there is no filter '{name}': use {', '.join([known for known, _, _ in FILTERS])}")
     return _EVENTS[name]
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from urllib.parse import quote, unquote, urlparse
 
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.contents import Contents
 from tileir.serve.debugger.adapter.numbers import Numbers
 from tileir.serve.debugger.adapter.runner import Job, Runner
@@ -75,7 +75,7 @@ class Sources:
     def text(self, number: int) -> str:
         name = self.name(number)
         if name is None:
-            raise RequestError(f"there is no source {number}")
+            raise RequestMistake(f"there is no source {number}")
         return self._texts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -157,9 +157,9 @@ class Conversation:
         """The launch, which stands still."""
         stage = self.stage
         if stage is None:
-            raise RequestError("no kernel is being launched", "notStopped")
+            raise RequestMistake("no kernel is being launched", "notStopped")
         if self.runner.running or stage.stop is None:
-            raise RequestError("the launch is running", "notStopped")
+            raise RequestMistake("the launch is running", "notStopped")
         return stage
 
     def leave(self, how: str) -> None:
@@ -181,10 +181,10 @@ class Conversation:
         if number:
             name = self.sources.name(number)
             if name is None:
-                raise RequestError(f"there is no source {number}")
+                raise RequestMistake(f"there is no source {number}")
             return name
         if source.has("path"):
             return self.ways.own_path(source.text("path"))
         if source.has("name"):
             return source.text("name")
-        raise RequestError("a source has a 'path' or a 'sourceReference'")
+        raise RequestMistake("a source has a 'path' or a 'sourceReference'")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.serve.debugger.adapter.asked import Asked, RequestError, asked_in
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake, asked_in
 from tileir.serve.debugger.adapter.wire import Malformed, Message, Wire
 from tileir.serve.debugger.evaluation import ExpressionError
 
@@ -115,7 +115,7 @@ class Dispatcher:
             return
         try:
             answer = handler(asked_in(message), message)
-        except RequestError as error:
+        except RequestMistake as error:
             self._wire.refuse(message, error.message, error.short)
             return
         except ExpressionError as error:

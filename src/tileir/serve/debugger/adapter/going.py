@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer
 from tileir.serve.debugger.adapter.runner import Job
@@ -44,7 +44,7 @@ def _step(state: Conversation, asked: Asked, how: How, reverse: bool = False) ->
     stage = state.stopped()
     granularity = asked.text("granularity", "statement")
     if granularity not in ("statement", "line", "instruction"):
-        raise RequestError(f"there is no granularity '{granularity}': use statement, line or instruction")
+        raise RequestMistake(f"there is no granularity '{granularity}': use statement, line or instruction")
     job = stepping(stage.debugger, how, "operation" if granularity == "instruction" else "line", reverse)
     return Answer(then=lambda: run(state, stage, job))
 
@@ -70,7 +70,7 @@ def restart_frame(state: Conversation, asked: Asked, request: Message) -> Answer
     stage = state.stopped()
     frame = stage.frames.find(asked.number("frameId"))
     if frame is None:
-        raise RequestError("this frame is gone: the launch has moved on")
+        raise RequestMistake("this frame is gone: the launch has moved on")
     block, since = stage.debugger.moment.block, frame.since
     return Answer(then=lambda: run(state, stage, Job(lambda: stage.debugger.go_to(block, since))))
 
@@ -101,5 +101,5 @@ def goto(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
     found = stage.targets.find(asked.number("targetId"))
     if found is None:
-        raise RequestError("this place is gone: the launch has moved on")
+        raise RequestMistake("this place is gone: the launch has moved on")
     return Answer(then=lambda: run(state, stage, Job(lambda: stage.debugger.go_to(*found))))

@@ -11,7 +11,7 @@ from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter import breaking
 from tileir.serve.debugger.adapter.adapter import Adapter
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.attaching import EditorFront
 from tileir.serve.debugger.adapter.streams import Captured
 from tileir.serve.debugger.adapter.wire import Message, Wire
@@ -42,7 +42,7 @@ def host(wire: Wire, run_script: RunScript | None = None) -> None:
                 _script(adapter, asked, request, run_script)
                 return
             debugger = _debugger(adapter, asked, _launch(asked))
-        except (TileIRError, RequestError, OSError) as error:
+        except (TileIRError, RequestMistake, OSError) as error:
             adapter.refuse(request, _words(error))
             continue
         adapter.state.launching.restarts = True
@@ -53,7 +53,7 @@ def host(wire: Wire, run_script: RunScript | None = None) -> None:
         return
 
 
-def _words(error: TileIRError | RequestError | OSError) -> str:
+def _words(error: TileIRError | RequestMistake | OSError) -> str:
     if isinstance(error, OSError):
         return f"cannot read '{error.filename}': {error.strerror}"
     return str(error)
@@ -75,7 +75,7 @@ def _debug(adapter: Adapter, asked: Asked, debugger: Debugger) -> None:
             launching.asked = asked
         try:
             debugger = _debugger(adapter, asked, _launch(asked))
-        except (TileIRError, RequestError, OSError) as error:
+        except (TileIRError, RequestMistake, OSError) as error:
             adapter.tell("stderr", f"{_words(error)}\n")
             status = 1
             break
@@ -190,4 +190,4 @@ def names_of(asked: Asked) -> Names:
         return "script"
     if given == "tile":
         return "tile"
-    raise RequestError(f"there are no names of '{given}': use script or tile")
+    raise RequestMistake(f"there are no names of '{given}': use script or tile")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.conversation import ClientWays, Conversation
 from tileir.serve.debugger.adapter.dispatch import DEFERRED, Answer, Deferred
 from tileir.serve.debugger.adapter.wire import Message
@@ -61,14 +61,14 @@ def begin(state: Conversation, asked: Asked, request: Message) -> Deferred:
     launching = state.launching
     wants_launch = request.get("command") == "launch"
     if wants_launch and not launching.can_launch:
-        raise RequestError("this is a script that waits for a debugger: attach to it")
+        raise RequestMistake("this is a script that waits for a debugger: attach to it")
     if not wants_launch and launching.can_launch:
-        raise RequestError(
+        raise RequestMistake(
             "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
         )
     with launching.changed:
         if launching.was_asked:
-            raise RequestError("there is a launch already: a session has one")
+            raise RequestMistake("there is a launch already: a session has one")
         launching.was_asked = True
         launching.request = (asked, request)
         launching.changed.notify_all()
@@ -87,7 +87,7 @@ def configuration_done(state: Conversation, asked: Asked, request: Message) -> A
 def restart(state: Conversation, asked: Asked, request: Message) -> Answer:
     """The launch once more, its file read again."""
     if not state.launching.restarts:
-        raise RequestError("a script cannot begin again in its process: end the session and start another")
+        raise RequestMistake("a script cannot begin again in its process: end the session and start another")
     given = asked.inner("arguments") if asked.has("arguments") else None
     return Answer(then=lambda: begin_again(state, given))
 

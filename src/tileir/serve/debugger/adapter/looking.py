@@ -8,7 +8,7 @@ from typing import Final
 
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
-from tileir.serve.debugger.adapter.asked import Asked, RequestError
+from tileir.serve.debugger.adapter.asked import Asked, RequestMistake
 from tileir.serve.debugger.adapter.contents import Facts, Listed, Part
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer
@@ -72,7 +72,7 @@ def frame_of(stage: Stage, asked: Asked) -> Frame | None:
         return None
     found = stage.frames.find(asked.number("frameId"))
     if found is None:
-        raise RequestError("this frame is gone: the launch has moved on")
+        raise RequestMistake("this frame is gone: the launch has moved on")
     return found
 
 
@@ -117,10 +117,10 @@ def variables(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
     part = stage.contents.find(asked.number("variablesReference"))
     if part is None:
-        raise RequestError("these variables are gone: the launch has moved on")
+        raise RequestMistake("these variables are gone: the launch has moved on")
     which = asked.text("filter", "")
     if which not in ("", "indexed", "named"):
-        raise RequestError(f"there is no filter '{which}': use indexed or named")
+        raise RequestMistake(f"there is no filter '{which}': use indexed or named")
     start, count = asked.count("start", 0), asked.count("count", 0)
     hex = asked.inner("format").flag("hex")
     with state.lock:
@@ -165,7 +165,7 @@ def read_memory(state: Conversation, asked: Asked, request: Message) -> Answer:
     word, _, number = reference.partition(" ")
     arrays = stage.debugger.arrays()
     if word != "array" or not number.isdecimal() or int(number) >= len(arrays):
-        raise RequestError(f"there is no memory '{reference}'")
+        raise RequestMistake(f"there is no memory '{reference}'")
     offset, count = asked.number("offset", 0), min(asked.count("count"), MOST_BYTES)
     data = arrays[int(number)].value.tobytes()
     found = data[max(offset, 0) : max(offset + count, 0)] if offset >= 0 else b""
@@ -182,7 +182,7 @@ def exception_info(state: Conversation, asked: Asked, request: Message) -> Answe
     stage = state.stopped()
     stop = stage.stop
     if stop is None or stop.reason not in ("failure", "sanitizer", "nan"):
-        raise RequestError("the launch has not stopped at anything that is wrong")
+        raise RequestMistake("the launch has not stopped at anything that is wrong")
     headline = stop.text.partition("\n")[0]
     return Answer(
         {

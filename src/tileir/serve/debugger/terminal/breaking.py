@@ -9,7 +9,7 @@ from tileir.execute.argument_words import natural
 from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.moments import Event
-from tileir.serve.debugger.terminal.command_table import Command, CommandError
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.orders import Order
 from tileir.serve.debugger.terminal.shell import Shell, short
@@ -30,7 +30,7 @@ def _read(shell: Shell, text: str, temporary: bool = False) -> Order:
     condition = text[found.end() :].strip() if found is not None else ""
     if found is not None:
         if not condition:
-            raise CommandError("Argument required (a condition behind 'if').")
+            raise CommandMistake("Argument required (a condition behind 'if').")
         text = text[: found.start()]
     block = _BLOCK.search(text)
     place = text[: block.start()].strip() if block is not None else text.strip()
@@ -46,7 +46,7 @@ def _placed(shell: Shell, place: str, block: str) -> Order:
     if not place:
         where = shell.frame.place
         if where is None:
-            raise CommandError("Argument required (a location).")
+            raise CommandMistake("Argument required (a location).")
         return Order("line", where.file, where.line)
     tail = place.rpartition(":")[2]
     if tail.isdecimal():
@@ -63,7 +63,7 @@ def _set(shell: Shell, order: Order) -> Breakpoint:
     found = order.put(debugger)
     if not found.is_verified:
         debugger.breakpoints.remove(found.number)
-        raise CommandError(f"{found.message[0].upper()}{found.message[1:]}.")
+        raise CommandMistake(f"{found.message[0].upper()}{found.message[1:]}.")
     shell.orders[found.number] = order
     return found
 
@@ -92,7 +92,7 @@ def _tbreak(shell: Shell, rest: str) -> None:
 
 def _watch(shell: Shell, rest: str) -> None:
     if not rest:
-        raise CommandError("Argument required (a value, or an element of an array).")
+        raise CommandMistake("Argument required (a value, or an element of an array).")
     found = _IF.search(rest)
     order = Order("change", rest[: found.start()].strip() if found is not None else rest)
     order.condition = rest[found.end() :].strip() if found is not None else ""
@@ -102,7 +102,7 @@ def _watch(shell: Shell, rest: str) -> None:
 def _dprintf(shell: Shell, rest: str) -> None:
     place, comma, text = rest.partition(",")
     if not comma:
-        raise CommandError('Usage: dprintf LOCATION,"TEXT {EXPRESSION}"')
+        raise CommandMistake('Usage: dprintf LOCATION,"TEXT {EXPRESSION}"')
     order = _read(shell, place)
     order.log = text.strip().strip('"')
     _told(shell, "Dprintf", _set(shell, order))
@@ -117,7 +117,7 @@ def run_to(shell: Shell, location: str) -> None:
 
 def _until(shell: Shell, rest: str) -> None:
     if not rest:
-        raise CommandError("Argument required (a location).")
+        raise CommandMistake("Argument required (a location).")
     run_to(shell, rest)
 
 
@@ -130,7 +130,7 @@ def _catch(shell: Shell, rest: str) -> None:
     words = rest.split()
     event = _EVENTS.get(words[-1])
     if event is None or len(words) > 2 or (len(words) == 2 and words[0] != "no"):
-        raise CommandError(f'There is nothing called "{rest}" to catch: assert, sanitizer or nan.')
+        raise CommandMistake(f'There is nothing called "{rest}" to catch: assert, sanitizer or nan.')
     if len(words) == 2:
         debugger.stop_on.discard(event)
         shell.say(f"No longer stops at {words[1]}.")
@@ -152,10 +152,10 @@ def _numbered(shell: Shell, rest: str) -> list[Breakpoint]:
         low, dash, high = word.partition("-")
         first, last = natural(low), natural(high) if dash else natural(low)
         if first is None or last is None:
-            raise CommandError(f'Bad breakpoint number "{word}".')
+            raise CommandMistake(f'Bad breakpoint number "{word}".')
         for number in range(first, min(last, first + 10_000) + 1):
             if number not in breakpoints:
-                raise CommandError(f"No breakpoint number {number}.")
+                raise CommandMistake(f"No breakpoint number {number}.")
             found.append(breakpoints[number])
     return found
 
@@ -175,7 +175,7 @@ def _clear(shell: Shell, rest: str) -> None:
         if one.place is not None and (one.place.file, one.place.line) == (file, line)
     ]
     if not found:
-        raise CommandError(f"No breakpoint at {short(file)}:{line}.")
+        raise CommandMistake(f"No breakpoint at {short(file)}:{line}.")
     _delete(shell, " ".join([str(one.number) for one in found]))
     shell.say(f"Deleted breakpoint{'s' if len(found) > 1 else ''} {' '.join([str(one.number) for one in found])}")
 
@@ -183,7 +183,7 @@ def _clear(shell: Shell, rest: str) -> None:
 def _here(shell: Shell) -> tuple[str, int]:
     place = shell.frame.place
     if place is None:
-        raise CommandError("Argument required (a location).")
+        raise CommandMistake("Argument required (a location).")
     return place.file, place.line
 
 
@@ -200,7 +200,7 @@ def _disable(shell: Shell, rest: str) -> None:
 def _condition(shell: Shell, rest: str) -> None:
     word, _, condition = rest.partition(" ")
     if not word:
-        raise CommandError("Argument required (breakpoint number).")
+        raise CommandMistake("Argument required (breakpoint number).")
     one = _numbered(shell, word)[0]
     condition = condition.strip()
     one.condition = Expression(condition) if condition else None
@@ -214,7 +214,7 @@ def _ignore(shell: Shell, rest: str) -> None:
     words = rest.split()
     count = natural(words[1]) if len(words) == 2 else None
     if count is None:
-        raise CommandError("Usage: ignore NUMBER COUNT")
+        raise CommandMistake("Usage: ignore NUMBER COUNT")
     one = _numbered(shell, words[0])[0]
     one.hit_condition = (">", one.hits + count) if count else None
     shell.say(f"Will ignore next {count} crossings of breakpoint {one.number}.")
@@ -223,11 +223,11 @@ def _ignore(shell: Shell, rest: str) -> None:
 def _commands(shell: Shell, rest: str) -> None:
     known = list(shell.debugger.breakpoints)
     if not known:
-        raise CommandError("No breakpoints specified.")
+        raise CommandMistake("No breakpoints specified.")
     wanted = _numbered(shell, rest) if rest else known[-1:]
     reader = shell.reader
     if reader is None:
-        raise CommandError("Commands of a breakpoint are typed at a terminal, or in a file of commands.")
+        raise CommandMistake("Commands of a breakpoint are typed at a terminal, or in a file of commands.")
     lines: list[str] = []
     while True:
         line = reader(">")

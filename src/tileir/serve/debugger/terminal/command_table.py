@@ -10,7 +10,7 @@ Function = Callable[[Any, str], None]
 """Carries out a command: given the shell, and what follows the name."""
 
 
-class CommandError(Exception):
+class CommandMistake(Exception):
     """A command that cannot be carried out; the message says why, to who typed it."""
 
 
@@ -74,10 +74,10 @@ class CommandTable:
             return found[0]
         if found:
             names = ", ".join([command.name for command in found])
-            raise CommandError(f'Ambiguous {self._what} "{word}": {names}.')
+            raise CommandMistake(f'Ambiguous {self._what} "{word}": {names}.')
         close = difflib.get_close_matches(word, self._names, 1, 0.7)
         hint = f' Did you mean "{close[0]}"?' if close else ' Try "help".'
-        raise CommandError(f'Undefined {self._what}: "{word}".{hint}')
+        raise CommandMistake(f'Undefined {self._what}: "{word}".{hint}')
 
     def names(self) -> list[str]:
         return list(self.commands)

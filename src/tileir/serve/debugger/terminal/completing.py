@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.serve.debugger.terminal.command_table import CommandError, split
+from tileir.serve.debugger.terminal.command_table import CommandMistake, split
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.shell import Shell, short
 
@@ -16,7 +16,7 @@ def completions(shell: Shell, line: str) -> list[str]:
     word = stripped.rpartition(" ")[2]
     try:
         command = shell.find(name)
-    except CommandError:
+    except CommandMistake:
         return []
     found: list[str] = []
     if command.completes == "command":

@@ -14,7 +14,7 @@ from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import Type
 from tileir.serve.debugger.formats import FORMATS, formatted
-from tileir.serve.debugger.terminal.command_table import Command, CommandError
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake
 from tileir.serve.debugger.terminal.shell import Shell
 from tileir.serve.debugger.variables import Result
 
@@ -32,7 +32,7 @@ def _format_in(rest: str) -> tuple[int, str, str]:
         return 0, "", rest
     letters = found[2].rstrip("bhwg")
     if len(letters) > 1 or (letters and letters not in FORMATS):
-        raise CommandError(f'Undefined output format "{letters}": there is {", ".join(FORMATS)}.')
+        raise CommandMistake(f'Undefined output format "{letters}": there is {", ".join(FORMATS)}.')
     return int(found[1][:9]) if found[1] else 0, letters, rest[found.end() :]
 
 
@@ -78,14 +78,14 @@ def formatted_number(number: int, format: str) -> str:
 def _print(shell: Shell, rest: str) -> None:
     _, format, expression = _format_in(rest)
     if not expression:
-        raise CommandError('Argument required (an expression, as "acc.max()").')
+        raise CommandMistake('Argument required (an expression, as "acc.max()").')
     result = shell.evaluate(expression)
     shell.say(f"{shell.paint(expression.strip(), 'cyan')} = {shown(shell, result, format)}")
 
 
 def _whatis(shell: Shell, rest: str) -> None:
     if not rest:
-        raise CommandError("Argument required (an expression).")
+        raise CommandMistake("Argument required (an expression).")
     for variable in [*shell.running.variables(), *shell.running.parameters()]:
         if rest in (variable.name, variable.name.removeprefix("%")):
             shell.say(f"type = {variable.type_text}")
@@ -97,7 +97,7 @@ def _examine(shell: Shell, rest: str) -> None:
     count, format, what = _format_in(rest)
     found = _ELEMENT.match(what.strip())
     if found is None:
-        raise CommandError("Usage: x[/COUNT FORMAT] ARRAY[INDEX], as x/8x a[16]")
+        raise CommandMistake("Usage: x[/COUNT FORMAT] ARRAY[INDEX], as x/8x a[16]")
     name = found[1]
     element, array = _elements(shell, name)
     start = _place(shell, found[2], array.shape) if found[2] else 0
@@ -112,7 +112,7 @@ def _examine(shell: Shell, rest: str) -> None:
             f"{shell.paint(label, 'cyan')}\t{'  '.join([text.rjust(width) for text in texts[first : first + _ACROSS]])}"
         )
     if not texts:
-        raise CommandError(f"{name} has {flat.size} elements, and none {start}.")
+        raise CommandMistake(f"{name} has {flat.size} elements, and none {start}.")
 
 
 def _elements(shell: Shell, name: str) -> tuple[Type, Array]:
@@ -125,7 +125,7 @@ def _elements(shell: Shell, name: str) -> tuple[Type, Array]:
             return variable.array.element, variable.value
         if isinstance(variable.type, TileType):
             return variable.type.element, numpy.asarray(variable.value)
-    raise CommandError(f'No array or tile "{name}" now.')
+    raise CommandMistake(f'No array or tile "{name}" now.')
 
 
 def _place(shell: Shell, text: str, shape: tuple[int, ...]) -> int:
@@ -134,7 +134,7 @@ def _place(shell: Shell, text: str, shape: tuple[int, ...]) -> int:
     if len(numbers) == 1 and len(shape) != 1:
         return numbers[0]
     if len(numbers) != len(shape) or any(not 0 <= one < extent for one, extent in zip(numbers, shape, strict=False)):
-        raise CommandError(f"There is no element [{text}]: the shape is {list(shape)}.")
+        raise CommandMistake(f"There is no element [{text}]: the shape is {list(shape)}.")
     place = 0
     for one, extent in zip(numbers, shape, strict=True):
         place = place * extent + one
@@ -177,7 +177,7 @@ def _undisplay(shell: Shell, rest: str) -> None:
     for word in rest.split():
         number = natural(word)
         if number not in shell.displays:
-            raise CommandError(f"Arguments must be display numbers, and {word} is none.")
+            raise CommandMistake(f"Arguments must be display numbers, and {word} is none.")
         del shell.displays[number]
 
 

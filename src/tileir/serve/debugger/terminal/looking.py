@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tileir.execute.argument_words import natural
 from tileir.execute.wording import several
-from tileir.serve.debugger.terminal.command_table import Command, CommandError, CommandTable, split
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, CommandTable, split
 from tileir.serve.debugger.terminal.shell import Shell, short
 from tileir.serve.debugger.variables import Variable
 
@@ -17,7 +17,7 @@ def _backtrace(shell: Shell, rest: str) -> None:
     frames = shell.running.stack()
     count = natural(rest.lstrip("-")) if rest else None
     if rest and count is None:
-        raise CommandError(f'"{rest}" is no number of frames.')
+        raise CommandMistake(f'"{rest}" is no number of frames.')
     numbered = list(enumerate(frames))
     if count is not None:
         numbered = numbered[-count:] if rest.startswith("-") else numbered[:count]
@@ -32,7 +32,7 @@ def _frame(shell: Shell, rest: str) -> None:
     if rest:
         number = natural(rest)
         if number is None or number >= len(frames):
-            raise CommandError(f"There is no frame {rest}: they are counted from 0 to {len(frames) - 1}.")
+            raise CommandMistake(f"There is no frame {rest}: they are counted from 0 to {len(frames) - 1}.")
         shell.frame_number = number
     show_frame(shell)
 
@@ -54,13 +54,13 @@ def _down(shell: Shell, rest: str) -> None:
 
 def _move(shell: Shell, count: int | None) -> None:
     if count is None:
-        raise CommandError("Give a number of frames.")
+        raise CommandMistake("Give a number of frames.")
     frames = shell.running.stack()
     wanted = shell.frame_number + count
     if wanted >= len(frames) and shell.frame_number == len(frames) - 1:
-        raise CommandError("Initial frame selected; you can't go up.")
+        raise CommandMistake("Initial frame selected; you can't go up.")
     if wanted < 0 and shell.frame_number == 0:
-        raise CommandError("Bottom (innermost) frame selected; you can't go down.")
+        raise CommandMistake("Bottom (innermost) frame selected; you can't go down.")
     shell.frame_number = max(min(wanted, len(frames) - 1), 0)
     shell.listed = None
     show_frame(shell)
@@ -93,11 +93,11 @@ def _list(shell: Shell, rest: str) -> None:
         last = first + size - 1
     lines = shell.lines_of(file)
     if lines is None:
-        raise CommandError(f"{short(file)}: the file is not at hand.")
+        raise CommandMistake(f"{short(file)}: the file is not at hand.")
     while lines and not lines[-1]:
         lines = lines[:-1]
     if first > len(lines):
-        raise CommandError(f"Line number {first} out of range; {short(file)} has {len(lines)} lines.")
+        raise CommandMistake(f"Line number {first} out of range; {short(file)} has {len(lines)} lines.")
     here = shell.debugger.place if shell.host.is_running else None
     for number in range(first, min(last, len(lines)) + 1):
         is_here = here is not None and here.line == number and here.file == file
@@ -112,7 +112,7 @@ def _current(shell: Shell) -> tuple[str, int]:
     if place is None:
         files = shell.debugger.lines.files
         if not files:
-            raise CommandError("The program has no source.")
+            raise CommandMistake("The program has no source.")
         return files[0], 1
     return place.file, place.line
 
@@ -219,7 +219,7 @@ INFO.add(
 def _info(shell: Shell, rest: str) -> None:
     word, more = split(rest) if rest else ("", "")
     if not word:
-        raise CommandError(f'"info" is followed by one of {", ".join(INFO.names())}.')
+        raise CommandMistake(f'"info" is followed by one of {", ".join(INFO.names())}.')
     INFO.find(word).function(shell, more)
 
 

@@ -6,7 +6,7 @@ from tileir.execute.argument_words import natural
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger, How, Unit
 from tileir.serve.debugger.terminal.breaking import run_to
-from tileir.serve.debugger.terminal.command_table import Command, CommandError, Function
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, Function
 from tileir.serve.debugger.terminal.shell import Shell, count_in
 
 
@@ -76,16 +76,16 @@ def block_in(shell: Shell, text: str) -> int:
     numbers = [natural(word) for word in text.strip().strip("()").replace(",", " ").split()]
     places = [number for number in numbers if number is not None]
     if not places or len(places) != len(numbers) or len(places) > 3:
-        raise CommandError(f'Invalid tile block "{text}": give a number, or X,Y,Z.')
+        raise CommandMistake(f'Invalid tile block "{text}": give a number, or X,Y,Z.')
     if len(places) == 1:
         number = places[0]
     else:
         x, y, z = [*places, 0, 0][:3]
         if x >= grid[0] or y >= grid[1] or z >= grid[2]:
-            raise CommandError(f"There is no tile block ({x}, {y}, {z}) in the grid {grid}.")
+            raise CommandMistake(f"There is no tile block ({x}, {y}, {z}) in the grid {grid}.")
         number = x + grid[0] * (y + grid[1] * z)
     if number >= grid[0] * grid[1] * grid[2]:
-        raise CommandError(f"There is no tile block {number} in the grid {grid}.")
+        raise CommandMistake(f"There is no tile block {number} in the grid {grid}.")
     return number
 
 
@@ -104,7 +104,7 @@ def _goto(shell: Shell, rest: str) -> None:
     words = rest.split()
     numbers = [natural(word) for word in words]
     if len(words) not in (1, 2) or None in numbers:
-        raise CommandError("Usage: goto [BLOCK] STEP")
+        raise CommandMistake("Usage: goto [BLOCK] STEP")
     step = numbers[-1]
     assert step is not None
     block = block_in(shell, words[0]) if len(words) == 2 else debugger.moment.block

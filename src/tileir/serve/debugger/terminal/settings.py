@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.execute.argument_words import natural
-from tileir.serve.debugger.terminal.command_table import Command, CommandError
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.shell import Shell
 
@@ -47,17 +47,17 @@ def _set(shell: Shell, rest: str) -> None:
             text = rest[len(name) :].strip(" =")
             number = 0 if text == "unlimited" else natural(text)
             if number is None:
-                raise CommandError(f'"{text}" is no number: set {name} N')
+                raise CommandMistake(f'"{text}" is no number: set {name} N')
             setattr(shell, attribute, number)
             return
     if rest.startswith(("confirm", "pagination", "width", "height", "history")):
         # There is nothing to confirm, and no pager: files of commands that say so are right.
         return
     if rest.startswith("var") or "=" in rest:
-        raise CommandError(
+        raise CommandMistake(
             "Nothing can be changed: a launch that is debugged is what it was, so that time can run both ways."
         )
-    raise CommandError(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
+    raise CommandMistake(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
 
 
 def _show(shell: Shell, rest: str) -> None:
@@ -72,7 +72,7 @@ def _show(shell: Shell, rest: str) -> None:
         return
     found = [name for name in _SETTINGS if name.startswith(rest)]
     if not found:
-        raise CommandError(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
+        raise CommandMistake(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
     for name in found:
         attribute, words = _SETTINGS[name]
         shell.say(f"{name}: {getattr(shell, attribute)}  ({words})")
@@ -80,7 +80,7 @@ def _show(shell: Shell, rest: str) -> None:
 
 def _source(shell: Shell, rest: str) -> None:
     if not rest:
-        raise CommandError("source command requires file name of file to source.")
+        raise CommandMistake("source command requires file name of file to source.")
     shell.read_file(rest)
 
 

@@ -16,7 +16,7 @@ from tileir.serve.debugger.lines import SourcePlace, same_file
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.terminal.command_table import Command, CommandError, CommandTable, split
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, CommandTable, split
 from tileir.serve.debugger.terminal.orders import Order
 from tileir.serve.debugger.terminal.painting import Painter
 from tileir.serve.debugger.variables import Result
@@ -122,7 +122,7 @@ class Shell:
             while self.pending:
                 if not self.execute(self.pending.popleft(), typed=False):
                     self.pending.clear()
-        except CommandError as error:
+        except CommandMistake as error:
             self.say(str(error))
         except ExpressionError as error:
             self.say(f"{error.message[0].upper()}{error.message[1:]}.")
@@ -139,12 +139,12 @@ class Shell:
     def read_file(self, path: str) -> None:
         """Carry out the commands of a file; the first that cannot be carried out is the last."""
         if self._depth >= _MOST_NESTED:
-            raise CommandError(f"{path}: too many files of commands within each other.")
+            raise CommandMistake(f"{path}: too many files of commands within each other.")
         try:
             with open(os.path.expanduser(path), encoding="utf-8") as file:
                 lines = file.read().split("\n")
         except (OSError, ValueError) as error:
-            raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}.") from None
+            raise CommandMistake(f"{path}: {getattr(error, 'strerror', None) or error}.") from None
         self._depth += 1
         reader, self.reader = self.reader, lambda prompt: lines.pop(0) if lines else None
         try:
@@ -153,7 +153,7 @@ class Shell:
             while lines:
                 number = count - len(lines) + 1
                 if not self.execute(lines.pop(0), typed=False):
-                    raise CommandError(f"{path}:{number}: Error in sourced command file.")
+                    raise CommandMistake(f"{path}:{number}: Error in sourced command file.")
         finally:
             self._depth -= 1
             self.reader = reader
@@ -174,14 +174,14 @@ class Shell:
         """The launch, begun or not."""
         found = self.host.debugger
         if found is None:
-            raise CommandError("There is no launch to debug.")
+            raise CommandMistake("There is no launch to debug.")
         return found
 
     @property
     def running(self) -> Debugger:
         """The launch, which has begun."""
         if not self.host.is_running:
-            raise CommandError("The launch is not being run.")
+            raise CommandMistake("The launch is not being run.")
         return self.debugger
 
     def run(self, run: Callable[[], Stop], stops_at_end: bool = False) -> None:
@@ -208,17 +208,17 @@ class Shell:
             files = self.debugger.lines.files
             if not colon:
                 if place is None and not files:
-                    raise CommandError("The program has no source.")
+                    raise CommandMistake("The program has no source.")
                 return (place.file if place is not None else files[0]), int(line)
             for known in files:
                 if same_file(known, file):
                     return known, int(line)
-            raise CommandError(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
+            raise CommandMistake(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
         if text.removeprefix("@") == self.debugger.recording.program.entry.symbol_name:
             head = self.debugger.lines.head
             if head is not None:
                 return head.file, head.line
-        raise CommandError(f'"{text}" is no line: give LINE or FILE:LINE.')
+        raise CommandMistake(f'"{text}" is no line: give LINE or FILE:LINE.')
 
     def block_words(self, block: int) -> str:
         return parenthesized(block_at(block, self.debugger.grid))
@@ -263,5 +263,5 @@ def count_in(text: str) -> int:
     if not text:
         return 1
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise CommandError(f'"{text}" is no number of times.')
+        raise CommandMistake(f'"{text}" is no number of times.')
     return int(text)

@@ -10,7 +10,7 @@ from types import FrameType
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.terminal.catalogue import all_commands
-from tileir.serve.debugger.terminal.command_table import CommandError
+from tileir.serve.debugger.terminal.command_table import CommandMistake
 from tileir.serve.debugger.terminal.completing import completions
 from tileir.serve.debugger.terminal.console import Console, interruptible
 from tileir.serve.debugger.terminal.shell import Shell
@@ -62,7 +62,7 @@ class Terminal:
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self._runs:
-            raise CommandError("The script launches its kernels itself: 'next-launch' goes on to the next one.")
+            raise CommandMistake("The script launches its kernels itself: 'next-launch' goes on to the next one.")
         self._runs = True
         self._stops.forget()
         self.perform(lambda: self._debugger.start(stop_on_entry), False)
@@ -91,7 +91,7 @@ class Terminal:
 
     def python(self) -> None:
         if self._caller is None:
-            raise CommandError("There is no script: the launch is that of a program.")
+            raise CommandMistake("There is no script: the launch is that of a program.")
         import pdb
 
         python = pdb.Pdb()
@@ -131,7 +131,7 @@ class Terminal:
     def _read_file(self, path: str) -> None:
         try:
             self.shell.read_file(path)
-        except CommandError as error:
+        except CommandMistake as error:
             self.shell.failed = True
             self.shell.say(str(error))
 
