@@ -95,9 +95,22 @@ def _between_rounds(
     if any(subject.is_inside(value, loop) for value in subject.places(access)):
         return None
     for other in written_in[loop][:_MOST_COMPARED]:
-        if subject.ordering.comes_after(access, other) is False:
+        if _leads_to_next_round(other, loop) and subject.ordering.comes_after(access, other) is False:
             return _missing(access, other, " of the round before")
     return None
+
+
+def _leads_to_next_round(operation: Operation, loop: Operation) -> bool:
+    """Whether a loop may go on after an operation: no block around it ends the loop."""
+    block = operation.parent
+    while block is not None:
+        if block.last is not None and block.last.declaration in (BREAK, RETURN):
+            return False
+        owner = block.parent_operation
+        if owner is loop or owner is None:
+            return True
+        block = owner.parent
+    return True
 
 
 def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tileir.analyze.lint.rule import LintFinding, Rule
@@ -10,6 +11,7 @@ from tileir.annotations import Final
 from tileir.dialect.ops import GET_TILE_BLOCK_ID, IF, RETURN, STORE_PTR_TKO, STORE_VIEW_TKO
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC
+from tileir.ir.location import TextLocation
 from tileir.ir.values import Value
 
 
@@ -19,9 +21,23 @@ def _where(subject: Subject, access: Operation) -> list[Value]:
     return [*subject.places(access), *([mask] if mask is not None else [])]
 
 
+# A launch of a single tile block, as a text may state it at its top (execute/stated_launches.py).
+_ONE_BLOCK: Final = re.compile(r"// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
+
+
 def _is_for_several(subject: Subject) -> bool:
-    """Whether a kernel asks which tile block it is; one that does not is launched as one."""
-    return bool(subject.operations(GET_TILE_BLOCK_ID))
+    """Whether a kernel asks which tile block it is, and its text does not say that there is one."""
+    if not subject.operations(GET_TILE_BLOCK_ID):
+        return False
+    location = subject.module.location
+    text = location.source.text if isinstance(location, TextLocation) else ""
+    start = 0
+    while text.startswith("//", start):
+        end = text.find("\n", start)
+        if _ONE_BLOCK.match(text, start, len(text) if end < 0 else end):
+            return False
+        start = len(text) if end < 0 else end + 1
+    return True
 
 
 def _same_stores(subject: Subject) -> Iterable[LintFinding]:
