@@ -7,6 +7,7 @@ Each module is built on those above it:
     names       what the author calls the values
     turns       the steps of all tile blocks in the order of time
     values      values in words
+    tables      tiles as tables
     functions   what expressions may use of NumPy
     evaluation  computing with it, within bounds
     expressions expressions over tiles, as conditions and what a user asks for
@@ -15,6 +16,7 @@ Each module is built on those above it:
     hooks       those of breakpoints
     course      what is recorded of the launch, as far as the debugger has been, and what the kernel prints
     running     running ahead, and looking back, to the next reason to stop
+    touched     what steps read and wrote
     stack       the branch and the loops that a tile block is in
     variables   the values and arrays of a moment
     session     `Debugger`: where the launch is, resuming and stepping, forwards and backwards

@@ -114,6 +114,9 @@ class Evaluation:
 
     def _spend_together(self, *values: Any) -> None:
         """For what is computed element by element."""
+        if not any(isinstance(value, numpy.ndarray) for value in values):
+            self._spend(1, 1)
+            return
         try:
             size = prod(numpy.broadcast_shapes(*[numpy.shape(value) for value in values]))
         except ValueError:

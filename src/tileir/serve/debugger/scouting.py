@@ -7,7 +7,7 @@ reached.  Memory is at hand while it runs, and so are the values that conditions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
@@ -23,6 +23,9 @@ from tileir.serve.debugger.moments import Moment, Reason
 Reach = Callable[[TileBlock, Moment, "dict[Value, Any]"], "Hit | None"]
 """What happens when a hook is reached: given the tile block, the moment, and the values that the hook wants, or behind
 an operation its results; a hit if there is a reason to stop."""
+
+
+_NOTHING: Final[dict[Value, Any]] = {}
 
 
 class Hit:
@@ -89,10 +92,11 @@ class Scout(Observer):
         self._is_ahead: Callable[[Moment], bool] = is_ahead
         self._is_back: bool = is_back
         self._hooks: dict[Operation, list[Hook]] = {}
+        self._hooks_behind: dict[Operation, list[Hook]] = {}
         self._watched: set[Operation] = set(control.decisions)
         self._wanted: dict[Operation, list[Value]] = {}
         for hook in hooks:
-            self._hooks.setdefault(hook.operation, []).append(hook)
+            (self._hooks_behind if hook.is_behind else self._hooks).setdefault(hook.operation, []).append(hook)
             self._watched.add(hook.operation)
             wanted = self._wanted.setdefault(hook.operation, [])
             for value in hook.wants:
@@ -126,8 +130,9 @@ class Scout(Observer):
         hooks = self._hooks.get(operation)
         if hooks is not None:
             moment = Moment(block.number, self._steps[block.number] + self._distances[operation] - 1)
-            given = dict(zip(self._wanted[operation], operands[len(operation.operands) :], strict=True))
-            self._run([hook for hook in hooks if not hook.is_behind], block, moment, given)
+            wanted = self._wanted[operation]
+            given = dict(zip(wanted, operands[len(operation.operands) :], strict=True)) if wanted else _NOTHING
+            self._run(hooks, block, moment, given)
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
             if self._interruption.is_wanted:
@@ -166,12 +171,12 @@ class WritingScout(Scout):
     """One that looks behind operations too, as at what they write."""
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        hooks = self._hooks.get(operation)
+        hooks = self._hooks_behind.get(operation)
         if hooks is not None:
             # What a loop or a branch gives is there with the last step in it, which is the last decision.
             moment = Moment(block.number, self.step_of(operation, block))
             given: dict[Value, Any] = dict(zip(operation.results, results, strict=True))
-            self._run([one for one in hooks if one.is_behind], block, moment, given)
+            self._run(hooks, block, moment, given)
 
 
 class ReportingScout(WritingScout):

@@ -23,6 +23,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.effects import memory_changes
 from tileir.serve.debugger.breakpoints import Breakpoints
 from tileir.serve.debugger.course import Course
+from tileir.serve.debugger.evaluation import ExpressionError
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, Names, SourcePlace
 from tileir.serve.debugger.moments import Event, Moment, Reason, Stop
@@ -30,6 +31,7 @@ from tileir.serve.debugger.names import ValueNames
 from tileir.serve.debugger.running import Runner
 from tileir.serve.debugger.scouting import Hit
 from tileir.serve.debugger.stack import Frame, StackReader, enclosing
+from tileir.serve.debugger.touched import Touched, touched_by
 from tileir.serve.debugger.variables import Result, Variable, Variables
 
 How = Literal["into", "over", "out"]
@@ -82,6 +84,8 @@ class Debugger:
         self._runner: Runner = Runner(self._course, self._names, self.breakpoints, write, names)
         self._first: Moment = Moment(next(self._course.stepwise.order()), 0)
         self.moment: Moment = self._first
+        # Where it was before the last command.
+        self._before: Moment = self._first
         self.finished: bool = False
         """Whether the launch stands at its end."""
         self._is_handed_back: bool = False
@@ -321,6 +325,49 @@ class Debugger:
         """Go to where a tile block begins."""
         return self.go_to(block, 0)
 
+    def go_to_change(self, name: str, reverse: bool = False) -> Stop:
+        """Go to where the tile block computes a value next, or computed it last before."""
+        numbers = self._names.numbers.get(name.strip(), [])
+        if not numbers:
+            raise ExpressionError(f"there is no value {name}")
+
+        def go() -> Stop:
+            block, step = self._standing()
+            course = self._course
+            find = course.recording.previous_change if reverse else course.recording.next_change
+            while True:
+                found = [one for one in [find(block, number, step) for number in numbers] if one is not None]
+                if found:
+                    return self._stand("step", Moment(block, max(found) if reverse else min(found)))
+                if reverse or course.is_whole(block):
+                    words = "computed before" if reverse else "computed any more"
+                    raise ExpressionError(f"{name} is not {words} in this tile block")
+                course.reach(course.place(block), len(course.steps(block)))
+
+        return self._commanded(go)
+
+    def go_to_access(self, element: str, reverse: bool = False) -> Stop:
+        """Go to before the next access of any tile block to an element of an array (`c[3, 4]`), or the last one."""
+        chosen = self._variables.element(element)
+        if chosen is None:
+            raise ExpressionError(f"{element} is no element of an array: write it as c[3, 4]")
+
+        def go() -> Stop:
+            start = self._standing()
+            self._course.complete()
+            recording = self.recording
+            time = recording.time(*start)
+            row = (recording.previous_access if reverse else recording.next_access)(*chosen, time)
+            while row is not None:
+                block, step = recording.moment(row)
+                moment = Moment(block, step - 1)
+                if moment != start:
+                    return self._stand("step", moment)
+                row = recording.next_access(*chosen, recording.accesses.behind(row))
+            raise ExpressionError(f"{element} is not accessed {'before' if reverse else 'any more'}")
+
+        return self._commanded(go)
+
     def finish(self) -> Stop:
         """Go to the end, whatever there is to stop at."""
 
@@ -361,7 +408,7 @@ class Debugger:
     def _stand(self, reason: Reason, moment: Moment, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._record(moment)
         self.finished = False
-        self.moment = moment
+        self._before, self.moment = self.moment, moment
         self._course.emit_to(moment)
         return Stop(reason, moment, text, breakpoints)
 
@@ -401,6 +448,13 @@ class Debugger:
     def arrays(self) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
         return self._variables.arrays(self._standing())
+
+    def accesses(self) -> list[Touched]:
+        """What the tile block has read and written since the last stop, or with the last step if it was elsewhere."""
+        moment = self._standing()
+        earlier = self._before
+        is_near = earlier.block == moment.block and earlier.step < moment.step
+        return touched_by(self.recording, moment, earlier.step if is_near else moment.step - 1)
 
     def evaluate(self, expression: str, frame: Frame | None = None) -> Result:
         """Compute an expression in NumPy's terms over what there is now (docs/debugging.md).

@@ -19,6 +19,7 @@ from tileir.serve.debugger.expressions import numbers
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
 from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.tables import Table, table_of
 from tileir.serve.debugger.values import numbers_shown, result_shown, result_type, shown
 
 
@@ -69,6 +70,14 @@ class Variable:
         if self.array is not None:
             return numbers_shown(self.array.element, self.value)
         return shown(self.type, self.value, self._arrays)
+
+    def table(self, **window: Any) -> Table:
+        """A window of a tile or an array: `row`, `column`, `rows`, `columns`, and `index` for the other dimensions."""
+        if self.array is not None:
+            return table_of(self.array.element, self.value, **window)
+        if not isinstance(self.type, TileType):
+            raise LaunchError(f"{self.name} is no tile: it has no elements")
+        return table_of(self.type.element, self.value, arrays=self._arrays, **window)
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.type_text} = {self.shown}"
