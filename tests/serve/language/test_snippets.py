@@ -9,9 +9,9 @@ from tileir.analyze.documentation.example_programs import ITEMS, MODULES
 from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
 from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration
-from tileir.serve.language.choosing import Pool, Visible
+from tileir.serve.language.choosing import Placeholder, Pool, Visible
 from tileir.serve.language.expected import Expectation
-from tileir.serve.language.snippets import Placeholder, plain_text, snippet_text, statement_pieces
+from tileir.serve.language.snippets import plain_text, snippet_text, statement_pieces
 from tileir.text.types import TypeCursor
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"

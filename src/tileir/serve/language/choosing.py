@@ -28,6 +28,16 @@ from tileir.serve.language.forms import VALUE, Choice, Node, Part, Repeated, Seq
 _TRIES: Final = 24
 
 
+class Placeholder(NamedTuple):
+    """A piece of a statement that is to be typed over; an empty one is where the cursor ends up."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+Piece = str | Placeholder
+
+
 class Visible(NamedTuple):
     """A value that can be used at a place: its name, and its type where that is known."""
 
@@ -39,9 +49,12 @@ class Pool:
     """What a statement can be made of: the visible values by type, nearest first, and the symbols of the module."""
 
     def __init__(self, values: Iterable[Visible], types: Iterable[Type] = (), symbols: Iterable[str] = ()) -> None:
+        self.values: list[Visible] = list(values)
         self.by_type: dict[Type, list[str]] = {}
         self.names: set[str] = set()
-        for name, type in values:
+        # Statements that were made of it.
+        self.made: dict[object, list[Piece]] = {}
+        for name, type in self.values:
             self.names.add(name)
             if type is not None:
                 self.by_type.setdefault(type, []).append(name)
@@ -50,9 +63,9 @@ class Pool:
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
         """A name like the wanted one that no visible value has."""
-        used = self.names.union(taken)
+        others = set(taken)
         candidate, number = name, 0
-        while candidate in used:
+        while candidate in self.names or candidate in others:
             number += 1
             candidate = f"{name}_{number}"
         return candidate

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from tileir.serve.language.choosing import Piece
 from tileir.serve.language.places import Place
-from tileir.serve.language.snippets import Piece, plain_text, snippet_text
+from tileir.serve.language.snippets import plain_text, snippet_text
 
 Kind = lsp.CompletionItemKind
 

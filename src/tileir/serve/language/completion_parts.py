@@ -15,12 +15,13 @@ from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attri
 from tileir.ir.core import Block
 from tileir.ir.declaration import OPTIONAL, V13_1, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
-from tileir.serve.language.choosing import Pool
+from tileir.serve.language.choosing import Piece, Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
 from tileir.serve.language.expected import Expectation
 from tileir.serve.language.forms import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part
 from tileir.serve.language.names import SYMBOL_KIND
-from tileir.serve.language.snippets import Piece, Placeholder, clause_pieces
+from tileir.serve.language.places import NEAREST
+from tileir.serve.language.snippets import clause_pieces
 from tileir.serve.language.statement import Statement
 from tileir.serve.language.written_types import type_of
 
@@ -164,7 +165,7 @@ def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
     ranked.sort(key=lambda each: each[0])
     for _, text, type in ranked:
         items.add(text, Kind.Variable, type.spelling if type is not None else "")
-    items.is_incomplete = items.is_incomplete or len(names) >= 200
+    items.is_incomplete = items.is_incomplete or len(names) >= NEAREST
 
 
 def _add_symbols(items: Items) -> None:

@@ -84,8 +84,8 @@ class Expectation:
             return [found]
         return [type for type in self.in_use if declared.constraint.accepts(type)]
 
-    def of_result(self, name: str) -> list[Type]:
-        """The types that a result may have, the most likely first."""
+    def of_result(self, name: str, most: int = _TRIED) -> list[Type]:
+        """The types that a result may have, the most likely first, and no more than so many."""
         declaration = self.declaration
         numbers = [number for number, declared in enumerate(declaration.results) if declared.name == name]
         if not numbers or self._follows_unknown(name):
@@ -98,6 +98,8 @@ class Expectation:
             for type in several:
                 if declared.constraint.accepts(type):
                     found[type] = None
+            if len(found) >= most:
+                break
         return list(found)
 
     def is_admitted(self) -> bool:

@@ -7,6 +7,8 @@ symbol table, a block to its region, an alias to the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tileir.dialect.ops import FOR
 from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion
@@ -254,25 +256,46 @@ class Names:
 
     # --- questions ---
 
+    @property
+    def symbols(self) -> list[Name]:
+        """Few, compared with all names."""
+        return [name for (kind, _, _), name in self.others.items() if kind == SYMBOL_KIND]
+
     def in_sight(self, token: int) -> list[Name]:
         """The values that are defined before a token in the regions around it."""
+        return list(self.nearest(token))
+
+    def nearest(self, token: int) -> Iterator[Name]:
+        """The same, from the innermost region to the outermost, in each the last one first."""
+        for region, operation in self._around(token):
+            for name in reversed(self.values.get(region, {}).values()):
+                if name.definition is None or name.definition >= token:
+                    continue
+                if operation is not None and name.definition in operation.results:
+                    continue
+                yield name
+
+    def visible(self, text: str, token: int) -> Name | None:
+        """The value of a name at a token."""
+        for region, _ in self._around(token):
+            found = self.values.get(region, {}).get(text)
+            if found is not None and found.definition is not None and found.definition < token:
+                return found
+        return None
+
+    def _around(self, token: int) -> Iterator[tuple[WrittenRegion, WrittenOperation | None]]:
+        """The regions whose values can be used at a token, each with the operation of it that the token is in."""
         operation = self.structure.operation_of_token(token)
         region = self.structure.region_at(self.structure.starts[token]) if operation is None else operation.region
-        found: list[Name] = []
         if operation is not None:
             for inner in operation.regions:
                 if inner.opening < token <= inner.closing:
                     region = inner
         while True:
-            for name in self.values.get(region, {}).values():
-                if name.definition is None or name.definition >= token:
-                    continue
-                if operation is not None and name.definition in operation.results:
-                    continue
-                found.append(name)
+            yield region, operation
             owner = region.owner
             if owner is None or owner.is_isolated:
-                return found
+                return
             operation, region = owner, owner.region
 
 

@@ -6,8 +6,10 @@ Only what stands before the cursor is looked at, read on its own: what follows m
 from __future__ import annotations
 
 import re
-from heapq import nlargest
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.declaration import OperationDeclaration
@@ -15,7 +17,7 @@ from tileir.ir.types import Type
 from tileir.serve.language.choosing import Pool, Visible
 from tileir.serve.language.document import Document
 from tileir.serve.language.forms import TYPE
-from tileir.serve.language.names import SYMBOL_KIND, Name
+from tileir.serve.language.names import Name
 from tileir.serve.language.statement import ReadStatement, Statement
 from tileir.serve.language.structure import WrittenOperation, WrittenRegion
 from tileir.serve.language.written_types import parsed_type, type_of
@@ -28,7 +30,8 @@ _TYPE_HEAD: Final = re.compile(
 # A statement goes on in another line behind these.
 _GOING_ON: Final = frozenset([",", "->", ":", "(", "[", "<", "=", "in", "to", "step", "iter_values"])
 # So many of the nearest values are looked at, so that a long kernel costs no more than a short one.
-_NEAREST: Final = 200
+NEAREST: Final = 200
+_pools: Final[WeakKeyDictionary[Document, Pool]] = WeakKeyDictionary()
 
 
 class Place:
@@ -158,23 +161,27 @@ class Place:
         wanted = self.prefix[1:] if self.prefix[:1] == "%" else ""
         names = self._in_sight()
         if wanted:
-            names = [name for name in names if is_subsequence(wanted, name.text)]
-        return nlargest(_NEAREST, names, key=_definition)
+            names = (name for name in names if is_subsequence(wanted, name.text))
+        return list(islice(names, NEAREST))
 
-    def _in_sight(self) -> list[Name]:
+    def _in_sight(self) -> Iterator[Name]:
         own = self.written.results if self.written is not None else self.results
-        return [name for name in self.document.syntax.names_in_sight(self.last + 1) if name.definition not in own]
+        names = self.document.syntax.nearest_names(self.last + 1)
+        return (name for name in names if name.definition not in own)
 
     def pool(self) -> Pool:
-        """What a statement here can be made of."""
+        """What a statement here can be made of; the last one again, if it would be the same."""
         syntax = self.document.syntax
-        names = nlargest(_NEAREST, self._in_sight(), key=_definition)
         symbols = [
             name.text
-            for name in syntax.names
-            if name.kind == SYMBOL_KIND and name.operation is not None and name.operation.declaration is GLOBAL
+            for name in syntax.symbols
+            if name.operation is not None and name.operation.declaration is GLOBAL and name.definition is not None
         ]
-        return Pool([Visible(name.text, type_of(self.document, name)) for name in names], symbols=symbols)
+        values = [Visible(name.text, type_of(self.document, name)) for name in islice(self._in_sight(), NEAREST)]
+        known = _pools.get(self.document)
+        if known is None or known.values != values or known.symbols != symbols:
+            known = _pools[self.document] = Pool(values, symbols=symbols)
+        return known
 
     def operand_types(self) -> dict[str, list[Type]]:
         """The types of the operands that the statement has: of its values, or as it states them."""
@@ -182,12 +189,12 @@ class Place:
         if statement is None or written is None:
             return {}
         stated = self._stated()
-        visible = {name.text: name for name in self.document.syntax.names_in_sight(self.last + 1)}
         found: dict[str, list[Type]] = {}
         for declared in statement.form.declaration.operands:
             types: list[Type] = []
             for token in statement.values(declared.name):
-                name = visible.get(statement.tokens[token].partition("#")[0])
+                text = statement.tokens[token].partition("#")[0]
+                name = self.document.syntax.value_named(text, self.last + 1)
                 type = type_of(self.document, name) if name is not None else None
                 if type is not None:
                     types.append(type)
@@ -213,10 +220,6 @@ class Place:
                 if type is not None:
                     found.setdefault(part.name, []).append(type)
         return found
-
-
-def _definition(name: Name) -> int:
-    return name.definition if name.definition is not None else -1
 
 
 def is_subsequence(wanted: str, text: str) -> bool:

@@ -6,8 +6,6 @@ is a placeholder that the editor lets one type over.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tileir.analyze.documentation.grammar import legal_keywords, spelled
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING
 from tileir.dialect.ops import (
@@ -37,7 +35,15 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.declaration import ATOMIC, NEWEST, VARIADIC, OperandDeclaration, OperationDeclaration, Version
 from tileir.ir.types import F32, I32, FloatType, IntegerType, Type
-from tileir.serve.language.choosing import Chosen, Pool, choose_operands, element_tile, usual_attributes
+from tileir.serve.language.choosing import (
+    Chosen,
+    Piece,
+    Placeholder,
+    Pool,
+    choose_operands,
+    element_tile,
+    usual_attributes,
+)
 from tileir.serve.language.expected import USUAL_TYPES, Expectation
 from tileir.serve.language.forms import (
     ATTRIBUTE,
@@ -53,16 +59,6 @@ from tileir.serve.language.forms import (
     Sequence,
     form_of,
 )
-
-
-class Placeholder(NamedTuple):
-    """A piece that is to be typed over; an empty one is where the cursor ends up."""
-
-    text: str
-    choices: tuple[str, ...] = ()
-
-
-Piece = str | Placeholder
 
 
 def plain_text(pieces: list[Piece]) -> str:
@@ -93,6 +89,14 @@ def statement_pieces(
     declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version = NEWEST
 ) -> list[Piece]:
     """The statement of an operation; its results are named only where they are not in the text already."""
+    key = (declaration, with_results, version)
+    found = pool.made.get(key)
+    if found is None:
+        found = pool.made[key] = _made_statement(declaration, pool, with_results, version)
+    return found
+
+
+def _made_statement(declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version) -> list[Piece]:
     chosen = choose_operands(declaration, pool)
     if declaration in (FOR, IF, LOOP) and not with_results:
         return _control_flow(declaration, pool, chosen)
@@ -288,7 +292,7 @@ class _Writer:
         if self.declaration is MAKE_TENSOR_VIEW:
             return [self._tensor_view()]
         expectation = Expectation(self.declaration, self.types, self.attributes, in_use=self.pool.types)
-        return expectation.of_result(declared.name) or [_usual(declared)]
+        return expectation.of_result(declared.name, most=1) or [_usual(declared)]
 
     def _tensor_view(self) -> TensorViewType:
         base = self.types["base"][0] if self.types.get("base") else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tileir.serve.language.names import Name, Names
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion, declaration_named
 from tileir.text.token_text import TokenText
@@ -27,6 +29,11 @@ class Syntax(Structure):
         """All names, in the order in which they first occur."""
         return self._found_names.all
 
+    @property
+    def symbols(self) -> list[Name]:
+        """The names of kernels, globals and modules."""
+        return self._found_names.symbols
+
     def name_at(self, token: int) -> Name | None:
         """What a token names, or refers to."""
         return self._found_names.by_token.get(token)
@@ -34,3 +41,11 @@ class Syntax(Structure):
     def names_in_sight(self, token: int) -> list[Name]:
         """The values that may be used at a token: defined before it, here or around here."""
         return self._found_names.in_sight(token)
+
+    def nearest_names(self, token: int) -> Iterator[Name]:
+        """The same, the nearest first."""
+        return self._found_names.nearest(token)
+
+    def value_named(self, text: str, token: int) -> Name | None:
+        """The value that a name means at a token."""
+        return self._found_names.visible(text, token)
