@@ -101,6 +101,8 @@ def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture)
 def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None:
     """Where a kernel needs the most registers; None if it has no tiles that count."""
     operations = pre_order(entry)
+    if not any(operation.declaration in _WHOLE for operation in operations):
+        return None
     # Two places for each operation: results of those with regions are made behind what is inside.
     place = {operation: 2 * position for position, operation in enumerate(operations)}
     ends = _ends(operations, place)

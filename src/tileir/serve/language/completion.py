@@ -33,7 +33,7 @@ from tileir.serve.language.places import Place, is_subsequence
 from tileir.serve.language.snippets import missing_results, statement_pieces
 from tileir.serve.language.structure import WrittenRegion
 
-TRIGGERS: Final = ["%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
+TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
 # The operations that a terminator may end a block of, besides `if` in them.
 _ENDS: Final[dict[OperationDeclaration, tuple[OperationDeclaration, ...]]] = {
     BREAK: (LOOP,),

@@ -36,6 +36,19 @@ async def test_mistakes_come_and_go_as_the_script_is_typed(editor):
     editor.close(uri)
 
 
+async def test_a_quick_fix_writes_what_was_meant(editor):
+    text = KERNEL.replace("shape=", "shap=")
+    uri = await editor.open(text, uri="file:///tests/fixed.py", language="python")
+    (found,) = editor.diagnostics[uri]
+    context = lsp.CodeActionContext([found])
+    asked = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), found.range, context)
+    (action,) = await editor.text_document_code_action_async(asked)
+    assert action.title == "Write 'shape'"
+    (edit,) = action.edit.changes[uri]
+    assert (edit.range, edit.new_text) == (found.range, "shape")
+    assert not await editor.edit(uri, (edit.range, edit.new_text))
+
+
 async def test_hover_shows_the_function_and_its_operations(editor):
     uri, where = await opened(editor, KERNEL.replace("ct.load", "ct.lo^^ad"), "hover")
     answer = await editor.text_document_hover_async(lsp.HoverParams(lsp.TextDocumentIdentifier(uri), where))

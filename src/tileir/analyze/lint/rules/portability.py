@@ -59,14 +59,16 @@ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
 
 
 def _unsupported(subject: Subject) -> Iterable[LintFinding]:
-    told: set[Type] = set()
+    # The first place of a type is enough: all others follow from it.
+    types: set[Type] = set()
+    elements: set[Type] = set()
     for operation in subject.all_operations:
-        elements = [each for each in dict.fromkeys(_elements(operation)) if each not in told]
-        for element in elements:
+        fresh = [type for type in _types(operation) if type not in types]
+        types.update(fresh)
+        for element in [part for type in fresh for part in _parts(type) if part not in elements]:
+            elements.add(element)
             lacking = architectures_where(subject, partial(_lacks, element))
             if lacking:
-                # The first place is enough: all others follow from it.
-                told.add(element)
                 yield LintFinding(operation, f"there is no {element.text} on {named(lacking)}")
         if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and _adds_bf16(operation):
             lacking = architectures_where(subject, _lacks_bf16_atomics)
@@ -88,13 +90,11 @@ def _adds_bf16(operation: Operation) -> bool:
     return any(element is BF16 for operand in operation.operands for element in _parts(operand.type))
 
 
-def _elements(operation: Operation) -> Iterable[Type]:
-    """The element types that an operation makes; of a kernel, those that it is given."""
-    values: list[Type] = [result.type for result in operation.results]
+def _types(operation: Operation) -> list[Type]:
+    """The types of what an operation makes; of a kernel, of what it is given."""
     if operation.declaration is ENTRY:
-        values = [argument.type for argument in operation.regions[0].blocks[0].arguments]
-    for type in values:
-        yield from _parts(type)
+        return [argument.type for argument in operation.regions[0].blocks[0].arguments]
+    return [result.type for result in operation.results]
 
 
 def _parts(type: Type) -> Iterable[Type]:

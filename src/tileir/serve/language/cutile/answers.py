@@ -1,4 +1,4 @@
-"""Hover, completion and signature help in cuTile scripts: about names of the library; others know the rest."""
+"""The answers about cuTile scripts: about names of the library, since others know the rest of Python."""
 
 from __future__ import annotations
 
@@ -104,6 +104,25 @@ def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHi
     return list(found.values())
 
 
+def code_actions(document: CutileDocument, within: lsp.Range) -> list[lsp.CodeAction]:
+    """What was meant by names that are not there, written in their place."""
+    start, end = document.offset(within.start), document.offset(within.end)
+    found: list[lsp.CodeAction] = []
+    for mistake in document.mistakes:
+        if mistake.replacement is None or mistake.end < start or end < mistake.start:
+            continue
+        edit = lsp.TextEdit(document.range(mistake.start, mistake.end), mistake.replacement)
+        found.append(
+            lsp.CodeAction(
+                f"Write '{mistake.replacement}'",
+                kind=lsp.CodeActionKind.QuickFix,
+                edit=lsp.WorkspaceEdit(changes={document.uri: [edit]}),
+                is_preferred=True,
+            )
+        )
+    return found
+
+
 def _keywords(document: CutileDocument, known: Library, offset: int) -> list[lsp.CompletionItem]:
     call = call_at(document.text, offset)
     member = _member(document, known, call.name) if call is not None else None
@@ -160,6 +179,7 @@ def _is_in_comment(document: CutileDocument, offset: int) -> bool:
 
 
 ANSWERS: dict[str, Callable[[CutileDocument, Any], Any]] = {
+    lsp.TEXT_DOCUMENT_CODE_ACTION: lambda document, asked: code_actions(document, asked.range),
     lsp.TEXT_DOCUMENT_COMPLETION: lambda document, asked: complete(document, asked.position),
     lsp.TEXT_DOCUMENT_INLAY_HINT: lambda document, asked: inlay_hints(document, asked.range),
     lsp.TEXT_DOCUMENT_HOVER: lambda document, asked: hover(document, asked.position),
