@@ -124,7 +124,7 @@ def completion(session: Session) -> None:
     session.open("matmul.mlir", 30, 1)
     session.page.keyboard.press("End")
     session.page.keyboard.press("Enter")
-    session.page.keyboard.type("%scaled = mulf %next, %acc", delay=40)
+    session.page.keyboard.type("%scaled = mulf %next, %", delay=40)
     session.page.keyboard.press("Control+Space")
     session.wait_for(".suggest-widget.visible .monaco-list-row")
     time.sleep(2)
@@ -144,10 +144,43 @@ def debugging(session: Session) -> None:
     session.page.keyboard.press("F5")
     time.sleep(3)
     session.command("View: Show Run and Debug")
+    session.command("View: Close Panel")
     session.wait_for(".debug-variables .monaco-list-row")
-    time.sleep(3)
+    time.sleep(2)
+    widen(session, 440)
+    session.page.locator(".pane-header", has_text="Breakpoints").first.click()
+    rows = session.page.locator(".debug-variables .monaco-list-row")
+    rows.filter(has_text="Values").first.click()
+    rows.filter(has_text="accumulator").first.click()
+    header = session.page.locator(".pane-header", has_text="Watch").first
+    for expression in ("accumulator.max()", "x[0] @ y[:, 0]"):
+        header.hover()
+        header.locator(".codicon-watch-expressions-add").click()
+        session.page.keyboard.type(expression)
+        session.page.keyboard.press("Enter")
+        time.sleep(1)
+    time.sleep(2)
     session.save("editor_debugging")
+    shutil.copy(PICTURES / "editor_debugging.png", ROOT / "editors" / "vscode" / "images" / "debugging.png")
     session.page.keyboard.press("Shift+F5")
+
+
+def widen(session: Session, width: int) -> None:
+    """Drag the border of the side bar."""
+    box = session.page.locator(".part.sidebar").bounding_box()
+    session.page.mouse.move(box["width"], 300)
+    session.page.mouse.down()
+    session.page.mouse.move(width, 300, steps=5)
+    session.page.mouse.up()
+    time.sleep(1)
+
+
+def bytecode(session: Session) -> None:
+    """A file of bytecode, opened as any other."""
+    session.open("softmax.tileirbc")
+    session.wait_for(".monaco-editor .view-line span.mtk1")
+    time.sleep(3)
+    session.save("editor_bytecode")
 
 
 SCENES: dict[str, Callable[[Session], None]] = {
@@ -155,6 +188,7 @@ SCENES: dict[str, Callable[[Session], None]] = {
     "hover": hover,
     "completion": completion,
     "debugging": debugging,
+    "bytecode": bytecode,
 }
 
 
@@ -174,7 +208,7 @@ def main(arguments: list[str]) -> None:
                 program = os.environ.get("TILEIR_CHROMIUM", "/usr/bin/chromium")
                 browser = driver.chromium.launch(executable_path=program, args=OPTIONS)
                 for name in arguments[1:] or SCENES:
-                    page = browser.new_page(viewport={"width": 1180, "height": 640})
+                    page = browser.new_page(viewport={"width": 1220, "height": 660})
                     page.goto(f"http://127.0.0.1:{port}/?folder={folder}")
                     page.wait_for_selector(".explorer-folders-view .monaco-list-row", timeout=120_000)
                     session = Session(page)
@@ -192,6 +226,8 @@ def examples(folder: Path) -> Path:
     folder.mkdir()
     for path in (ROOT / "examples").glob("*.mlir"):
         shutil.copy(path, folder)
+    softmax = [str(folder / "softmax.mlir"), "-o", str(folder / "softmax.tileirbc")]
+    subprocess.run(["tileir", "as", *softmax], check=True)
     program = folder / "matmul.mlir"
     program.write_text(LAUNCH + program.read_text(encoding="utf-8"), encoding="utf-8")
     return folder
