@@ -72,6 +72,8 @@ def _run(arguments: list[str]) -> int:
         return given.status
     # This process stays: what is no longer used is collected after all.
     gc.enable()
+    # The one that says what to install.
+    __import__("tileir.execute.launch")
     if given.has("dap") or given.has("tcp"):
         return _adapter(given)
     if not given.operands:

@@ -92,6 +92,8 @@ def test_elements_of_arrays_are_watched(client: Client) -> None:
     assert client.step("continue")["reason"] == "data breakpoint"
     assert client.request("threads")["threads"][0]["name"] == "tile block (1, 0, 0)"
     assert float(client.evaluate("c[64, 3]")["result"]) > 0
+    (written,) = client.scope("Last step")
+    assert written["name"] == "writes" and written["value"].startswith("c[64:128, 0:64]")
     assert client.step("reverseContinue")["reason"] == "entry"
     assert client.evaluate("c[64, 3]")["result"] == "0.0"
     assert client.request("dataBreakpointInfo", name="nothing")["dataId"] is None
@@ -203,3 +205,26 @@ def test_endless_launch_is_paused_and_reconfigured(client: Client, tmp_path: Pat
     assert client.stopped()["reason"] == "breakpoint"
     client.request("terminate")
     client.event("terminated")
+
+
+def test_findings_of_the_sanitizer_and_nan_are_exceptions(client: Client, tmp_path: Path) -> None:
+    program = tmp_path / "nan.mlir"
+    program.write_text(
+        "cuda_tile.module @m { entry @nan(%a: tile<ptr<f32>>) {\n"
+        "  %far = constant <i32: 99> : tile<i32>\n"
+        "  %zero = constant <f32: 0.0> : tile<f32>\n"
+        "  %nan = divf %zero, %zero : tile<f32>\n"
+        "  %p = offset %a, %far : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>\n"
+        "  %t = store_ptr_tko weak %p, %nan : tile<ptr<f32>>, tile<f32> -> token\n"
+        "  return\n} }\n"
+    )
+    launch: dict[str, Any] = {"program": str(program), "args": ["zeros:f32:4"]}
+    client.begin(lambda: client.request("setExceptionBreakpoints", filters=["nan"]), **launch)
+    assert client.stopped()["reason"] == "exception"
+    info = client.request("exceptionInfo", threadId=1)
+    assert info["exceptionId"] == "nan" and "divf makes a NaN" in info["description"]
+    client.request("setExceptionBreakpoints", filters=["sanitizer"])
+    client.request("restart")
+    assert client.stopped()["reason"] == "exception"
+    info = client.request("exceptionInfo", threadId=1)
+    assert info["exceptionId"] == "sanitizer" and "out-of-bounds" in info["description"]

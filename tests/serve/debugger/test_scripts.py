@@ -84,8 +84,16 @@ def test_variable_stops_emulated_launches_of_a_kernel(script: str) -> None:
 
 def test_editor_debugs_the_launches_of_a_script(script: str) -> None:
     client = over_stdio(env=environment())
-    client.begin(program=script, args=["one", "two"], stopOnEntry=True)
+    pending: list[dict] = []
+
+    def configure() -> None:
+        asked = client.request("setBreakpoints", source={"path": script}, breakpoints=[{"line": 11}])
+        pending.extend(asked["breakpoints"])
+
+    client.begin(configure, program=script, args=["one", "two"], stopOnEntry=True)
     assert client.stopped()["reason"] == "entry"
+    assert not pending[0]["verified"] and "when a kernel is launched" in pending[0]["message"]
+    assert client.event("breakpoint")["breakpoint"]["verified"]
     assert client.frames()[0]["name"] == "add (0, 0, 0)"
     assert client.frames()[0]["source"]["path"] == script
     for _ in range(3):
@@ -94,6 +102,10 @@ def test_editor_debugs_the_launches_of_a_script(script: str) -> None:
     client.evaluate("next-launch", "repl")
     client.stopped()
     assert client.frames()[0]["name"] == "double (0, 0, 0)"
+    # The breakpoint is there in the next launch of its kernel.
+    client.request("continue", threadId=1)
+    assert client.stopped()["reason"] == "breakpoint" and client.top()["line"] == 11
+    client.request("setBreakpoints", source={"path": script}, breakpoints=[])
     client.request("continue", threadId=1)
     assert client.event("exited")["exitCode"] == 0
     client.event("terminated")

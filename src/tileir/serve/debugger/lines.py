@@ -10,6 +10,8 @@ deeply and compute something.  Breakpoints of lines, and steps by line, stop the
 
 from __future__ import annotations
 
+import ast
+import linecache
 import os
 from functools import cached_property
 from typing import Final, Literal
@@ -201,7 +203,7 @@ class Lines:
         """The operations at which a line of a file begins, and which line that is.
 
         A line inside of a statement is that of the statement, and one that has no operations the next that has some;
-        nothing is found behind the last.
+        nothing is found behind the last, nor in another function of a script.
         """
         own = [(begun, numbers) for (name, begun), numbers in self._begun.items() if same_file(name, file)]
         exact = [numbers for begun, numbers in own if begun == line]
@@ -212,6 +214,8 @@ class Lines:
             if place is not None and begun < line <= place.end_line:
                 return begun, numbers
         later = min([begun for begun, _ in own if begun > line], default=0)
+        if self.kind == "script" and function_at(file, line) != function_at(file, later):
+            return 0, []
         return later, [number for begun, numbers in own if begun == later for number in numbers]
 
     def numbers_at(self, file: str, first: int, last: int) -> list[int]:
@@ -229,3 +233,19 @@ def same_file(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
+
+
+def function_at(file: str, line: int) -> int:
+    """The line in which the innermost function around a line of a script begins, decorators included; 0 if there is
+    none."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError, RecursionError):
+        return 0
+    found = 0
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
+            if first <= line <= (node.end_lineno or first):
+                found = max(found, first)
+    return found

@@ -20,6 +20,11 @@ MOST_BYTES: Final = 1 << 24
 """Of memory that is read at once."""
 
 
+_MOST_ACCESSES: Final = 100
+"""Of a step that are told."""
+_VERBS: Final = {"read": "reads", "write": "writes", "atomic": "updates"}
+
+
 # --- threads: tile blocks ---
 
 
@@ -102,6 +107,9 @@ def scopes(state: Conversation, asked: Asked, request: Message) -> Answer:
         add("Loops", Facts(loops))
     add("Parameters", Listed(debugger.parameters), "arguments")
     add("Arrays", Listed(debugger.arrays), expensive=_size(debugger) > MOST_BYTES)
+    touched = debugger.accesses()
+    if touched:
+        add("Last step", Facts([(_VERBS[one.kind], one.shown.partition(" ")[2]) for one in touched[:_MOST_ACCESSES]]))
     return Answer({"scopes": found})
 
 

@@ -186,6 +186,14 @@ def _info_blocks(shell: Shell, rest: str) -> None:
         shell.say(f"  .. {len(order) - 11} more")
 
 
+def _info_accesses(shell: Shell, rest: str) -> None:
+    touched = shell.running.accesses()
+    for one in touched:
+        shell.say(one.shown)
+    if not touched:
+        shell.say("The last step has accessed no memory.")
+
+
 def _info_source(shell: Shell, rest: str) -> None:
     kinds = {"text": "the text it was read from", "script": "the script", "printed": "the program as it is printed"}
     shell.say(f"Lines are those of {kinds[shell.debugger.lines.kind]}.")
@@ -206,6 +214,7 @@ INFO.add(
         Command("locals", _info_locals, "values of the frame and those around it", short=["lo"]),
         Command("args", _info_args, "parameters of the kernel"),
         Command("arrays", _info_arrays, "arrays that the kernel works on, as they are now"),
+        Command("accesses", _info_accesses, "what the last step has read and written", short=["ac"]),
         Command("frame", _info_frame, "where the launch stands", short=["f"]),
         Command("line", _info_line, "the operations of a line", usage="[LOCATION]", short=["li"]),
         Command("blocks", _info_blocks, "tile blocks", short=["threads"]),
