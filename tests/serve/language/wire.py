@@ -13,6 +13,8 @@ from pytest_lsp.protocol import LanguageClientProtocol
 
 SERVER = [sys.executable, "-m", "tileir", "lsp"]
 SECONDS = 60
+# Advice comes behind the mistakes, and there is some about any small program: test_advice.py asks for it.
+WITHOUT_ADVICE = {"lint": {"enable": False}}
 
 
 class StrictProtocol(LanguageClientProtocol):
@@ -62,7 +64,7 @@ class Editor(LanguageClient):
         self.result = await self.initialize_session(
             lsp.InitializeParams(
                 capabilities=capabilities if capabilities is not None else client_capabilities(client),
-                initialization_options=options,
+                initialization_options=options if options is not None else WITHOUT_ADVICE,
             )
         )
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
@@ -46,6 +46,19 @@ def lint_module(
     `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: findings
     are about them then, as far as their authors can do something about it, and their comments silence findings.
     """
+    steps = lint_steps(module, settings, scripts)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: list[LintFinding] = end.value
+            return found
+
+
+def lint_steps(
+    module: Operation, settings: LintSettings, scripts: Mapping[str, str] | None = None
+) -> Generator[None, None, list[LintFinding]]:
+    """The same, a rule at a time: who has something else to do can do it in between."""
     found: list[LintFinding] = []
     facts = Facts()
     subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]
@@ -59,6 +72,7 @@ def lint_module(
             for finding in rule.check(subject):
                 finding.rule, finding.severity = rule.name, rule.severity
                 found.append(finding)
+        yield
     for finding in found:
         finding.location = place_of(finding.location)
     source = _source_of(module)

@@ -33,8 +33,11 @@ class Settings:
     """Which hints are shown in the lines of a text."""
     compile_scripts: bool = False
     """Whether cuTile scripts are compiled when they are saved, which runs them."""
+    lint: bool = True
+    lint_select: tuple[str, ...] | None = None
+    lint_ignore: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-    """The GPUs that advice is for."""
+    """Whether there is advice, by which rules and for which GPUs, on top of what the project of a file says."""
 
 
 @dataclass

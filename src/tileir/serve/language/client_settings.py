@@ -3,7 +3,7 @@
 The section `tileir` of an editor's settings comes with `initialize` and whenever it changes:
 
     {"bytecodeVersion": "13.2", "target": "sm_90", "inlayHints": {"types": true, "shapes": false},
-     "cutile": {"compile": false}}
+     "lint": {"enable": true, "select": ["memory"], "ignore": []}, "cutile": {"compile": false}}
 
 What is missing or makes no sense is as if nothing was said.
 """
@@ -34,6 +34,7 @@ def changed_settings(settings: Settings, options: object) -> Settings:
     hints = _section(said.get("inlayHints"))
     version, target = said.get("bytecodeVersion"), said.get("target")
     scripts = _section(said.get("cutile"))
+    lint = _section(said.get("lint"))
     versions = {version_text(each): each for each in VERSIONS}
     return replace(
         settings,
@@ -42,6 +43,10 @@ def changed_settings(settings: Settings, options: object) -> Settings:
         inlay_shapes=_flag(hints.get("shapes"), settings.inlay_shapes),
         compile_scripts=_flag(scripts.get("compile"), settings.compile_scripts),
         targets=tuple([target] if target else []) if isinstance(target, str) else settings.targets,
+        lint=_flag(lint.get("enable"), settings.lint),
+        # Nothing selected is no selection: the rules that are on by default.
+        lint_select=_words(lint["select"]) or None if "select" in lint else settings.lint_select,
+        lint_ignore=_words(lint["ignore"]) if "ignore" in lint else settings.lint_ignore,
     )
 
 
@@ -51,6 +56,10 @@ def _section(options: object) -> dict[str, Any]:
     # pygls makes objects of what it has no type for.
     as_dict = getattr(options, "_asdict", None)
     return as_dict() if as_dict is not None else {}
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple([str(word) for word in value if isinstance(word, str)]) if isinstance(value, (list, tuple)) else ()
 
 
 def _flag(value: object, before: bool) -> bool:

@@ -21,6 +21,7 @@ from pygls.protocol.language_server import lsp_method
 import tileir
 from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
+from tileir.serve.language.advice import advise
 from tileir.serve.language.analysis import PlacedDiagnostic, Settings
 from tileir.serve.language.bytecode_texts import (
     DISASSEMBLE,
@@ -98,6 +99,8 @@ class TileServer(LanguageServer):
         self._compiled: queue.SimpleQueue[tuple[CutileDocument, str, list[Compiled]]] = queue.SimpleQueue()
         self.wake: Callable[[], None] = lambda: None
         """Has the connection look again whether there is something to do; it says how."""
+        # Documents whose mistakes are out, and what is still being looked for.
+        self._advising: dict[str, Generator[None, None, list[PlacedDiagnostic]]] = {}
 
     # --- documents ---
 
@@ -125,10 +128,12 @@ class TileServer(LanguageServer):
         for change in params.content_changes:
             document.change(change)
         document.version = params.text_document.version
+        self._advising.pop(document.uri, None)
         self._changed[document.uri] = document
 
     def close(self, uri: str) -> None:
         self._changed.pop(uri, None)
+        self._advising.pop(uri, None)
         if self.documents.pop(uri, None) is not None:
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
@@ -139,6 +144,7 @@ class TileServer(LanguageServer):
             document.settings = self.settings
             # What was read by other settings is read again.
             document.change(lsp.TextDocumentContentChangeWholeDocument(document.text))
+            self._advising.pop(document.uri, None)
             self._changed[document.uri] = document
 
     def save(self, uri: str) -> None:
@@ -160,12 +166,16 @@ class TileServer(LanguageServer):
     @property
     def has_work(self) -> bool:
         """Whether there is something to do that nobody waits for by request."""
-        return bool(self._changed) or not self._compiled.empty()
+        return bool(self._changed or self._advising) or not self._compiled.empty()
 
     def work(self) -> None:
         """Do a piece of that."""
         if self._changed:
-            self._publish(self._changed.pop(next(iter(self._changed))))
+            document = self._changed.pop(next(iter(self._changed)))
+            self._publish(document)
+            program = not isinstance(document, CutileDocument) and not is_bytecode_document(document)
+            if program and document.settings.lint:
+                self._advising[document.uri] = advise(document)
         elif not self._compiled.empty():
             document, text, answers = self._compiled.get()
             document.note_answers(text, answers)
@@ -173,6 +183,23 @@ class TileServer(LanguageServer):
                 self._publish(document)
                 if self._refreshes_hints:
                     self.workspace_inlay_hint_refresh(None)
+        elif self._advising:
+            self._advise(next(iter(self._advising)))
+
+    def _advise(self, uri: str) -> None:
+        """Look for what one more rule of lint says about a document; all is told together."""
+        document = self.documents.get(uri)
+        try:
+            next(self._advising[uri])
+        except StopIteration as end:
+            del self._advising[uri]
+            if document is not None and end.value:
+                document.analysis.diagnostics.extend(end.value)
+                self._publish(document)
+        except Exception as error:
+            # Advice is no reason to end.
+            del self._advising[uri]
+            self.report_server_error(error, PyglsError)
 
     @property
     def _refreshes_hints(self) -> bool:
@@ -212,6 +239,7 @@ def _diagnostic(document: Document, found: PlacedDiagnostic) -> lsp.Diagnostic:
         severity=_SEVERITIES.get(found.severity, lsp.DiagnosticSeverity.Error),
         code=found.code,
         source="tileir",
+        tags=[lsp.DiagnosticTag.Unnecessary] if found.rule is not None and found.rule.startswith("unused-") else None,
         related_information=related or None,
     )
 
