@@ -193,16 +193,18 @@ def test_a_temporary_breakpoint_stops_once_and_disabled_ones_do_not(rounds: Laun
     assert debugger.resume().reason == "end"
 
 
-def test_a_step_over_a_loop_stops_at_a_breakpoint_in_it(rounds: Launch) -> None:
+def test_a_step_out_of_a_loop_stops_at_a_breakpoint_in_it(rounds: Launch) -> None:
     debugger = rounds.debugger
-    debugger.breakpoints.add_line("k.mlir", 11, condition="i == 1")
+    debugger.breakpoints.add_line("k.mlir", 11, condition="i == 2")
     debugger.start()
-    while rounds.line() != 10:
+    while rounds.line() != 11:
         debugger.step()
-    stop = debugger.step("over")
-    assert stop.reason == "breakpoint" and debugger.evaluate("i").value == 1
+    stop = debugger.step("out")
+    assert stop.reason == "breakpoint" and debugger.evaluate("i").value == 2
     assert debugger.step("out").reason == "step" and rounds.line() == 14
-    assert debugger.step("over", reverse=True).reason == "breakpoint"
+    assert debugger.step("over", reverse=True).reason == "step" and rounds.line() == 12
+    assert debugger.step("out", reverse=True).reason == "breakpoint" and rounds.line() == 11
+    assert debugger.step("out", reverse=True).reason == "step" and rounds.line() == 10
 
 
 def test_results_and_prints_come_when_the_launch_passes_them_and_once(tmp_path: Path) -> None:
@@ -211,6 +213,7 @@ def test_results_and_prints_come_when_the_launch_passes_them_and_once(tmp_path: 
     debugger = launch.debugger
     debugger.start()
     debugger.step("over", count=5)
+    debugger.step("out")
     assert launch.line() == 14 and not launch.output
     debugger.step()
     assert launch.output == ["sum 0\n"]

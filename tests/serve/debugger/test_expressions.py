@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy
 import pytest
 
-from tileir.serve.debugger.evaluation import ExpressionError, Opaque
+from tileir.serve.debugger.evaluation import ExpressionMistake, Opaque
 from tileir.serve.debugger.expressions import Expression, plain
 
 ACC = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
@@ -89,7 +89,7 @@ def test_an_expression_is_what_numpy_computes(text: str, wanted: Any) -> None:
     ],
 )
 def test_what_is_wrong_with_an_expression_is_said(text: str, words: str) -> None:
-    with pytest.raises(ExpressionError, match=words):
+    with pytest.raises(ExpressionMistake, match=words):
         value(text)
 
 
@@ -138,7 +138,7 @@ def test_what_is_wrong_with_an_expression_is_said(text: str, words: str) -> None
 )
 def test_nothing_but_numpy_is_reached_and_nothing_is_changed(text: str) -> None:
     before = ACC.copy()
-    with pytest.raises(ExpressionError):
+    with pytest.raises(ExpressionMistake):
         value(text)
     assert ACC.tobytes() == before.tobytes()
 
@@ -174,15 +174,15 @@ def test_nothing_but_numpy_is_reached_and_nothing_is_changed(text: str) -> None:
     ],
 )
 def test_what_takes_too_much_is_refused_before_it_does(text: str) -> None:
-    with pytest.raises(ExpressionError):
+    with pytest.raises(ExpressionMistake):
         value(text)
 
 
 def test_conditions_have_one_truth_value() -> None:
     assert Expression("acc.max() > 10").is_true(KNOWN.get) and not Expression("n == 8").is_true(KNOWN.get)
-    with pytest.raises(ExpressionError, match=r"write \(acc > 1\).any\(\)"):
+    with pytest.raises(ExpressionMistake, match=r"write \(acc > 1\).any\(\)"):
         Expression("acc > 1").is_true(KNOWN.get)
-    with pytest.raises(ExpressionError, match="neither true nor false"):
+    with pytest.raises(ExpressionMistake, match="neither true nor false"):
         Expression("view").is_true(KNOWN.get)
 
 

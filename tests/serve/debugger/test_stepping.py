@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.session import Debugger
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -58,13 +58,11 @@ def test_into_goes_through_rounds_and_branches(loop: Debugger) -> None:
     assert lines(loop, 15, "into", reverse=True) == [*forwards[-2::-1], 3]
 
 
-def test_over_passes_a_loop_and_a_branch(loop: Debugger) -> None:
+def test_over_goes_through_rounds_and_branches_too(loop: Debugger) -> None:
     loop.start()
-    assert lines(loop, 6, "over") == [4, 5, 6, 17, 18, 3]
-    assert loop.moment.block == 1
-    assert lines(loop, 3, "over", reverse=True) == [18, 17, 6]
-    loop.step("into")
-    assert lines(loop, 4, "over") == [8, 9, 15, 7]
+    forwards = lines(loop, 15, "over")
+    assert forwards == [4, 5, 6, 7, 8, 9, 13, 15, 7, 8, 9, 10, 11, 15, 7]
+    assert lines(loop, 15, "over", reverse=True) == [*forwards[-2::-1], 3]
 
 
 def test_out_leaves_the_branch_then_the_loop_then_the_tile_block(loop: Debugger) -> None:
@@ -108,7 +106,7 @@ def test_values_are_those_of_the_moment(loop: Debugger) -> None:
 
 def test_expressions_are_over_what_there_is_at_the_moment(loop: Debugger) -> None:
     loop.start()
-    with pytest.raises(ExpressionError, match="there is no value %carried here"):
+    with pytest.raises(ExpressionMistake, match="there is no value %carried here"):
         loop.evaluate("%carried + 1")
     lines(loop, 16, "into")
     assert loop.evaluate("%carried * 2 + i").value == 4

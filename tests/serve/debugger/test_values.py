@@ -10,7 +10,7 @@ import pytest
 
 import tileir
 from tileir.ir.types import F32, FLOAT_TYPES, I1
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.tables import table_of
 from tileir.serve.debugger.values import numbers_shown
@@ -105,15 +105,15 @@ def test_changes_and_accesses_are_gone_to_both_ways(matmul: Debugger) -> None:
         matmul.go_to_change("next")
         rounds.append(float(matmul.evaluate("next[0, 0]").value))
     assert rounds == [32, 64, 70]
-    with pytest.raises(ExpressionError, match="not computed any more"):
+    with pytest.raises(ExpressionMistake, match="not computed any more"):
         matmul.go_to_change("next")
     matmul.go_to_change("next", reverse=True)
     assert matmul.evaluate("next[0, 0]").value == 64
     matmul.go_to_access("c[99, 99]")
     assert matmul.moment.block == 3 and matmul.evaluate("c[99, 99]").value == 0
-    with pytest.raises(ExpressionError, match="not accessed any more"):
+    with pytest.raises(ExpressionMistake, match="not accessed any more"):
         matmul.go_to_access("c[99, 99]")
     matmul.go_to_access("a[0, 0]", reverse=True)
     assert matmul.moment.block == 2
-    with pytest.raises(ExpressionError, match="has no element"):
+    with pytest.raises(ExpressionMistake, match="has no element"):
         matmul.go_to_access("a[100, 0]")

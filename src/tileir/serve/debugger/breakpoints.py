@@ -12,7 +12,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.declaration import REGISTRY
 from tileir.ir.values import BlockArgument, Value
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, SourcePlace
 from tileir.serve.debugger.names import ValueNames
@@ -196,7 +196,7 @@ class Breakpoints:
         found = self._new("value", name, temporary)
         try:
             found.element = self._array_element(name)
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             found.message = error.message
             return found
         if found.element is not None:
@@ -227,11 +227,11 @@ class Breakpoints:
             if hit_condition.strip():
                 read = _HITS.match(hit_condition)
                 if read is None:
-                    raise ExpressionError(f"'{hit_condition}' is no number of hits: write 5, >= 5, % 5")
+                    raise ExpressionMistake(f"'{hit_condition}' is no number of hits: write 5, >= 5, % 5")
                 found.hit_condition = (read[1] or "==", int(read[2]))
             if log:
                 found.log = self._logged(log)
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             found.message = error.message
             return found
         found.is_verified = True
@@ -250,17 +250,17 @@ class Breakpoints:
         if isinstance(block, str):
             numbers = [int(one) for one in re.findall(r"\d{1,18}", block)]
             if not numbers or len(numbers) > 3 or re.search(r"[^\d\s,x()]", block):
-                raise ExpressionError(f"'{block}' is no tile block: write a number, or x,y,z")
+                raise ExpressionMistake(f"'{block}' is no tile block: write a number, or x,y,z")
             x, y, z = (*numbers, 0, 0)[:3]
             block = x if len(numbers) == 1 else (x, y, z)
         grid = parenthesized(self._grid)
         if isinstance(block, int):
             count = self._grid[0] * self._grid[1] * self._grid[2]
             if not 0 <= block < count:
-                raise ExpressionError(f"there is no tile block {block}: the grid {grid} has {count}")
+                raise ExpressionMistake(f"there is no tile block {block}: the grid {grid} has {count}")
             return block_at(block, self._grid)
         if not all(0 <= one < extent for one, extent in zip(block, self._grid, strict=True)):
-            raise ExpressionError(f"there is no tile block {parenthesized(block)} in the grid {grid}")
+            raise ExpressionMistake(f"there is no tile block {parenthesized(block)} in the grid {grid}")
         return block
 
     def _named(self, name: str) -> list[int]:

@@ -60,7 +60,7 @@ _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 _NUMPY: Final = ("numpy", "np")
 
 
-class ExpressionError(TileIRError):
+class ExpressionMistake(TileIRError):
     """An expression that cannot be computed; the message says why."""
 
     def __init__(self, message: str) -> None:
@@ -93,12 +93,12 @@ class Evaluation:
         try:
             with numpy.errstate(all="ignore"):
                 value = self._value(node)
-        except ExpressionError:
+        except ExpressionMistake:
             raise
         except (ArithmeticError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise ExpressionError(str(error) or type(error).__name__) from None
+            raise ExpressionMistake(str(error) or type(error).__name__) from None
         except MemoryError:
-            raise ExpressionError("there is not enough memory to compute this") from None
+            raise ExpressionMistake("there is not enough memory to compute this") from None
         if isinstance(value, (type, numpy.dtype)):
             return Opaque("type", numpy.dtype(value).name)
         return value
@@ -107,10 +107,10 @@ class Evaluation:
 
     def _spend(self, elements: float, size: int) -> None:
         if size > _MOST_ELEMENTS:
-            raise ExpressionError(f"a result would have {size} elements: {_MOST_ELEMENTS} is the most")
+            raise ExpressionMistake(f"a result would have {size} elements: {_MOST_ELEMENTS} is the most")
         self._work += elements
         if self._work > _MOST_WORK:
-            raise ExpressionError("this takes too long to compute")
+            raise ExpressionMistake("this takes too long to compute")
 
     def _spend_together(self, *values: Any) -> None:
         """For what is computed element by element."""
@@ -121,23 +121,23 @@ class Evaluation:
             size = prod(numpy.broadcast_shapes(*[numpy.shape(value) for value in values]))
         except ValueError:
             shapes = " and ".join([str(list(numpy.shape(value))) for value in values])
-            raise ExpressionError(f"shapes {shapes} do not fit together") from None
+            raise ExpressionMistake(f"shapes {shapes} do not fit together") from None
         self._spend(size, size)
 
     def _checked(self, value: Any) -> Any:
         """A value that was computed, if it is one of ours."""
         if isinstance(value, (numpy.ndarray, numpy.generic)):
             if value.dtype.kind in "OSUVmM":
-                raise ExpressionError("the result is no number")
+                raise ExpressionMistake("the result is no number")
             # A part of an array takes nothing.
             self._spend(0, value.size if getattr(value, "base", None) is None else 0)
         elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
-            raise ExpressionError("the number is too large")
+            raise ExpressionMistake("the number is too large")
         elif isinstance(value, (tuple, list)):
             for one in value:
                 self._checked(one)
         elif not isinstance(value, (int, float, complex, bool, numpy.dtype, type(None))):
-            raise ExpressionError(f"a {type(value).__name__} cannot be computed with")
+            raise ExpressionMistake(f"a {type(value).__name__} cannot be computed with")
         return value
 
     # --- walking ---
@@ -145,15 +145,17 @@ class Evaluation:
     def _value(self, node: ast.expr) -> Any:
         walk = _WALKED.get(type(node))
         if walk is None:
-            raise ExpressionError(f"{_described(node)} cannot be used here: this is no Python, but NumPy's terms")
+            raise ExpressionMistake(f"{_described(node)} cannot be used here: this is no Python, but NumPy's terms")
         return walk(self, node)
 
     def _number(self, node: ast.expr) -> Any:
         value = self._value(node)
         if isinstance(value, Opaque):
-            raise ExpressionError(f"{ast.unparse(node) if not self._percent else 'this'} has no numbers: {value.words}")
+            raise ExpressionMistake(
+                f"{ast.unparse(node) if not self._percent else 'this'} has no numbers: {value.words}"
+            )
         if isinstance(value, (str, list, tuple, type, slice, numpy.dtype)) or value is None:
-            raise ExpressionError(f"{ast.unparse(node)} is no number")
+            raise ExpressionMistake(f"{ast.unparse(node)} is no number")
         return value
 
     def _constant(self, node: ast.Constant) -> Any:
@@ -161,7 +163,7 @@ class Evaluation:
         if value is Ellipsis or (isinstance(value, str) and value in TEXTS):
             return value
         if isinstance(value, (bytes, str)):
-            raise ExpressionError("a text cannot be computed with")
+            raise ExpressionMistake("a text cannot be computed with")
         return self._checked(value)
 
     def _name(self, node: ast.Name) -> Any:
@@ -171,8 +173,8 @@ class Evaluation:
             value = CONSTANTS[name]
         if value is None:
             if name in _NUMPY or name in BUILTINS:
-                raise ExpressionError(f"{name} is no value by itself")
-            raise ExpressionError(f"there is no value {name} here")
+                raise ExpressionMistake(f"{name} is no value by itself")
+            raise ExpressionMistake(f"there is no value {name} here")
         if isinstance(value, numpy.ndarray):
             value = value.view()
             value.flags.writeable = False
@@ -198,12 +200,12 @@ class Evaluation:
         elif isinstance(op, ast.LShift):
             bits = left.bit_length() + right
         if bits > _MOST_BITS:
-            raise ExpressionError("the number is too large")
+            raise ExpressionMistake("the number is too large")
 
     def _spend_product(self, left: Any, right: Any) -> None:
         one, other = numpy.shape(left), numpy.shape(right)
         if not one or not other:
-            raise ExpressionError("@ takes tiles with dimensions")
+            raise ExpressionMistake("@ takes tiles with dimensions")
         rows = prod(one[:-1])
         columns = other[-1] if len(other) > 1 else 1
         batches = prod(other[:-2]) if len(other) > 2 else 1
@@ -218,7 +220,7 @@ class Evaluation:
 
     def _truth(self, value: Any, node: ast.expr) -> bool:
         if isinstance(value, numpy.ndarray) and value.size != 1:
-            raise ExpressionError(
+            raise ExpressionMistake(
                 f"an array of {value.size} elements is neither true nor false: use & and | and ~, or .any(), .all()"
             )
         return bool(value)
@@ -240,7 +242,7 @@ class Evaluation:
         for op, part in zip(node.ops, node.comparators, strict=True):
             compared = _COMPARED.get(type(op))
             if compared is None:
-                raise ExpressionError("only == != < <= > >= compare values")
+                raise ExpressionMistake("only == != < <= > >= compare values")
             right = self._number(part)
             self._spend_together(left, right)
             result = self._checked(compared(left, right))
@@ -252,7 +254,7 @@ class Evaluation:
     def _sequence(self, node: ast.Tuple | ast.List) -> Any:
         values = [self._value(part) for part in node.elts]
         if any(isinstance(value, Opaque) for value in values):
-            raise ExpressionError("what has no numbers cannot be in a list")
+            raise ExpressionMistake("what has no numbers cannot be in a list")
         return tuple(values) if isinstance(node, ast.Tuple) else values
 
     def _slice(self, node: ast.Slice) -> slice:
@@ -264,7 +266,7 @@ class Evaluation:
         if isinstance(value, (tuple, list)):
             return value[operator.index(self._number(node.slice))]
         if isinstance(value, (bool, int, float)) or not isinstance(value, (numpy.ndarray, numpy.generic)):
-            raise ExpressionError(f"{ast.unparse(node.value) if not self._percent else 'this'} has no elements")
+            raise ExpressionMistake(f"{ast.unparse(node.value) if not self._percent else 'this'} has no elements")
         array = numpy.asarray(value)
         index = self._value(node.slice)
         parts = index if isinstance(index, tuple) else (index,)
@@ -283,15 +285,15 @@ class Evaluation:
             if node.attr in CONSTANTS:
                 return CONSTANTS[node.attr]
             if node.attr in FUNCTIONS:
-                raise ExpressionError(f"numpy.{node.attr} is a function: call it")
-            raise ExpressionError(
+                raise ExpressionMistake(f"numpy.{node.attr} is a function: call it")
+            raise ExpressionMistake(
                 f"numpy.{node.attr} is not among what can be used here{_nearest(node.attr, FUNCTIONS)}"
             )
         value = self._value(node.value)
         if node.attr in METHODS and not isinstance(value, Opaque):
-            raise ExpressionError(f".{node.attr} is a function: call it")
+            raise ExpressionMistake(f".{node.attr} is a function: call it")
         if not isinstance(value, (numpy.ndarray, numpy.generic)) or node.attr not in ATTRIBUTES:
-            raise ExpressionError(f".{node.attr} is not among what can be used here{_nearest(node.attr, METHODS)}")
+            raise ExpressionMistake(f".{node.attr} is not among what can be used here{_nearest(node.attr, METHODS)}")
         return self._checked(getattr(value, node.attr))
 
     def _is_numpy(self, node: ast.Name) -> bool:
@@ -302,18 +304,18 @@ class Evaluation:
         arguments: list[Any] = []
         for part in node.args:
             if isinstance(part, ast.Starred):
-                raise ExpressionError("* cannot be used here")
+                raise ExpressionMistake("* cannot be used here")
             arguments.append(self._argument(part))
         options: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg not in OPTIONS:
-                raise ExpressionError(f"the option {keyword.arg or '**'} cannot be used here")
+                raise ExpressionMistake(f"the option {keyword.arg or '**'} cannot be used here")
             options[keyword.arg] = self._argument(keyword.value)
         called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if called in ("round", "around"):
             for number in [*arguments, options.get("decimals", 0)]:
                 if isinstance(number, int) and abs(number) > _MOST_DIGITS:
-                    raise ExpressionError(f"nothing is rounded to more than {_MOST_DIGITS} digits here")
+                    raise ExpressionMistake(f"nothing is rounded to more than {_MOST_DIGITS} digits here")
         if isinstance(function, ast.Attribute):
             if isinstance(function.value, ast.Name) and self._is_numpy(function.value):
                 return self._numpy(function.attr, arguments, options)
@@ -322,12 +324,12 @@ class Evaluation:
             self._spend_for(arguments)
             return self._checked(BUILTINS[function.id](*arguments, **options))
         name = ast.unparse(function) if isinstance(function, ast.Name) else "this"
-        raise ExpressionError(f"{name} cannot be called here{_nearest(name, BUILTINS)}")
+        raise ExpressionMistake(f"{name} cannot be called here{_nearest(name, BUILTINS)}")
 
     def _argument(self, node: ast.expr) -> Any:
         value = self._value(node)
         if isinstance(value, Opaque):
-            raise ExpressionError(f"this has no numbers: {value.words}")
+            raise ExpressionMistake(f"this has no numbers: {value.words}")
         _check_sizes(value)
         return value
 
@@ -342,7 +344,7 @@ class Evaluation:
             return self._checked(TYPES[name](*arguments))
         found = FUNCTIONS.get(name)
         if found is None:
-            raise ExpressionError(f"numpy.{name} is not among what can be used here{_nearest(name, FUNCTIONS)}")
+            raise ExpressionMistake(f"numpy.{name} is not among what can be used here{_nearest(name, FUNCTIONS)}")
         function, growth = found
         if growth == "product" and len(arguments) >= 2:
             self._spend_product(arguments[0], arguments[1])
@@ -352,7 +354,7 @@ class Evaluation:
         elif growth == "count":
             count = max([abs(int(argument)) for argument in arguments], default=0)
             if count > _MOST_ELEMENTS or any(isinstance(one, float) for one in arguments):
-                raise ExpressionError(f"numpy.{name} takes whole numbers up to {_MOST_ELEMENTS} here")
+                raise ExpressionMistake(f"numpy.{name} takes whole numbers up to {_MOST_ELEMENTS} here")
             self._spend(count, count)
         elif growth == "together":
             self._spend_together(*arguments)
@@ -365,7 +367,7 @@ class Evaluation:
         if isinstance(value, (bool, int, float)):
             value = numpy.asarray(value)[()]
         if not isinstance(value, (numpy.ndarray, numpy.generic)) or node.attr not in METHODS:
-            raise ExpressionError(f".{node.attr}() is not among what can be used here{_nearest(node.attr, METHODS)}")
+            raise ExpressionMistake(f".{node.attr}() is not among what can be used here{_nearest(node.attr, METHODS)}")
         self._spend_for([value, *arguments])
         if node.attr == "dot" and arguments:
             self._spend_product(value, arguments[0])
@@ -419,7 +421,7 @@ def _check_sizes(value: Any) -> None:
         for one in value:
             _check_sizes(one)
     elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise ExpressionError("the number is too large for NumPy")
+        raise ExpressionMistake("the number is too large for NumPy")
 
 
 def _are_truths(parts: tuple[Any, ...]) -> bool:

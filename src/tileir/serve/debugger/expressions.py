@@ -15,7 +15,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.recording.tiles import numbers_of
 from tileir.ir.types import TF32, FloatType, Type
-from tileir.serve.debugger.evaluation import Evaluation, ExpressionError, Lookup, Opaque
+from tileir.serve.debugger.evaluation import Evaluation, ExpressionMistake, Lookup, Opaque
 
 _LONGEST: Final = 10_000
 """Characters of an expression."""
@@ -45,19 +45,19 @@ class Expression:
 
     def _parse(self, text: str, is_known: Callable[[str], bool] | None) -> ast.expr:
         if len(text) > _LONGEST:
-            raise ExpressionError(f"the expression has {len(text)} characters: {_LONGEST} is the most")
+            raise ExpressionMistake(f"the expression has {len(text)} characters: {_LONGEST} is the most")
         if not text.strip():
-            raise ExpressionError("the expression is empty")
+            raise ExpressionMistake("the expression is empty")
         python = self._python(text.strip(), is_known)
         try:
             body = ast.parse(python, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ExpressionError(self._refusal(python, error)) from None
+            raise ExpressionMistake(self._refusal(python, error)) from None
         for count, node in enumerate(ast.walk(body)):
             if count > _MOST_NODES:
-                raise ExpressionError(f"the expression has more than {_MOST_NODES} parts")
+                raise ExpressionMistake(f"the expression has more than {_MOST_NODES} parts")
             if isinstance(node, ast.NamedExpr):
-                raise ExpressionError(_UNCHANGED)
+                raise ExpressionMistake(_UNCHANGED)
         return body
 
     def _refusal(self, python: str, error: Exception) -> str:
@@ -107,9 +107,9 @@ class Expression:
         """Compute a condition; an array must have one element."""
         value = self.evaluate(lookup)
         if isinstance(value, Opaque):
-            raise ExpressionError(f"'{self.text}' is {value.words}, and neither true nor false")
+            raise ExpressionMistake(f"'{self.text}' is {value.words}, and neither true nor false")
         if isinstance(value, numpy.ndarray) and value.size != 1:
-            raise ExpressionError(
+            raise ExpressionMistake(
                 f"'{self.text}' has {value.size} truth values: write ({self.text}).any() or ({self.text}).all()"
             )
         return bool(value)

@@ -15,7 +15,7 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
-from tileir.serve.debugger.evaluation import ExpressionError, Opaque
+from tileir.serve.debugger.evaluation import ExpressionMistake, Opaque
 from tileir.serve.debugger.expressions import Expression, numbers
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
@@ -82,7 +82,7 @@ class HookMaker:
         try:
             if breakpoint.condition is not None and not breakpoint.condition.is_true(lookup):
                 return None
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             # Whoever wrote the condition wants to know, and where.
             condition = breakpoint.condition.text if breakpoint.condition is not None else ""
             return Hit(
@@ -101,7 +101,7 @@ class HookMaker:
             return part
         try:
             value = part.evaluate(lookup)
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             return f"{{{error.message}}}"
         return value.words if isinstance(value, Opaque) else result_shown(value)
 

@@ -131,6 +131,13 @@ class Lines:
         column = character_column(statement.text, node.col_offset) + 1
         return SourcePlace(expression.file, node.lineno, column, end, statement.text)
 
+    @cached_property
+    def call_depths(self) -> list[int]:
+        """For each operation how many functions of the script are between the kernel and what it is written in."""
+        if self.kind != "script":
+            return [0] * len(self._program.operations)
+        return [max(len(author_frames(one.location)) - 1, 0) for one in self._program.operations]
+
     # --- where lines begin ---
 
     @cached_property

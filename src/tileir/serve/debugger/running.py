@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -198,19 +198,21 @@ class Runner:
 
     # --- backwards ---
 
-    def back(self, start: Moment) -> Hit | None:
-        """The last reason to stop before a moment; None if the launch has its beginning there."""
+    def back(self, start: Moment, blocks: Sequence[int] = ()) -> Hit | None:
+        """The last reason to stop before a moment, in some tile blocks if these are told; None if there is none."""
         course = self._course
         active = self._breakpoints.active
         stopping = [one for one in active if one.log is None]
         best: Hit | None = None
         for made in self._made.values():
+            if blocks and made.block not in blocks:
+                continue
             if course.is_later(start, made) and (best is None or course.is_later(made, best.moment)):
                 best = Hit("nan", made)
         hit: Hit | None = None
         if all(one.is_plain for one in stopping):
             for moment in course.turns.backwards(start, self.wanted(stopping)):
-                hit = self._plain_hit(moment)
+                hit = self._plain_hit(moment) if not blocks or moment.block in blocks else None
                 if hit is not None:
                     break
         elif stopping:
@@ -218,7 +220,11 @@ class Runner:
             hooks = [hook for one in stopping for hook in maker.hooks(one)]
             if start.step < len(course.steps(start.block)):
                 hooks.append(self._ending(start))
-            scout, observer = self._scout(hooks, lambda moment: course.is_later(start, moment), set(), True)
+
+            def is_before(moment: Moment) -> bool:
+                return course.is_later(start, moment) and (not blocks or moment.block in blocks)
+
+            scout, observer = self._scout(hooks, is_before, set(), True)
             try:
                 course.rehearse(observer, 0, course.writer(0))
             except (Reached, ExecutionError):

@@ -23,7 +23,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.effects import memory_changes
 from tileir.serve.debugger.breakpoints import Breakpoints
 from tileir.serve.debugger.course import Course
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, Names, SourcePlace
 from tileir.serve.debugger.moments import Event, Moment, Reason, Stop
@@ -94,7 +94,7 @@ class Debugger:
         self._all: Array = numpy.ones(count, numpy.bool_)
         self._starts: Array = numpy.zeros(count, numpy.bool_)
         self._starts[list(self.lines.starts)] = True
-        self._depths: Array = numpy.array(program.depths, numpy.int64)
+        self._calls: Array = numpy.array(self.lines.call_depths, numpy.int64)
 
     # --- what is debugged ---
 
@@ -208,7 +208,8 @@ class Debugger:
     def step(self, how: How = "into", reverse: bool = False, by: Unit = "line", count: int = 1) -> Stop:
         """Go one line or operation further, or back.
 
-        "into" goes into loops and branches, "over" passes them, and "out" leaves the one that the program is in.
+        All of them go through loops and branches line by line.  "into" goes into the functions of a script too, which
+        "over" passes, and "out" leaves the innermost loop, branch or function that the program is in.
         """
         stop = Stop("step", self.moment)
         for _ in range(count):
@@ -240,7 +241,7 @@ class Debugger:
         """Where a step goes; None if the launch ends before."""
         course = self._course
         units = self._starts if by == "line" else self._all
-        wanted = units if how == "into" else units & self._reachable(how)
+        wanted = units if how == "into" else units & self._wanted(how)
         block, step = self.moment
         while True:
             steps = course.steps(block)
@@ -282,13 +283,13 @@ class Debugger:
         start = self._standing()
         units = self._starts if by == "line" else self._all
         wanted = units
-        if how == "out":
+        if how == "out" and not self._is_in_function():
             around = self._around()
             wanted = numpy.zeros_like(units)
             if around:
                 wanted[self._program.operation_numbers[around[0]]] = True
-        elif how == "over":
-            wanted = wanted & (self._reachable(how) if not self.finished else self._depths == 0)
+        elif how != "into" and not self.finished:
+            wanted = wanted & self._wanted(how)
         steps = self._course.steps(start.block)
         places = numpy.flatnonzero(wanted[steps[: start.step]])
         if places.size:
@@ -301,7 +302,7 @@ class Debugger:
             is_start = start == self._first or not units[int(self._course.steps(target.block)[0])]
             return self._stand("beginning" if is_start else "step", target)
         if self.breakpoints.active and how != "into":
-            hit = self._runner.back(start)
+            hit = self._runner.back(start, (start.block, target.block))
             if hit is not None and self._course.is_later(hit.moment, target):
                 return self._hit(hit)
         return self._stand("step", target)
@@ -329,7 +330,7 @@ class Debugger:
         """Go to where the tile block computes a value next, or computed it last before."""
         numbers = self._names.numbers.get(name.strip(), [])
         if not numbers:
-            raise ExpressionError(f"there is no value {name}")
+            raise ExpressionMistake(f"there is no value {name}")
 
         def go() -> Stop:
             block, step = self._standing()
@@ -341,7 +342,7 @@ class Debugger:
                     return self._stand("step", Moment(block, max(found) if reverse else min(found)))
                 if reverse or course.is_whole(block):
                     words = "computed before" if reverse else "computed any more"
-                    raise ExpressionError(f"{name} is not {words} in this tile block")
+                    raise ExpressionMistake(f"{name} is not {words} in this tile block")
                 course.reach(course.place(block), len(course.steps(block)))
 
         return self._commanded(go)
@@ -350,7 +351,7 @@ class Debugger:
         """Go to before the next access of any tile block to an element of an array (`c[3, 4]`), or the last one."""
         chosen = self._variables.element(element)
         if chosen is None:
-            raise ExpressionError(f"{element} is no element of an array: write it as c[3, 4]")
+            raise ExpressionMistake(f"{element} is no element of an array: write it as c[3, 4]")
 
         def go() -> Stop:
             start = self._standing()
@@ -364,7 +365,7 @@ class Debugger:
                 if moment != start:
                     return self._stand("step", moment)
                 row = recording.next_access(*chosen, recording.accesses.behind(row))
-            raise ExpressionError(f"{element} is not accessed {'before' if reverse else 'any more'}")
+            raise ExpressionMistake(f"{element} is not accessed {'before' if reverse else 'any more'}")
 
         return self._commanded(go)
 
@@ -417,17 +418,31 @@ class Debugger:
         operation = self.operation
         return enclosing(self._program.operations[operation], self._program.entry) if operation is not None else []
 
-    def _reachable(self, how: How) -> Array:
-        """The operations that a step over or out may come to: those of the blocks that the next one is in."""
+    def _is_in_function(self) -> bool:
+        """Whether what the program is in innermost is a function of the script, and no loop or branch."""
         operation = self.operation
+        if operation is None or not self._calls[operation]:
+            return False
+        around = self._around()
+        return not around or self._calls[self._program.operation_numbers[around[0]]] < self._calls[operation]
+
+    def _wanted(self, how: How) -> Array:
+        """The operations that a step over or out may come to."""
+        operation = self.operation
+        if operation is None:
+            return self._all
+        if how == "over":
+            wanted: Array = self._calls <= self._calls[operation]
+            return wanted
+        if self._is_in_function():
+            wanted = self._calls < self._calls[operation]
+            return wanted
+        # Those of the blocks that the innermost loop or branch is in.
         blocks: set[Block | None] = set()
-        if operation is not None:
-            inner: Operation | None = self._program.operations[operation]
-            if how == "out":
-                inner = inner.parent_operation if inner is not None else None
-            while inner is not None and inner is not self._program.entry:
-                blocks.add(inner.parent)
-                inner = inner.parent_operation
+        inner = self._program.operations[operation].parent_operation
+        while inner is not None and inner is not self._program.entry:
+            blocks.add(inner.parent)
+            inner = inner.parent_operation
         return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)
 
     # --- looking ---
@@ -459,7 +474,7 @@ class Debugger:
     def evaluate(self, expression: str, frame: Frame | None = None) -> Result:
         """Compute an expression in NumPy's terms over what there is now (docs/debugging.md).
 
-        A mistake in it is an `ExpressionError`.
+        A mistake in it is an `ExpressionMistake`.
         """
         read = Expression(expression, self._variables.is_known)
         return Result(read.evaluate(partial(self._variables.lookup, self._standing())))

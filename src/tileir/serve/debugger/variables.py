@@ -14,7 +14,7 @@ from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.course import Course
-from tileir.serve.debugger.evaluation import ExpressionError, Opaque
+from tileir.serve.debugger.evaluation import ExpressionMistake, Opaque
 from tileir.serve.debugger.expressions import numbers
 from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
@@ -112,7 +112,7 @@ class Variables:
         program = self._recording.program
         history = self._recording.history(moment.block, moment.step)
         parameters = len(program.entry.regions[0].block.arguments)
-        found: dict[str, tuple[int, Variable]] = {}
+        found: dict[str | int, tuple[int, Variable]] = {}
         for number in range(parameters, len(program.values)):
             value = program.values[number]
             owner = value.defining_operation
@@ -130,10 +130,12 @@ class Variables:
             step, content = newest
             name = self._names.shown[number]
             is_old = frame is not None and step < frame.since
-            known = found.get(name)
+            # What a loop carries has in a script the name of what comes out of it: the newest is the one that counts.
+            # Names of a text may be used again in another block, for something else.
+            key = name if self._names.hides else number
+            known = found.get(key)
             if known is None or known[0] <= step:
-                # What a loop carries has the name of what comes out of it: the newest is the one that counts.
-                found[name] = step, Variable(name, value.type, content, self._recording.arrays, number, is_old)
+                found[key] = step, Variable(name, value.type, content, self._recording.arrays, number, is_old)
         return [variable for _, variable in found.values()]
 
     def parameters(self, moment: Moment) -> list[Variable]:
@@ -173,7 +175,7 @@ class Variables:
                 try:
                     array.place(index)
                 except LaunchError as error:
-                    raise ExpressionError(error.message) from None
+                    raise ExpressionMistake(error.message) from None
                 return array.number, index
         return None
 

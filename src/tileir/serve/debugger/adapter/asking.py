@@ -17,7 +17,7 @@ from tileir.serve.debugger.adapter.going import run
 from tileir.serve.debugger.adapter.looking import frame_of, operation_reference
 from tileir.serve.debugger.adapter.runner import Job
 from tileir.serve.debugger.adapter.wire import Message
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.formats import formatted
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
@@ -123,7 +123,7 @@ def _typed(state: Conversation, asked: Asked, text: str, hex: bool) -> Answer:
     if not is_command:
         try:
             return Answer(_value(stage, asked, text, hex))
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             refused = error
         try:
             state.commands.find(split(text)[0])

@@ -10,7 +10,7 @@ from typing import Any, Final
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.adapter.asked import Asked, RequestMistake, asked_in
 from tileir.serve.debugger.adapter.wire import Malformed, Message, Wire
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 
 
 class Answer:
@@ -118,7 +118,7 @@ class Dispatcher:
         except RequestMistake as error:
             self._wire.refuse(message, error.message, error.short)
             return
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             self._wire.refuse(message, error.message)
             return
         except TileIRError as error:

@@ -11,7 +11,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.serve.debugger.evaluation import ExpressionError
+from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.lines import SourcePlace, same_file
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
@@ -124,7 +124,7 @@ class Shell:
                     self.pending.clear()
         except CommandMistake as error:
             self.say(str(error))
-        except ExpressionError as error:
+        except ExpressionMistake as error:
             self.say(f"{error.message[0].upper()}{error.message[1:]}.")
         except TileIRError as error:
             self.say(str(error))
