@@ -88,3 +88,9 @@ def test_facts_are_left_out_of_a_kernel_with_mistakes() -> None:
 def test_a_value_that_is_not_defined_says_so() -> None:
     text = shown("addf |%nothing", "cuda_tile.module @m { entry @k() { %x = addf %nothing, %x : tile<f32> } }")
     assert text is not None and "not defined before its use" in text
+
+
+def test_a_name_that_is_defined_again_where_its_definition_is_broken() -> None:
+    lines = "%x = bogus\n%x = addf %a, %a : tile<f32>\n%y = negf %x : tile<f32>"
+    text = shown("negf |%x", f"cuda_tile.module @m {{ entry @k(%a: tile<f32>) {{\n{lines}\n}} }}")
+    assert text is not None and "%x: tile<f32>" in text

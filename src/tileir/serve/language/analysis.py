@@ -136,7 +136,7 @@ class Analysis:
                 for token in range(written.name + 1, written.last + 1)
                 if self.syntax.tokens[token][:1] == "%" and not written.regions
             ]
-            if len(operands) == len(operation.operands):
+            if use in operands and len(operands) == len(operation.operands):
                 return operation.operands[operands.index(use)].type
         return None
 
