@@ -161,8 +161,7 @@ class Debugger:
         return self._commanded(self._resume_back if reverse else self._resume)
 
     def _commanded(self, command: Callable[[], Stop]) -> Stop:
-        """Do what the user wants, unless it is interrupted."""
-        self._course.interruption.is_wanted = False
+        """Do what the user wants, unless it is interrupted, be it before this has begun."""
         self._check_sanitizer()
         try:
             return command()
