@@ -57,6 +57,47 @@ async def test_closing_takes_diagnostics_back(editor):
     editor.close(other)
 
 
+async def test_lint_speaks_once_a_text_is_correct(editor):
+    uri = await editor.open(KERNEL)
+    change = lsp.DidChangeConfigurationParams({"tileir": {"lint": {"enable": True, "select": ["unused-value"]}}})
+    editor.workspace_did_change_configuration(change)
+    await editor.until(lambda: editor.diagnostics[uri])
+    (found,) = editor.diagnostics[uri]
+    assert (found.code, found.severity) == ("unused-value", lsp.DiagnosticSeverity.Warning)
+    assert found.range.start == lsp.Position(3, 9)
+    change = lsp.DidChangeConfigurationParams({"tileir": {"lint": {"enable": False}}})
+    editor.workspace_did_change_configuration(change)
+    await editor.until(lambda: not editor.diagnostics[uri])
+
+
+async def test_an_editor_that_asks_for_diagnostics_gets_them_when_it_asks():
+    text = lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities())
+    editor = await Editor().start(capabilities=lsp.ClientCapabilities(text_document=text))
+    assert editor.result.capabilities.diagnostic_provider is not None
+    document = lsp.TextDocumentIdentifier("file:///pulled.mlir")
+    item = lsp.TextDocumentItem(document.uri, "tileir", 1, "nonsense")
+    editor.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    report = await editor.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(document))
+    assert len(report.items) == 1
+    again = lsp.DocumentDiagnosticParams(document, previous_result_id=report.result_id)
+    assert (await editor.text_document_diagnostic_async(again)).kind == "unchanged"
+    assert editor.published == {}
+    await editor.finish()
+
+
+async def test_a_text_that_is_too_long_is_told_so(editor):
+    uri = await editor.open("// " + "x" * 10_000_000)
+    (found,) = editor.diagnostics[uri]
+    assert found.code == "too-long"
+    assert await editor.edit(uri, KERNEL) == ()
+    editor.close(uri)
+
+
+async def test_a_deep_nest_is_answered(editor):
+    uri = await editor.open("entry @k() {" + "loop {" * 4000)
+    assert len(editor.diagnostics[uri]) >= 1
+
+
 # --- the life of a server ---
 
 

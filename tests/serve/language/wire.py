@@ -108,15 +108,20 @@ class Editor(LanguageClient):
 
     async def settled(self, uri):
         """The diagnostics of the newest version of a document."""
+        newest = self.versions[uri]
+        await self.until(lambda: any(each.version == newest for each in self.published.get(uri, [])[-1:]))
+        return self.diagnostics[uri]
+
+    async def until(self, holds):
+        """Wait until something holds."""
 
         async def wait():
-            while not any(each.version == self.versions[uri] for each in self.published.get(uri, [])[-1:]):
+            while not holds():
                 if self.error is not None:
                     raise self.error
                 await asyncio.sleep(0.002)
 
         await asyncio.wait_for(wait(), SECONDS)
-        return self.diagnostics[uri]
 
     def close(self, uri):
         self.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri)))

@@ -78,7 +78,16 @@ class _Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
-        self._server.settings = settings_for(params.capabilities, params.initialization_options)
+        server = self._server
+        server.settings = settings_for(params.capabilities, params.initialization_options)
+        text, workspace = params.capabilities.text_document, params.capabilities.workspace
+        if text is not None and text.diagnostic is not None:
+            # An editor that asks would show what is sent to it unasked a second time.
+            server.pulled = True
+            options = lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
+            server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)(lambda asked: server.pull(asked))
+        refresh = workspace.diagnostics if workspace is not None else None
+        server.can_refresh = bool(refresh is not None and refresh.refresh_support)
         result = yield from super().lsp_initialize(params)
         return result
 
@@ -101,6 +110,9 @@ class TileServer(LanguageServer):
         """Has the connection look again whether there is something to do; it says how."""
         # Documents whose mistakes are out, and what is still being looked for.
         self._advising: dict[str, Generator[None, None, list[PlacedDiagnostic]]] = {}
+        # Whether the editor asks for diagnostics, and whether it can be told to.
+        self.pulled = False
+        self.can_refresh = False
 
     # --- documents ---
 
@@ -134,18 +146,25 @@ class TileServer(LanguageServer):
     def close(self, uri: str) -> None:
         self._changed.pop(uri, None)
         self._advising.pop(uri, None)
-        if self.documents.pop(uri, None) is not None:
+        if self.documents.pop(uri, None) is not None and not self.pulled:
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def configure(self, options: object) -> None:
         """The user has changed what the editor says about them."""
         self.settings = changed_settings(self.settings, options)
         for document in self.documents.values():
-            document.settings = self.settings
-            # What was read by other settings is read again.
-            document.change(lsp.TextDocumentContentChangeWholeDocument(document.text))
+            document.configure(self.settings)
             self._advising.pop(document.uri, None)
             self._changed[document.uri] = document
+        if self.pulled and self.can_refresh:
+            self.workspace_diagnostic_refresh(None)
+
+    def ask_for_settings(self) -> None:
+        """Ask an editor that can tell for the settings of its user."""
+        workspace = self.client_capabilities.workspace
+        if workspace is not None and workspace.configuration:
+            asked = lsp.ConfigurationParams([lsp.ConfigurationItem(section="tileir")])
+            self.workspace_configuration(asked, lambda found: self.configure(found[0] if found else None))
 
     def save(self, uri: str) -> None:
         """A document was saved: a script is compiled for the launches that it states, where the user allows that."""
@@ -172,6 +191,8 @@ class TileServer(LanguageServer):
         """Do a piece of that."""
         if self._changed:
             document = self._changed.pop(next(iter(self._changed)))
+            if self.pulled:
+                return
             self._publish(document)
             program = not isinstance(document, CutileDocument) and not is_bytecode_document(document)
             if program and document.settings.lint:
@@ -206,7 +227,25 @@ class TileServer(LanguageServer):
         workspace = self.client_capabilities.workspace
         return bool(workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support)
 
+    def pull(self, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+        """The diagnostics of a document for an editor that asks for them, with advice."""
+        document = self.documents.get(params.text_document.uri)
+        if document is None:
+            return lsp.RelatedFullDocumentDiagnosticReport([])
+        number = f"{document.version} {hash(document.settings)}"
+        if params.previous_result_id == number:
+            return lsp.RelatedUnchangedDocumentDiagnosticReport(number)
+        uri = document.uri
+        self._changed.pop(uri, None)
+        if not isinstance(document, CutileDocument) and not is_bytecode_document(document) and document.settings.lint:
+            self._advising[uri] = advise(document)
+            while uri in self._advising:
+                self._advise(uri)
+        return lsp.RelatedFullDocumentDiagnosticReport(diagnostics_of(document), result_id=number)
+
     def _publish(self, document: Document) -> None:
+        if self.pulled:
+            return
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(document.uri, diagnostics_of(document), document.version)
         )
@@ -300,7 +339,14 @@ def make_server() -> TileServer:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configuration_changed(params: lsp.DidChangeConfigurationParams) -> None:
-        server.configure(params.settings)
+        if params.settings is None:
+            server.ask_for_settings()
+        else:
+            server.configure(params.settings)
+
+    @server.feature(lsp.INITIALIZED)
+    def initialized(_: lsp.InitializedParams) -> None:
+        server.ask_for_settings()
 
     @server.feature(DISASSEMBLE)
     def text_of_bytecode(params: Any) -> dict[str, str]:
