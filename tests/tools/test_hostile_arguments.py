@@ -26,6 +26,7 @@ from tileir.tools import (
     drop_in_translate,
     explain,
     info,
+    lint,
     main,
     objdump,
     opt,
@@ -47,6 +48,7 @@ cuda_tile.module @kernels {
 TOOLS: dict[str, Callable[[list[str]], int]] = {
     "tileir": main.run,
     "check": check.run,
+    "lint": lint.run,
     # It replaces files, and "/" and ".." are among the words: here it only looks.
     "format": lambda words: format_tool.run(["--check", *words]),
     "opt": opt.run,
@@ -63,6 +65,7 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
 # What reads a file, with what it needs to get that far.
 READERS: dict[str, list[str]] = {
     "check": [],
+    "lint": [],
     "format": ["--check"],
     "opt": [],
     "as": ["-o", "/dev/null"],
@@ -73,6 +76,7 @@ READERS: dict[str, list[str]] = {
     "tileir-opt": [],
     "tileir-translate": ["-mlir-to-cudatilebc", "-o", "/dev/null"],
 }
+SEARCHING = ("check", "format", "lint")
 ODD_WORDS = [
     "", " ", "-", "--", "---", "²", "٣", "-1", "0", "1e400", "nan", "inf", "-inf", "9" * 30, "9" * 5000, "0x", "1_000",
     "\x00", "a\x00b", "\udcff", "\ud800", "\x1b[31mred", "/", ".", "..", "/dev/full", "/nonexistent/x", "a" * 300,
@@ -129,8 +133,8 @@ def hold(tool: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> in
 @pytest.mark.parametrize("tool", [name for name in TOOLS if name != "explain"])
 def test_odd_words_where_a_file_or_command_is_expected(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ODD_WORDS:
-        if tool in ("check", "format") and word in ("/", ".."):
-            # Directories are searched, and these are larger than the test.
+        if tool in SEARCHING and word in ("/", ".."):
+            # Directories are searched, and these are larger than the test; some tools would change what is there.
             continue
         hold(tool, [word], monkeypatch)
         hold(tool, [word, word], monkeypatch)
@@ -153,6 +157,7 @@ def test_odd_words_to_explain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 USAGES = {
     "check": check.USAGE,
+    "lint": lint.USAGE,
     "opt": opt.USAGE,
     "as": assemble.USAGE,
     "dis": disassemble.USAGE,

@@ -22,6 +22,7 @@ from tileir.annotations import Final
 from tileir.ir.diagnostics import OptionError
 
 FILE_NAME: Final = "pyproject.toml"
+_LARGEST: Final = 1 << 22
 _LISTS: Final = ("select", "extend-select", "ignore", "target")
 _KEYS: Final = (*_LISTS, "bytecode-version", "per-file-ignores")
 
@@ -108,9 +109,11 @@ def _read(path: str, asked_for: bool) -> LintOptions:
     """The options that a file states; `asked_for` if the user named it."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise OptionError(f"cannot read '{path}': {error.strerror or error}") from None
+            # No project says so much; a device would not end.
+            data = file.read(_LARGEST)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise OptionError(f"cannot read '{path}': {why}") from None
     # A project that says nothing about this tool pays nothing for it.
     table = _table(data, path) if asked_for or b"tileir" in data else {}
     options = LintOptions(folder=os.path.dirname(os.path.abspath(path)))
