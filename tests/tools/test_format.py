@@ -66,7 +66,8 @@ def test_what_cannot_be_laid_out_is_an_error_and_the_rest_is_done(
     bytecode.write_bytes(b"\x7fTileIR\x00 and more")
     assert format_tool.run([str(broken), str(messy), str(bytecode), str(tmp_path / "missing.mlir")]) == 2
     told = capsys.readouterr()
-    assert "its brackets do not match" in told.err and "missing.mlir" in told.err
+    assert f"'{broken}' is left as it is: {broken}:1:11: error: " in told.err and "missing.mlir" in told.err
+    assert broken.read_text() == "entry @k( {\n  }\n"
     assert messy.read_text() == GOOD
     assert told.out.endswith("1 file changed\n")
     assert bytecode.read_bytes() == b"\x7fTileIR\x00 and more"
@@ -74,3 +75,26 @@ def test_what_cannot_be_laid_out_is_an_error_and_the_rest_is_done(
 
 def test_check_and_diff_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     assert format_tool.run(["--check", "--diff", "x.mlir"]) == 2
+
+
+def test_what_is_found_is_laid_out_only_if_it_is_a_tile_program_of_its_own(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.mlir"
+    outside.write_text(MESSY)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "link.mlir").symlink_to(outside)
+    (folder / "other.mlir").write_text("func.func @f() {\nreturn\n}\n")
+    (folder / "own.mlir").write_text(MESSY)
+    assert format_tool.run([str(folder)]) == 0
+    assert outside.read_text() == MESSY
+    assert (folder / "other.mlir").read_text() == "func.func @f() {\nreturn\n}\n"
+    assert (folder / "own.mlir").read_text() == GOOD
+
+
+def test_permissions_and_line_ends_stay(tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(MESSY.replace("\n", "\r\n").encode())
+    path.chmod(0o640)
+    assert format_tool.run([str(path)]) == 0
+    assert path.read_bytes() == GOOD.replace("\n", "\r\n").encode()
+    assert path.stat().st_mode & 0o777 == 0o640

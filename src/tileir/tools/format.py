@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from tileir.bytecode.magic import is_bytecode
@@ -10,6 +11,8 @@ from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.output import write_output
 from tileir.tools.programs import STANDARD_INPUT, ToolFailure, decode, guarded, read_bytes
+
+_PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 
 USAGE = Usage(
     "tileir format",
@@ -25,10 +28,11 @@ USAGE = Usage(
 Only blanks and line ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a
 program in canonical form, with the printer's own names and without comments.)
 
-FILE is replaced. '-' is standard input, whose result goes to standard output; a directory or a pattern such as
-'kernels/**/*.mlir' stands for the texts in it. Bytecode has no layout: files of it are passed over.
+FILE is replaced, when the new text is complete. '-' is standard input, whose result goes to standard output; a
+directory or a pattern such as 'kernels/**/*.mlir' stands for the tile programs in it: bytecode, links and texts of
+other dialects are passed over.
 
-A text whose brackets do not match is left as it is, and is an error: 'tileir check' shows where.
+A text with syntax errors is left as it is, and is an error: 'tileir check' shows all of them.
 
 Exit status: 0 fine, 1 a text cannot be laid out, or --check or --diff found something to change, 2 the command line
 is wrong or a file cannot be read.""",
@@ -57,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     changed = total = 0
     for path in files.paths:
         try:
-            found = _one(path, way, given.has("quiet"))
+            found = _one(path, way, given.has("quiet"), path not in given.operands)
         except ToolFailure as failure:
             # The other files are laid out all the same.
             _complain(failure.message)
@@ -73,10 +77,16 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
-def _one(path: str, way: str, quiet: bool) -> bool | None:
-    """Whether a text changes; None for bytecode."""
+def _is_program(text: str) -> bool:
+    """Whether a file that nobody has named is a tile program: other dialects share the ending."""
+    return _PROGRAM.search("\n".join(text.split("\n", 200)[:200])) is not None
+
+
+def _one(path: str, way: str, quiet: bool, searched: bool) -> bool | None:
+    """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
     # Imported here: `--help` needs none of it.
-    from tileir.serve.language.layout import brackets_match, laid_out
+    from tileir.serve.language.layout import laid_out
+    from tileir.text.reading import read_text
 
     data = read_bytes(path)
     name = STANDARD_INPUT if path == "-" else path
@@ -85,8 +95,12 @@ def _one(path: str, way: str, quiet: bool) -> bool | None:
             raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it", EXIT_USAGE)
         return None
     text = decode(data, name)
-    if not brackets_match(text):
-        raise ToolFailure(f"'{name}' is left as it is: its brackets do not match ('tileir check' shows where)", 1)
+    if searched and (os.path.islink(path) or not _is_program(text)):
+        return None
+    # As every formatter does: who cannot read a text does not know what belongs together in it.
+    mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
+    if mistakes:
+        raise ToolFailure(f"'{name}' is left as it is: {mistakes[0]}", EXIT_WRONG_INPUT)
     new = laid_out(text)
     if path == "-" and way == "write":
         sys.stdout.write(new)

@@ -80,11 +80,6 @@ def _between(before: Structure, after: Structure) -> list[Edit]:
     return found
 
 
-def brackets_match(text: str) -> bool:
-    """Whether every bracket of a text is closed by its own kind."""
-    return _match(Structure(text).tokens)
-
-
 def _match(tokens: list[str]) -> bool:
     opened: list[str] = []
     for token in tokens:
