@@ -309,6 +309,19 @@ def test_findings_of_the_sanitizer_stop(tmp_path: Path, schedule: str) -> None:
     assert debugger.resume().reason == "end"
 
 
+@pytest.mark.parametrize("schedule", ["forward", "interleaved"])
+def test_findings_and_numbers_that_are_none_stop_in_one_launch(tmp_path: Path, schedule: str) -> None:
+    arrays = numpy.ones(4, numpy.float32), numpy.zeros(1, numpy.int32)
+    launch = Launch(tmp_path, DIVIDING, 2, *arrays, stop_on=["sanitizer", "nan"], schedule=schedule)
+    debugger = launch.debugger
+    stop = debugger.start(stop_on_entry=False)
+    assert stop.reason == "nan" and launch.line() == 8 and stop.moment.block == 0
+    stop = debugger.resume()
+    assert stop.reason == "sanitizer" and "race" in stop.text and launch.line() == 12 and stop.moment.block == 1
+    assert debugger.resume().reason == "end"
+    assert debugger.resume(reverse=True).reason in ("sanitizer", "nan")
+
+
 ENDLESS = """cuda_tile.module @m {
   entry @k(%x: tile<ptr<i32>>) {
     %zero = constant <i32: 0> : tile<i32>

@@ -22,7 +22,7 @@ from tileir.serve.debugger.course import Course
 from tileir.serve.debugger.hooks import HookMaker
 from tileir.serve.debugger.moments import Event, Moment
 from tileir.serve.debugger.names import ValueNames
-from tileir.serve.debugger.scouting import Hit, Hook, Reached, ReportingScout, Scout, WritingScout
+from tileir.serve.debugger.scouting import Hit, Hook, Reached, ReportingScout, Scout, Watcher, WritingScout
 
 
 class Runner:
@@ -178,18 +178,18 @@ class Runner:
     ) -> tuple[Scout, Observer]:
         prepared = self._course.prepared
         arguments = (prepared.program, prepared.control, hooks, self._course.interruption, is_ahead, is_back)
+        watchers: list[Watcher] = []
         if self._course.recording.sanitize:
             sanitizer = Sanitizer()
-            sanitizer.report.names = self._words
-            scout = ReportingScout(
-                *arguments, others=sanitizer, report=sanitizer.report, reason="sanitizer", made=self._made
-            )
-            return scout, Observers([sanitizer, scout])
+            watchers.append(Watcher(sanitizer, sanitizer.report, "sanitizer"))
         if "nan" in events:
-            watch = NumberWatch()
-            watch.report.names = self._words
-            scout = ReportingScout(*arguments, others=watch, report=watch.report, reason="nan", made=self._made)
-            return scout, Observers([watch, scout])
+            numbers = NumberWatch()
+            watchers.append(Watcher(numbers, numbers.report, "nan"))
+        if watchers:
+            for one in watchers:
+                one.report.names = self._words
+            scout = ReportingScout(*arguments, watchers=watchers, made=self._made)
+            return scout, Observers([*[one.observer for one in watchers], scout])
         if any(hook.is_behind for hook in hooks):
             scout_behind = WritingScout(*arguments)
             return scout_behind, scout_behind

@@ -7,7 +7,7 @@ reached.  Memory is at hand while it runs, and so are the values that conditions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
@@ -179,44 +179,47 @@ class WritingScout(Scout):
             self._run(hooks, block, moment, given)
 
 
-class ReportingScout(WritingScout):
-    """One that stops where somebody else adds a finding to a report: the sanitizer, or the watch for numbers.
+class Watcher(NamedTuple):
+    """Somebody else who looks at the launch, the sanitizer or the watch for numbers, and adds findings to a report."""
 
-    It is told of everything after him.  What `made` has at another moment is no reason to stop any more.
+    observer: Observer
+    report: SanitizerReport
+    reason: Reason
+
+
+class ReportingScout(WritingScout):
+    """One that stops where watchers find something.
+
+    It is told of everything after them.  A number that `made` has at another moment is no reason to stop any more.
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        others: Observer,
-        report: SanitizerReport,
-        reason: Reason,
-        made: dict[Operation, Moment],
-    ) -> None:
+    def __init__(self, *arguments: Any, watchers: Sequence[Watcher], made: dict[Operation, Moment]) -> None:
         super().__init__(*arguments)
-        self._others: Observer = others
-        self._report: SanitizerReport = report
-        self._reason: Reason = reason
+        self._watchers: Sequence[Watcher] = watchers
         self._made: dict[Operation, Moment] = made
-        self._known: int = 0
+        # How many findings of each report were seen.
+        self._seen: list[int] = [0] * len(watchers)
         self.found: Operation | None = None
         """What the finding is about that it stopped at."""
 
     def watches(self, operation: Operation) -> bool:
-        return self._others.watches(operation) or super().watches(operation)
+        return any(one.observer.watches(operation) for one in self._watchers) or super().watches(operation)
 
     def _look(self, operation: Operation, block: TileBlock) -> None:
-        findings = self._report.findings
-        if len(findings) == self._known:
-            return
-        new: list[Finding] = findings[self._known :]
-        self._known = len(findings)
+        for place, watcher in enumerate(self._watchers):
+            if len(watcher.report.findings) > self._seen[place]:
+                self._tell(place, watcher, operation, block)
+
+    def _tell(self, place: int, watcher: Watcher, operation: Operation, block: TileBlock) -> None:
+        new: list[Finding] = watcher.report.findings[self._seen[place] :]
+        self._seen[place] += len(new)
         moment = Moment(block.number, self.step_of(operation, block) - 1)
-        new = [one for one in new if self._made.get(one.operation, moment) == moment]
+        if watcher.reason == "nan":
+            new = [one for one in new if self._made.get(one.operation, moment) == moment]
         if new:
             self.found = new[0].operation
-            text = "\n\n".join([finding.render(self._report.names) for finding in new])
-            self.stop(Hit(self._reason, moment, text))
+            text = "\n\n".join([finding.render(watcher.report.names) for finding in new])
+            self.stop(Hit(watcher.reason, moment, text))
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if operation not in self._in_reductions:
