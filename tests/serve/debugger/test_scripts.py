@@ -147,3 +147,26 @@ def test_debug_launches_a_compiled_kernel(capsys: pytest.CaptureFixture[str]) ->
         tileir.debug(program, 2, a)  # type: ignore[arg-type]
     with pytest.raises(tileir.LaunchError, match="is no address to listen at"):
         tileir.debug(program, 2, (a, a, c, 256), listen="nowhere")
+
+
+FAILING = """cuda_tile.module @m {
+  entry @k(%x: tile<i32>) {
+    %one = constant <i32: 1> : tile<i32>
+    %small = cmpi less_than %x, %one, signed : tile<i32> -> tile<i1>
+    assert %small, "too large" : tile<i1>
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("commands", [["continue", "continue"], ["break 4", "continue", "detach"], ["skip"]])
+def test_a_launch_that_fails_raises_what_a_plain_one_does(commands: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "failing.mlir"
+    path.write_text(FAILING)
+    with pytest.raises(tileir.ExecutionError) as plain:
+        tileir.compile(path, backend="interpreter").launch(1, 3)
+    with pytest.raises(type(plain.value)) as debugged:
+        tileir.debug(str(path), 1, (3,), commands=commands)
+    assert type(debugged.value) is type(plain.value) and str(debugged.value) == str(plain.value)
+    assert debugged.value.block == (0, 0, 0)

@@ -94,10 +94,10 @@ def _check_tuple(args: object) -> None:
 
 
 def finish(debugger: Debugger) -> None:
-    """Give the arrays of a launch its results, and its caller what it fails with."""
-    stop = debugger.finish()
-    if stop.text:
-        raise LaunchError(stop.text.removeprefix("error: "))
+    """Give the arrays of a launch its results, and its caller what it fails with: the error of a plain launch."""
+    debugger.finish()
+    if debugger.error is not None:
+        raise debugger.error
 
 
 def debug(

@@ -16,7 +16,7 @@ import numpy
 
 from tileir.bridge.recording import prepared_launch
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.ir.core import Block, Operation
@@ -116,6 +116,11 @@ class Debugger:
     def notes(self) -> list[str]:
         """What is not kept of the launch, in sentences."""
         return self.recording.notes
+
+    @property
+    def error(self) -> ExecutionError | None:
+        """What the launch ends with, if it is known to fail."""
+        return self._course.stepwise.error or self._runner.error
 
     def steps(self, block: int) -> Array:
         """The operation of each step of a tile block, by number, as far as it is recorded."""
@@ -393,7 +398,7 @@ class Debugger:
         course.emit_all()
         last = course.turns.last if course.stepwise.is_complete else Moment(course.stepwise.last, -1)
         self.moment = last
-        error = course.stepwise.error or self._runner.error
+        error = self.error
         return Stop("end", last, str(error) if error is not None else "")
 
     def _standing(self) -> Moment:
