@@ -190,12 +190,6 @@ class SourceText:
         found = self._starts
         return found[token] if token < len(found) else found[-1]
 
-    def become(self, text: str, starts: TokenStarts) -> None:
-        """Be another text, of which it is known where its tokens begin: after an edit."""
-        self.text = text
-        self._starts = starts
-        self._line_starts = None
-
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
         if self._line_starts is None:
@@ -235,6 +229,13 @@ class SourceText:
             return self.line_text(line), column
         first = max(start, start + column - 1 - _LONGEST_LINE_SHOWN // 2)
         return self.text[first : min(end, first + _LONGEST_LINE_SHOWN)], start + column - first
+
+
+def renew(source: SourceText, text: str, starts: TokenStarts) -> None:
+    """Let a source be another text, of which it is known where its tokens begin: after an edit."""
+    source.text = text
+    source._starts = starts
+    source._line_starts = None
 
 
 UNKNOWN: Final = UnknownLocation()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation, renew
 from tileir.ir.values import Value
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
@@ -126,7 +126,7 @@ class RecordingParser(Parser):
     def __init__(self, tokens: TokenText, version: Version, allow_unregistered: bool, draft_spellings: bool) -> None:
         super().__init__("", "-", version, allow_unregistered, 1, True, False, draft_spellings, generic_form)
         self.source = SourceText(tokens.text, "-", TOKEN)
-        self.source.become(tokens.text, tokens.starts)
+        renew(self.source, tokens.text, tokens.starts)
         self.tokens = tokens.tokens
         self.collect_aliases()
         self.top: Body | None = None

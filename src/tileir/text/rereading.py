@@ -21,7 +21,7 @@ from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, has_errors
-from tileir.ir.location import CharacterLocation, TextLocation
+from tileir.ir.location import CharacterLocation, TextLocation, renew
 from tileir.ir.values import Value
 from tileir.text.reading import wrap_top_level
 from tileir.text.recording import Body, RecordingParser, RegionNames, Scope, Statement
@@ -143,7 +143,7 @@ class EditedText:
 
     def update(self, change: TokenChange) -> None:
         """Follow an edit of the tokens."""
-        self.parser.source.become(self.tokens.text, self.tokens.starts)
+        renew(self.parser.source, self.tokens.text, self.tokens.starts)
         self._unwrap()
         with CollectorPaused():
             if self._update(change):
