@@ -190,3 +190,39 @@ def test_random_programs_without_undefined_behaviour_are_not_said_to_have_some()
 @pytest.mark.long
 def test_many_random_programs_are_not_said_to_be_undefined() -> None:
     assert undefined(range(60, 3000)) == []
+
+
+# --- padding ---
+
+
+def products(rows: int, depth: int) -> int:
+    """How many loads lack padding in a product of matrices of 8 by 8 tiles."""
+    left = f"partition_view<tile=(8x8), tensor_view<{rows}x{depth}xf32, strides=[{depth},1]>>"
+    right = f"partition_view<tile=(8x8), tensor_view<{depth}x64xf32, strides=[64,1]>>"
+    text = f"""entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %i: tile<i32>) {{
+  %a = make_tensor_view %p, shape = [{rows}, {depth}], strides = [{depth}, 1] : tensor_view<{rows}x{depth}xf32, strides=[{depth},1]>
+  %b = make_tensor_view %q, shape = [{depth}, 64], strides = [64, 1] : tensor_view<{depth}x64xf32, strides=[64,1]>
+  %as = make_partition_view %a : {left}
+  %bs = make_partition_view %b : {right}
+  %x, %t = load_view_tko weak %as[%i, %i] : {left}, tile<i32> -> tile<8x8xf32>, token
+  %y, %u = load_view_tko weak %bs[%i, %i] : {right}, tile<i32> -> tile<8x8xf32>, token
+  %zero = constant <f32: 0.0> : tile<8x8xf32>
+  %z = mmaf %x, %y, %zero : tile<8x8xf32>, tile<8x8xf32>, tile<8x8xf32>
+  print_tko "%f\\n", %z : tile<8x8xf32> -> token
+  return
+}}"""
+    return len(tileir.lint(tileir.parse(text, verify=True), select=["missing-padding"]))
+
+
+def test_padding_is_missing_only_where_elements_are_added_up() -> None:
+    assert products(64, 64) == 0
+    # Rows beyond the array are rows of the result beyond its array.
+    assert products(60, 64) == 0
+    assert products(64, 60) == 2
+
+
+def test_what_only_an_unused_value_needs_goes_with_it() -> None:
+    rows = "\n".join([f"%v{i + 1} = addi %v{i}, %c : tile<i32>" for i in range(300)])
+    text = f"entry @k(%c: tile<i32>) {{\n%v0 = addi %c, %c : tile<i32>\n{rows}\nreturn\n}}"
+    (finding,) = tileir.lint(tileir.parse(text, verify=True), select=["unused-value"])
+    assert finding.fix is not None and len(finding.fix.deletions) == 301

@@ -14,15 +14,16 @@ from tileir.dialect.ops import (
     MMAF_SCALED,
     MMAI,
     REDUCE,
-    SCAN,
     STORE_VIEW_TKO,
 )
-from tileir.dialect.types import DYNAMIC, PartitionViewType
+from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.values import Value
 
-_COMBINING: Final = (MMAF, MMAI, MMAF_SCALED, REDUCE, SCAN)
+# The operands of a product, and the dimension of each that is added up, counted from the last.
+_SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
 # Values that are followed from a load.
 _FURTHEST: Final = 64
 
@@ -32,19 +33,19 @@ def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
         view = load.operands[0].type
         if not isinstance(view, PartitionViewType) or view.padding is not None:
             continue
-        uneven = _uneven_dimensions(view)
-        if not uneven or not any(_may_be_last(subject, load, view, dimension) for dimension in uneven):
-            continue
-        used = _combined_by(load.results[0])
-        if used is not None:
-            dimension = uneven[0]
-            extent, tile = view.tensor.shape[view.dim_map[dimension]], view.tile_shape[dimension]
-            yield LintFinding(
-                load,
-                f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has no "
-                "padding value: what is read there is unspecified",
-                notes=[("elements are combined here", used)],
-            )
+        for dimension in _uneven_dimensions(view):
+            if not _may_be_last(subject, load, view, dimension):
+                continue
+            used = _combined_by(load.results[0], dimension)
+            if used is not None:
+                extent, tile = view.tensor.shape[view.dim_map[dimension]], view.tile_shape[dimension]
+                yield LintFinding(
+                    load,
+                    f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has "
+                    "no padding value: what is read there is unspecified",
+                    notes=[("elements are combined here", used)],
+                )
+                break
 
 
 def _uneven_dimensions(view: PartitionViewType) -> list[int]:
@@ -64,12 +65,14 @@ def _may_be_last(subject: Subject, load: Operation, view: PartitionViewType, dim
     return subject.facts.range(indices[dimension], False)[1] >= whole
 
 
-def _combined_by(value: Value) -> Operation | None:
-    """An operation that combines the elements of a tile, or of what is computed from it element by element."""
+def _combined_by(value: Value, dimension: int) -> Operation | None:
+    """An operation that combines the elements of a tile along a dimension, or of what is computed from it element by
+    element."""
     pending, seen = [value], {value}
     while pending and len(seen) < _FURTHEST:
-        for user in pending.pop().users:
-            if user.declaration in _COMBINING:
+        current = pending.pop()
+        for user in current.users:
+            if _combines(user, current, dimension):
                 return user
             if user.declaration.traits & ELEMENTWISE:
                 for result in user.results:
@@ -77,6 +80,25 @@ def _combined_by(value: Value) -> Operation | None:
                         seen.add(result)
                         pending.append(result)
     return None
+
+
+def _combines(user: Operation, value: Value, dimension: int) -> bool:
+    """Whether what lies beyond the end of a dimension goes into other elements of the result.
+
+    The rows and columns of a product beyond the array are beyond that of the result too, and so is what a scan has
+    there, unless it comes from the end.
+    """
+    if user.declaration in (MMAF, MMAI, MMAF_SCALED):
+        rank = len(user.results[0].type.shape) if isinstance(user.results[0].type, TileType) else 0
+        names = [declared.name for declared in user.declaration.operands]
+        return any(
+            name in _SUMMED and user.operand(name) is value and rank - _SUMMED[name] == dimension for name in names
+        )
+    backwards = user.attributes.get("reverse")
+    if user.declaration is REDUCE or (isinstance(backwards, IntegerAttribute) and backwards.value):
+        along = user.attributes.get("dim")
+        return isinstance(along, IntegerAttribute) and along.value == dimension
+    return False
 
 
 MISSING_PADDING: Final = Rule(

@@ -12,14 +12,16 @@ from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LO
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.values import BlockArgument
 
 
 def _unused_values(subject: Subject) -> Iterable[LintFinding]:
+    counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
         if operation.declaration in (CONSTANT, MAKE_TOKEN):
             continue
         if operation.results and operation.is_unused and is_memory_effect_free(operation):
-            deletions = [operation, *_only_for(operation)]
+            deletions = [operation, *_only_for(operation, counts)]
             more = len(deletions) - 1
             title = "Delete this operation"
             notes: list[tuple[str, Operation | None]] = []
@@ -34,16 +36,23 @@ def _unused_values(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(operation, f"the {what} never used", notes=notes, fix=fix)
 
 
-def _only_for(operation: Operation) -> list[Operation]:
-    """The operations whose results nobody needs once an operation is gone."""
+def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operation]:
+    """The operations whose results nobody needs once an operation is gone.
+
+    `counts` keeps how many operations need another one: there may be many, and of many it may be asked.
+    """
     found: dict[Operation, None] = {operation: None}
+    # How many of those are left.
+    needed: dict[Operation, int] = {}
     pending = [operation]
     while pending:
-        for value in pending.pop().operands:
-            maker = value.defining_operation
+        for maker in dict.fromkeys([value.defining_operation for value in pending.pop().operands]):
             if maker is None or maker in found or not is_memory_effect_free(maker):
                 continue
-            if all(user in found for result in maker.results for user in result.users):
+            if maker not in counts:
+                counts[maker] = len({user for result in maker.results for user in result.users})
+            needed[maker] = needed.get(maker, counts[maker]) - 1
+            if not needed[maker]:
                 found[maker] = None
                 pending.append(maker)
     return list(found)[1:]
@@ -156,11 +165,18 @@ def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
         for argument, result in zip(arguments, loop.results, strict=False):
             if result.type is TOKEN or result.has_uses:
                 continue
-            if any(user.parent is not argument.block or user.declaration is not CONTINUE for user in argument.users):
+            if any(not _only_carries(user, argument, result.index) for user in argument.users):
                 continue
             number = result.index + 1
             which = f"the {number}. value" if len(loop.results) > 1 else "the value"
             yield LintFinding(loop, f"{which} that the loop carries is never used")
+
+
+def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
+    """Whether an operation does nothing with what a loop carries but pass it on to its own place in the next round."""
+    if user.parent is not argument.block or user.declaration is not CONTINUE:
+        return False
+    return all(place == index for place, value in enumerate(user.operands) if value is argument)
 
 
 UNUSED_CARRIED_VALUE: Final = Rule(
@@ -194,6 +210,11 @@ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %x: tile<i32>) {
     %t = addi %s, %l : tile<i32>
     %u = muli %i, %x : tile<i32>
     continue %t, %u : tile<i32>, tile<i32>
+  }
+  %before, %now = for %i in (%zero to %n, step %one) : tile<i32>
+      iter_values(%b = %zero, %c = %zero) -> (tile<i32>, tile<i32>) {
+    print_tko "%d\\n", %b : tile<i32> -> token
+    continue %c, %i : tile<i32>, tile<i32>
   }
   %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
   return
