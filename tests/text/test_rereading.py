@@ -156,6 +156,27 @@ def test_an_edit_in_a_line_reads_that_line(line, old, new):
     assert edited.complete
 
 
+def test_a_use_of_a_value_within_what_computes_it_is_a_use_before_its_definition():
+    text = """entry @k(%n: tile<i32>) {
+  %sum = for %i in (%n to %n, step %n) : tile<i32> iter_values(%s = %n) -> (tile<i32>) {
+    %t = addi %s, %i : tile<i32>
+    continue %t : tile<i32>
+  }
+  return
+}
+"""
+    tokens = TokenText(text)
+    edited = EditedText(tokens)
+    for line in ("    addi %sum, %i : tile<i32>\n", "    addf %sum, %sum : tile<f32>\n"):
+        start = tokens.text.index("    continue")
+        for change in ((start, start, line), (start, start + len(line), "")):
+            edited.update(tokens.replace(*change))
+            fresh = EditedText(TokenText(tokens.text))
+            assert told(edited.diagnostics) == told(fresh.diagnostics)
+            assert dump(edited.module) == dump(fresh.module)
+    assert edited.complete
+
+
 def test_another_type_is_told_to_users_and_no_others():
     text = chain(100)
     tokens = TokenText(text)

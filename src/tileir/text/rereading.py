@@ -297,7 +297,9 @@ class EditedText:
                 attempt = self._attempt(body, first, last, stop, limit)
                 if attempt is not None and self.parser.position <= limit:
                     begin = body.statements[first].start
-                    return None if self._is_special(begin, self.parser.position + _AHEAD) else attempt
+                    if self._is_special(begin, self.parser.position + _AHEAD) or _names_owner(attempt):
+                        return None
+                    return attempt
                 if attempt is None:
                     break
                 self._discard(attempt)
@@ -554,6 +556,17 @@ class EditedText:
             if not usable or inner[0].scope.tangled or token < inner[0].statements[0].start:
                 return body, index
             body = inner[0]
+
+
+def _names_owner(attempt: _Attempt) -> bool:
+    """Whether statements use what the one around them defines: that is a use before its definition."""
+    words = {name.partition("#")[0] for name in attempt.forward}
+    owner = attempt.body.owner
+    while words and owner is not None and owner.body.scope is attempt.body.scope:
+        if any(name.partition("#")[0] in words for name in owner.names):
+            return True
+        owner = owner.body.owner
+    return False
 
 
 def _start(statement: Statement) -> int:
