@@ -23,6 +23,12 @@ _meant: dict[str, str] = {}
 _MOST_LOOKED_UP = 100
 
 
+def begin_text() -> None:
+    """Another text is looked at: by who looks at one after the other, as while it is written."""
+    if len(_meant) >= _MOST_LOOKED_UP:
+        _meant.clear()
+
+
 def suggest(diagnostic: Diagnostic) -> None:
     """Add notes to an error, if there is anything to add."""
     message = diagnostic.message

@@ -70,3 +70,29 @@ def test_halves_of_a_pair_that_meet_are_one_character():
     document = Document("file:///x.mlir", "\ud83dx\ude00")
     document.replace(1, 2, "")
     assert document.text == "😀"
+
+
+def test_what_may_be_meant_is_said_of_any_number_of_texts():
+    document = Document("file:///a.mlir", "entry @k() {\n  retur\n}\n")
+    for number in range(150):
+        start = document.text.index("  retur") + 2
+        document.replace(start, document.text.index("\n", start), f"nonsense{number}")
+        assert document.analysis.diagnostics
+        document.replace(start, document.text.index("\n", start), "retur")
+    (found,) = document.analysis.diagnostics
+    assert [note.message for note in found.notes] == ["did you mean 'return'?"]
+
+
+def test_a_text_whose_parts_cannot_be_read_is_read_as_a_whole():
+    document = Document("file:///a.mlir", "entry @k() {\n  return\n}\n")
+    assert document.analysis.diagnostics == []
+
+    class Failing:
+        def update(self, change):
+            raise IndexError("a mistake of the reader")
+
+    document._edited = Failing()
+    document.replace(15, 21, "retur")
+    assert len(document.analysis.diagnostics) == 1
+    document.replace(15, 20, "return")
+    assert document.analysis.diagnostics == []

@@ -70,9 +70,69 @@ async def test_lint_speaks_once_a_text_is_correct(editor):
     await editor.until(lambda: not editor.diagnostics[uri])
 
 
+async def test_settings_that_change_nothing_say_nothing_twice(editor):
+    uri = await editor.open(KERNEL)
+    change = lsp.DidChangeConfigurationParams({"tileir": {"lint": {"enable": True, "select": ["unused-value"]}}})
+    editor.workspace_did_change_configuration(change)
+    await editor.until(lambda: editor.diagnostics[uri])
+    for _ in range(3):
+        count = len(editor.published[uri])
+        editor.workspace_did_change_configuration(change)
+        await editor.until(lambda count=count: len(editor.published[uri]) > count)
+        assert len(editor.diagnostics[uri]) == 1
+    # What comes when the server is idle has come by the answer to an edit.
+    assert len(await editor.edit(uri, KERNEL.replace("addf", "adff"))) == 1
+    assert all(len(each.diagnostics) <= 1 for each in editor.published[uri])
+    editor.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"tileir": {"lint": {"enable": False}}}))
+    editor.close(uri)
+
+
+async def test_settings_of_a_version_are_those_of_texts_that_are_open(editor):
+    uri = await editor.open("entry @k() {\n  %x = alloca num_elem = 16, alignment = 16 : tile<ptr<f32>>\n  return\n}\n")
+    editor.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"bytecodeVersion": "13.1"}))
+    await editor.until(lambda: any("is unknown" in each.message for each in editor.diagnostics[uri]))
+    editor.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"bytecodeVersion": ""}))
+    await editor.until(lambda: not any("is unknown" in each.message for each in editor.diagnostics[uri]))
+    editor.close(uri)
+
+
+def capabilities_to_pull(refresh):
+    return lsp.ClientCapabilities(
+        workspace=lsp.WorkspaceClientCapabilities(
+            diagnostics=lsp.DiagnosticWorkspaceClientCapabilities(refresh_support=refresh)
+        ),
+        text_document=lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities()),
+    )
+
+
+async def test_an_editor_that_cannot_be_told_to_ask_again_is_told_unasked():
+    editor = await Editor().start(capabilities=capabilities_to_pull(False))
+    assert editor.result.capabilities.diagnostic_provider is None
+    uri = await editor.open("nonsense")
+    assert len(editor.diagnostics[uri]) == 1
+    await editor.finish()
+
+
+async def test_advice_about_a_long_text_comes_when_the_editor_is_told_to_ask_again():
+    options = {"lint": {"enable": True, "select": ["unused-value"]}}
+    editor = await Editor().start(capabilities=capabilities_to_pull(True), options=options)
+    refreshed = asyncio.Event()
+    editor.protocol.fm.features[lsp.WORKSPACE_DIAGNOSTIC_REFRESH] = lambda *_: refreshed.set()
+    rows = "".join([f"  %v{i} = constant <i32: {i}> : tile<i32>\n" for i in range(900)])
+    text = f"entry @k(%a: tile<i32>) {{\n{rows}  %x = addi %a, %a : tile<i32>\n  return\n}}\n"
+    document = lsp.TextDocumentIdentifier("file:///long.mlir")
+    editor.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(document.uri, "tileir", 1, text)))
+    await asyncio.wait_for(refreshed.wait(), 60)
+    for _ in range(2):
+        report = await editor.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(document))
+        assert [each.code for each in report.items] == ["unused-value"]
+    again = lsp.DocumentDiagnosticParams(document, previous_result_id=report.result_id)
+    assert (await editor.text_document_diagnostic_async(again)).kind == "unchanged"
+    await editor.finish()
+
+
 async def test_an_editor_that_asks_for_diagnostics_gets_them_when_it_asks():
-    text = lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities())
-    editor = await Editor().start(capabilities=lsp.ClientCapabilities(text_document=text))
+    editor = await Editor().start(capabilities=capabilities_to_pull(True))
     assert editor.result.capabilities.diagnostic_provider is not None
     document = lsp.TextDocumentIdentifier("file:///pulled.mlir")
     item = lsp.TextDocumentItem(document.uri, "tileir", 1, "nonsense")

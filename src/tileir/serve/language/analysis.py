@@ -14,7 +14,7 @@ from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
 from tileir.text.rereading import EditedText
-from tileir.text.suggestions import suggest
+from tileir.text.suggestions import begin_text, suggest
 from tileir.text.token_text import TokenText
 
 
@@ -83,6 +83,8 @@ class Analysis:
         self.module = module
         """What could be read, also where parts of the text are broken."""
         self.diagnostics = diagnostics
+        self.is_advised = False
+        """Whether what lint says is among them."""
         self._facts: Facts | None = None
         self._operations: dict[int, Operation] | None = None
         self._arguments: dict[int, BlockArgument] = {}
@@ -172,6 +174,7 @@ def verified(syntax: Syntax, found: EditedText, settings: Settings) -> Analysis:
     if surrogate >= 0:
         words = "text has half of a surrogate pair"
         return Analysis(syntax, None, [PlacedDiagnostic("error", words, surrogate, surrogate + 1, "syntax")])
+    begin_text()
     placed = [place(each, syntax, "syntax") for each in found.diagnostics]
     if found.module is not None and found.complete:
         context = VerifyContext(settings.version, settings.hints)

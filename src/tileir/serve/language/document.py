@@ -6,6 +6,7 @@ end as the protocol says: at `\n`, `\r\n` or `\r`.
 
 from __future__ import annotations
 
+import logging
 import re
 from bisect import bisect_left, bisect_right
 
@@ -16,6 +17,7 @@ from tileir.serve.language.syntax import Syntax
 from tileir.text.rereading import EditedText
 from tileir.text.token_text import TokenChange, TokenText
 
+_LOG = logging.getLogger(__name__)
 # A text of more characters than these, some 200,000 operations, is not read while it is written.
 LARGEST = 10_000_000
 _TOO_LARGE = PlacedDiagnostic(
@@ -238,10 +240,20 @@ class Document:
             if self._edited is None:
                 self._edited = read(written, self.settings)
             elif self._change is not None:
-                self._edited.update(self._change)
+                change, self._change = self._change, None
+                self._edited = self._read_again(self._edited, change, written)
             self._change = None
             self._analysis = verified(self.syntax, self._edited, self.settings)
         return self._analysis
+
+    def _read_again(self, edited: EditedText, change: TokenChange, written: TokenText) -> EditedText:
+        try:
+            edited.update(change)
+        except Exception:
+            # What is half changed would be wrong for good.
+            _LOG.exception("a text could not be read again in parts, and is read as a whole")
+            return read(written, self.settings)
+        return edited
 
     def configure(self, settings: Settings) -> None:
         """Read the text in another way from now on."""

@@ -9,6 +9,7 @@ import queue
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -52,6 +53,8 @@ from tileir.serve.language.selection import selection_ranges
 from tileir.serve.language.symbols import document_symbols, workspace_symbols
 
 _LOG = logging.getLogger(__name__)
+# An editor that asks about a text of so many tokens at most, some 500 operations, is told what lint says at once.
+_ADVISED_AT_ONCE = 5000
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -81,13 +84,13 @@ class _Protocol(LanguageServerProtocol):
         server = self._server
         server.settings = settings_for(params.capabilities, params.initialization_options)
         text, workspace = params.capabilities.text_document, params.capabilities.workspace
-        if text is not None and text.diagnostic is not None:
-            # An editor that asks would show what is sent to it unasked a second time.
+        refresh = workspace.diagnostics if workspace is not None else None
+        if text is not None and text.diagnostic is not None and refresh is not None and refresh.refresh_support:
+            # An editor that asks would show what is sent to it unasked a second time.  One that cannot be told to ask
+            # again would not hear of what is found out later.
             server.pulled = True
             options = lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
             server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)(lambda asked: server.pull(asked))
-        refresh = workspace.diagnostics if workspace is not None else None
-        server.can_refresh = bool(refresh is not None and refresh.refresh_support)
         result = yield from super().lsp_initialize(params)
         return result
 
@@ -110,9 +113,9 @@ class TileServer(LanguageServer):
         """Has the connection look again whether there is something to do; it says how."""
         # Documents whose mistakes are out, and what is still being looked for.
         self._advising: dict[str, Generator[None, None, list[PlacedDiagnostic]]] = {}
-        # Whether the editor asks for diagnostics, and whether it can be told to.
+        # Whether the editor asks for diagnostics; then how often there was something new to say about each document.
         self.pulled = False
-        self.can_refresh = False
+        self._editions: Counter[str] = Counter()
 
     # --- documents ---
 
@@ -130,7 +133,7 @@ class TileServer(LanguageServer):
             language=item.language_id,
         )
         self.documents[item.uri] = document
-        self._changed[document.uri] = document
+        self._note_change(document)
 
     def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         document = self.documents.get(params.text_document.uri)
@@ -140,6 +143,10 @@ class TileServer(LanguageServer):
         for change in params.content_changes:
             document.change(change)
         document.version = params.text_document.version
+        self._note_change(document)
+
+    def _note_change(self, document: Document) -> None:
+        self._editions[document.uri] += 1
         self._advising.pop(document.uri, None)
         self._changed[document.uri] = document
 
@@ -154,9 +161,8 @@ class TileServer(LanguageServer):
         self.settings = changed_settings(self.settings, options)
         for document in self.documents.values():
             document.configure(self.settings)
-            self._advising.pop(document.uri, None)
-            self._changed[document.uri] = document
-        if self.pulled and self.can_refresh:
+            self._note_change(document)
+        if self.pulled:
             self.workspace_diagnostic_refresh(None)
 
     def ask_for_settings(self) -> None:
@@ -189,38 +195,53 @@ class TileServer(LanguageServer):
 
     def work(self) -> None:
         """Do a piece of that."""
+        try:
+            self._work()
+        except Exception as error:
+            # The other documents go on.
+            self.report_server_error(error, PyglsError)
+
+    def _work(self) -> None:
         if self._changed:
             document = self._changed.pop(next(iter(self._changed)))
-            if self.pulled:
-                return
-            self._publish(document)
-            program = not isinstance(document, CutileDocument) and not is_bytecode_document(document)
-            if program and document.settings.lint:
-                self._advising[document.uri] = advise(document)
+            if not self.pulled:
+                self._publish(document)
+            self._begin_advice(document)
         elif not self._compiled.empty():
             document, text, answers = self._compiled.get()
             document.note_answers(text, answers)
             if self.documents.get(document.uri) is document:
-                self._publish(document)
+                self._tell(document)
                 if self._refreshes_hints:
                     self.workspace_inlay_hint_refresh(None)
         elif self._advising:
-            self._advise(next(iter(self._advising)))
+            uri = next(iter(self._advising))
+            if self._advise(uri):
+                self._tell(self.documents[uri])
 
-    def _advise(self, uri: str) -> None:
-        """Look for what one more rule of lint says about a document; all is told together."""
+    def _begin_advice(self, document: Document) -> None:
+        program = not isinstance(document, CutileDocument) and not is_bytecode_document(document)
+        if program and document.settings.lint and not document.analysis.is_advised:
+            self._advising[document.uri] = advise(document)
+
+    def _advise(self, uri: str) -> bool:
+        """Look for what one more rule of lint says about a document; tells whether that is all, and there is some."""
         document = self.documents.get(uri)
         try:
             next(self._advising[uri])
+            return False
         except StopIteration as end:
             del self._advising[uri]
-            if document is not None and end.value:
-                document.analysis.diagnostics.extend(end.value)
-                self._publish(document)
+            if document is None:
+                return False
+            document.analysis.is_advised = True
+            document.analysis.diagnostics.extend(end.value)
+            return bool(end.value)
         except Exception as error:
-            # Advice is no reason to end.
+            # Without advice the mistakes are told all the same.
             del self._advising[uri]
             self.report_server_error(error, PyglsError)
+            return False
 
     @property
     def _refreshes_hints(self) -> bool:
@@ -228,24 +249,30 @@ class TileServer(LanguageServer):
         return bool(workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support)
 
     def pull(self, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
-        """The diagnostics of a document for an editor that asks for them, with advice."""
+        """The diagnostics of a document for an editor that asks for them; of a long one advice comes later."""
         document = self.documents.get(params.text_document.uri)
         if document is None:
             return lsp.RelatedFullDocumentDiagnosticReport([])
-        number = f"{document.version} {hash(document.settings)}"
+        uri = document.uri
+        number = str(self._editions[uri])
         if params.previous_result_id == number:
             return lsp.RelatedUnchangedDocumentDiagnosticReport(number)
-        uri = document.uri
         self._changed.pop(uri, None)
-        if not isinstance(document, CutileDocument) and not is_bytecode_document(document) and document.settings.lint:
-            self._advising[uri] = advise(document)
+        self._begin_advice(document)
+        if document.syntax.count <= _ADVISED_AT_ONCE:
             while uri in self._advising:
                 self._advise(uri)
         return lsp.RelatedFullDocumentDiagnosticReport(diagnostics_of(document), result_id=number)
 
-    def _publish(self, document: Document) -> None:
+    def _tell(self, document: Document) -> None:
+        """There is more to say about a document than was said."""
         if self.pulled:
-            return
+            self._editions[document.uri] += 1
+            self.workspace_diagnostic_refresh(None)
+        else:
+            self._publish(document)
+
+    def _publish(self, document: Document) -> None:
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(document.uri, diagnostics_of(document), document.version)
         )
