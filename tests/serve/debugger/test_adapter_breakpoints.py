@@ -86,7 +86,7 @@ def test_elements_of_arrays_are_watched(client: Client) -> None:
     )
     row = rows["variables"][0]["variablesReference"]
     info = client.request("dataBreakpointInfo", variablesReference=row, name="[3]")
-    assert info["dataId"] == "c[64, 3]" and info["accessTypes"] == ["write"]
+    assert info["dataId"] == "c[64, 3]" and info["accessTypes"] == ["write", "read", "readWrite"]
     found = client.request("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"], "accessType": "write"}])
     assert found["breakpoints"][0]["verified"]
     assert client.step("continue")["reason"] == "data breakpoint"
@@ -97,6 +97,11 @@ def test_elements_of_arrays_are_watched(client: Client) -> None:
     assert client.step("reverseContinue")["reason"] == "entry"
     assert client.evaluate("c[64, 3]")["result"] == "0.0"
     assert client.request("dataBreakpointInfo", name="nothing")["dataId"] is None
+    wanted = [{"dataId": "a[64, 0]", "accessType": "read"}, {"dataId": "c[64, 3]", "accessType": "readWrite"}]
+    numbers = [one["id"] for one in client.request("setDataBreakpoints", breakpoints=wanted)["breakpoints"]]
+    hit = [client.step("continue")["hitBreakpointIds"] for _ in range(2)]
+    # The row of tiles is read once for its product, and then there is the sum.
+    assert hit == [[numbers[0]], [numbers[1]]]
 
 
 def test_operations_are_instructions(client: Client) -> None:

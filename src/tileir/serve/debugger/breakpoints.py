@@ -18,6 +18,8 @@ from tileir.serve.debugger.lines import Lines, SourcePlace
 from tileir.serve.debugger.names import ValueNames
 
 Kind = Literal["line", "operation", "block", "value", "element"]
+AccessKind = Literal["write", "read", "readWrite"]
+"""What is done with something that is watched."""
 
 _HITS: Final = re.compile(r"\s*(==|=|>=|<=|>|<|%)?\s*(\d{1,18})\s*$")
 _LOGGED: Final = re.compile(r"\{([^{}]*)\}")
@@ -41,6 +43,8 @@ class Breakpoint:
         """Of a change, the values that are looked at."""
         self.element: tuple[int, tuple[int, ...]] | None = None
         """Of a change, an element of an array: the number of the array, and the index."""
+        self.access: AccessKind = "write"
+        """What is watched for, of an element or a value; a write counts where it changes something."""
         self.block: BlockId | None = None
         """The only tile block that counts."""
         self.condition: Expression | None = None
@@ -92,6 +96,7 @@ class Breakpoints:
         is_known: Callable[[str], bool],
         array_element: Callable[[str], tuple[int, tuple[int, ...]] | None],
         writing: list[int],
+        accessing: list[int],
     ) -> None:
         self._program: NumberedProgram = program
         self._lines: Lines = lines
@@ -100,6 +105,7 @@ class Breakpoints:
         self._is_known: Callable[[str], bool] = is_known
         self._array_element: Callable[[str], tuple[int, tuple[int, ...]] | None] = array_element
         self._writing: list[int] = writing
+        self._accessing: list[int] = accessing
         self._known: dict[int, Breakpoint] = {}
         self._next: int = 1
 
@@ -191,9 +197,15 @@ class Breakpoints:
         log: str = "",
         block: str | int | BlockId | None = None,
         temporary: bool = False,
+        access: AccessKind = "write",
     ) -> Breakpoint:
-        """Stop behind what changes an element of an array (`c[3, 4]`), or a value (`acc`)."""
+        """Stop behind what changes an element of an array (`c[3, 4]`), or a value (`acc`).
+
+        With another `access`, behind what reads the element, or reads or writes it; before what takes the value as an
+        operand, or also behind what computes it.
+        """
         found = self._new("value", name, temporary)
+        found.access = access
         try:
             found.element = self._array_element(name)
         except ExpressionMistake as error:
@@ -201,7 +213,7 @@ class Breakpoints:
             return found
         if found.element is not None:
             found.kind = "element"
-            found.operations = list(self._writing)
+            found.operations = list(self._writing if access == "write" else self._accessing)
             return self._completed(found, condition, hit_condition, log, block)
         found.values = list(self._names.numbers.get(name.strip(), []))
         if not found.values:

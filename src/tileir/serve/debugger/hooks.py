@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy
+
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
-from tileir.execute.observer import TileBlock
+from tileir.execute.observer import Access, TileBlock
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.schedule import block_at
@@ -132,6 +134,8 @@ class HookMaker:
         number, index = breakpoint.element
         array = self._arrays[number]
         start = array.low - array.region.start + array.place(index) * array.size
+        if breakpoint.access != "write":
+            return self._touching_hooks(breakpoint, array.region.start + start, array.size)
         last: dict[int, bytes] = {}
 
         def read() -> bytes:
@@ -152,7 +156,50 @@ class HookMaker:
             found += [Hook(operation, before), Hook(operation, behind, (), True)]
         return found
 
+    def _touching_hooks(self, breakpoint: Breakpoint, address: int, size: int) -> list[Hook]:
+        """Behind what reads an element, or whatever accesses it."""
+        kinds = ("read", "atomic") if breakpoint.access == "read" else ("read", "write", "atomic")
+        touching: set[int] = set()
+
+        def touch(access: Access) -> None:
+            if access.kind not in kinds:
+                return
+            touched = access.touched
+            # From the last address at which an element would still reach into this one.
+            low = numpy.uint64(max(address - access.size + 1, 0))
+            if bool(((touched >= low) & (touched < numpy.uint64(address + size))).any()):
+                touching.add(access.block.number)
+
+        def behind(block: TileBlock, moment: Moment, given: dict[Value, Any]) -> Hit | None:
+            if block.number not in touching:
+                return None
+            touching.remove(block.number)
+            if breakpoint.block is not None and block.id != breakpoint.block:
+                return None
+            return self._hit(breakpoint, moment, lambda name: self._value(name, {}, {}, block))
+
+        return [Hook(self._program.operations[one], behind, (), True, touch) for one in breakpoint.operations]
+
+    def _using_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
+        """Before what takes a value as an operand."""
+
+        def look(value: Value, block: TileBlock, moment: Moment, given: dict[Value, Any]) -> Hit | None:
+            if breakpoint.block is not None and block.id != breakpoint.block:
+                return None
+            known = {breakpoint.text.strip(): value}
+            return self._hit(breakpoint, moment, lambda name: self._value(name, known, given, block))
+
+        found: list[Hook] = []
+        for number in breakpoint.values:
+            value = self._program.values[number]
+            for user in value.users:
+                if user in self._program.operation_numbers and user not in self._program.in_reductions:
+                    found.append(Hook(user, partial(look, value), [value]))
+        return found
+
     def _value_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
+        if breakpoint.access == "read":
+            return self._using_hooks(breakpoint)
         last: dict[int, bytes] = {}
 
         def look(value: Value, block: TileBlock, moment: Moment, given: dict[Value, Any]) -> Hit | None:
@@ -166,7 +213,7 @@ class HookMaker:
             known = {breakpoint.text.strip(): value}
             return self._hit(breakpoint, moment, lambda name: self._value(name, known, given, block))
 
-        found: list[Hook] = []
+        found = self._using_hooks(breakpoint) if breakpoint.access == "readWrite" else []
         for number in breakpoint.values:
             value = self._program.values[number]
             if isinstance(value, BlockArgument):

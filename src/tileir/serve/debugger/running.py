@@ -22,7 +22,7 @@ from tileir.serve.debugger.course import Course
 from tileir.serve.debugger.hooks import HookMaker
 from tileir.serve.debugger.moments import Event, Moment
 from tileir.serve.debugger.names import ValueNames
-from tileir.serve.debugger.scouting import Hit, Hook, Reached, ReportingScout, Scout, Watcher, WritingScout
+from tileir.serve.debugger.scouting import AccessScout, Hit, Hook, Reached, ReportingScout, Scout, Watcher, WritingScout
 
 
 class Runner:
@@ -190,6 +190,9 @@ class Runner:
                 one.report.names = self._words
             scout = ReportingScout(*arguments, watchers=watchers, made=self._made)
             return scout, Observers([*[one.observer for one in watchers], scout])
+        if any(hook.touch is not None for hook in hooks):
+            touching = AccessScout(*arguments)
+            return touching, touching
         if any(hook.is_behind for hook in hooks):
             scout_behind = WritingScout(*arguments)
             return scout_behind, scout_behind

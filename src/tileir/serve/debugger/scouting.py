@@ -50,15 +50,22 @@ class Hit:
 class Hook:
     """Something to be done before an operation, or behind it."""
 
-    __slots__ = ("is_behind", "operation", "reach", "wants")
+    __slots__ = ("is_behind", "operation", "reach", "touch", "wants")
 
     def __init__(
-        self, operation: Operation, reach: Reach, wants: Sequence[Value] = (), is_behind: bool = False
+        self,
+        operation: Operation,
+        reach: Reach,
+        wants: Sequence[Value] = (),
+        is_behind: bool = False,
+        touch: Callable[[Access], object] | None = None,
     ) -> None:
         self.operation: Operation = operation
         self.reach: Reach = reach
         self.wants: list[Value] = list(wants)
         self.is_behind: bool = is_behind
+        self.touch: Callable[[Access], object] | None = touch
+        """Of one behind an operation: takes the accesses to memory that the operation makes, before they happen."""
 
 
 class Reached(Exception):
@@ -179,6 +186,16 @@ class WritingScout(Scout):
             self._run(hooks, block, moment, given)
 
 
+class AccessScout(WritingScout):
+    """One that looks at accesses to memory too."""
+
+    def access(self, access: Access) -> Array | None:
+        for hook in self._hooks_behind.get(access.operation, ()):
+            if hook.touch is not None:
+                hook.touch(access)
+        return None
+
+
 class Watcher(NamedTuple):
     """Somebody else who looks at the launch, the sanitizer or the watch for numbers, and adds findings to a report."""
 
@@ -187,7 +204,7 @@ class Watcher(NamedTuple):
     reason: Reason
 
 
-class ReportingScout(WritingScout):
+class ReportingScout(AccessScout):
     """One that stops where watchers find something.
 
     It is told of everything after them.  A number that `made` has at another moment is no reason to stop any more.
@@ -228,7 +245,7 @@ class ReportingScout(WritingScout):
 
     def access(self, access: Access) -> Array | None:
         self._look(access.operation, access.block)
-        return None
+        return super().access(access)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         self._look(operation, block)

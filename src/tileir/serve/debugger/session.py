@@ -80,6 +80,11 @@ class Debugger:
                 for number, one in enumerate(program.operations)
                 if one in changing and one.declaration.accesses_memory and not one.regions
             ],
+            [
+                number
+                for number, one in enumerate(program.operations)
+                if one.declaration.accesses_memory and not one.regions
+            ],
         )
         self._runner: Runner = Runner(self._course, self._names, self.breakpoints, write, names)
         self._first: Moment = Moment(next(self._course.stepwise.order()), 0)

@@ -10,9 +10,11 @@ from tileir.serve.debugger.adapter.dispatch import Answer
 from tileir.serve.debugger.adapter.life import FILTERS
 from tileir.serve.debugger.adapter.wire import Message
 from tileir.serve.debugger.adapter.wishes import Kind, Wish
+from tileir.serve.debugger.breakpoints import AccessKind
 from tileir.serve.debugger.moments import Event
 
 _EVENTS: Final[dict[str, Event]] = {"failure": "failure", "sanitizer": "sanitizer", "nan": "nan"}
+_ACCESSES: Final[dict[str, AccessKind]] = {"write": "write", "read": "read", "readWrite": "readWrite"}
 
 
 def _set(state: Conversation, kind: Kind, file: str, wishes: list[Wish]) -> Answer:
@@ -84,9 +86,12 @@ def set_instruction_breakpoints(state: Conversation, asked: Asked, request: Mess
 def set_data_breakpoints(state: Conversation, asked: Asked, request: Message) -> Answer:
     wishes: list[Wish] = []
     for one in asked.objects("breakpoints"):
-        if one.text("accessType", "write") != "write":
-            raise RequestMistake("a launch stops where something is written: the accessType is write")
-        wishes.append(_wish(state, "data", one, what=one.text("dataId")))
+        wish = _wish(state, "data", one, what=one.text("dataId"))
+        access = one.text("accessType", "write")
+        if access not in _ACCESSES:
+            raise RequestMistake(f"there is no accessType '{access}': use {', '.join(_ACCESSES)}")
+        wish.access = _ACCESSES[access]
+        wishes.append(wish)
     return _set(state, "data", "", wishes)
 
 
@@ -105,7 +110,7 @@ def data_breakpoint_info(state: Conversation, asked: Asked, request: Message) ->
         breakpoints.remove(tried.number)
     if not tried.is_verified:
         return Answer({"dataId": None, "description": tried.message or f"{name} cannot be watched"})
-    return Answer({"dataId": wanted, "description": wanted, "accessTypes": ["write"], "canPersist": True})
+    return Answer({"dataId": wanted, "description": wanted, "accessTypes": [*_ACCESSES], "canPersist": True})
 
 
 def set_exception_breakpoints(state: Conversation, asked: Asked, request: Message) -> Answer:

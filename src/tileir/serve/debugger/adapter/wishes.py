@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tileir.serve.debugger.breakpoints import Breakpoint
+from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint
 from tileir.serve.debugger.lines import SourcePlace
 from tileir.serve.debugger.moments import Event
 from tileir.serve.debugger.session import Debugger
@@ -35,6 +35,8 @@ class Wish:
         self.condition: str = condition
         self.hit_condition: str = hit_condition
         self.log: str = log
+        self.access: AccessKind = "write"
+        """Of data, what is watched for."""
         self.placed: Breakpoint | None = None
 
     @property
@@ -63,7 +65,9 @@ class Wish:
             # Where the kernel begins, in every tile block.
             what = 0
         if self.kind == "data":
-            self.placed = breakpoints.add_change(self.what, condition=condition, hit_condition=hits, log=log)
+            self.placed = breakpoints.add_change(
+                self.what, condition=condition, hit_condition=hits, log=log, access=self.access
+            )
         elif self.what.startswith("block "):
             block = self.what.removeprefix("block ")
             self.placed = breakpoints.add_block(block, condition=condition, hit_condition=hits, log=log)

@@ -6,13 +6,13 @@ import re
 from typing import Final
 
 from tileir.execute.argument_words import natural
-from tileir.serve.debugger.breakpoints import Breakpoint
+from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.moments import Event
-from tileir.serve.debugger.terminal.command_table import Command, CommandMistake
+from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, Function
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.orders import Order
-from tileir.serve.debugger.terminal.shell import Shell, short
+from tileir.serve.debugger.terminal.shell import WATCHED, Shell, short
 
 _IF: Final = re.compile(r"(?:^|\s)if(?=[\s(]|$)")
 _BLOCK: Final = re.compile(r"(?:^|\s)(?:block|thread)\s+(\(?[\d, ]+\)?)\s*$")
@@ -90,13 +90,17 @@ def _tbreak(shell: Shell, rest: str) -> None:
     _told(shell, "Temporary breakpoint", _set(shell, _read(shell, rest, temporary=True)))
 
 
-def _watch(shell: Shell, rest: str) -> None:
-    if not rest:
-        raise CommandMistake("Argument required (a value, or an element of an array).")
-    found = _IF.search(rest)
-    order = Order("change", rest[: found.start()].strip() if found is not None else rest)
-    order.condition = rest[found.end() :].strip() if found is not None else ""
-    _told(shell, "Watchpoint", _set(shell, order))
+def _watching(access: AccessKind) -> Function:
+    def watch(shell: Shell, rest: str) -> None:
+        if not rest:
+            raise CommandMistake("Argument required (a value, or an element of an array).")
+        found = _IF.search(rest)
+        order = Order("change", rest[: found.start()].strip() if found is not None else rest)
+        order.condition = rest[found.end() :].strip() if found is not None else ""
+        order.access = access
+        _told(shell, WATCHED[access], _set(shell, order))
+
+    return watch
 
 
 def _dprintf(shell: Shell, rest: str) -> None:
@@ -239,19 +243,26 @@ def _commands(shell: Shell, rest: str) -> None:
         shell.attached[one.number] = lines
 
 
+def _kind_words(one: Breakpoint) -> str:
+    if one.is_change:
+        return {"write": "watchpoint", "read": "read watchpoint", "readWrite": "acc watchpoint"}[one.access]
+    return "dprintf" if one.log is not None else "breakpoint"
+
+
 def _info_breakpoints(shell: Shell, rest: str) -> None:
     found = _numbered(shell, rest)
     if not found:
         shell.say("No breakpoints or watchpoints.")
         return
-    shell.say("Num  Type        Disp Enb What")
-    for one in found:
-        kind = "watchpoint" if one.is_change else "dprintf" if one.log is not None else "breakpoint"
+    kinds = [_kind_words(one) for one in found]
+    width = max(11, *[len(kind) for kind in kinds])
+    shell.say(f"Num  {'Type':{width}} Disp Enb What")
+    for one, kind in zip(found, kinds, strict=True):
         what = one.text if one.is_change or one.place is None else f"{short(one.place.file)}:{one.place.line}"
         named = f" ({one.text})" if one.kind == "operation" and not one.text.isdecimal() else ""
         block = f" tile block {one.block}" if one.block is not None else ""
         kept = "del" if one.is_temporary else "keep"
-        shell.say(f"{one.number:<4} {kind:11} {kept:4} {'y' if one.is_enabled else 'n':3} {what}{named}{block}")
+        shell.say(f"{one.number:<4} {kind:{width}} {kept:4} {'y' if one.is_enabled else 'n':3} {what}{named}{block}")
         if one.condition is not None:
             shell.say(f"\tstop only if {one.condition.text}")
         if one.hits:
@@ -282,8 +293,24 @@ COMMANDS = (
     ),
     Command(
         "watch",
-        _watch,
+        _watching("write"),
         "stop where a value is computed, or an element of an array is written",
+        usage="NAME | ARRAY[INDEX] [if CONDITION]",
+        completes="value",
+    ),
+    Command(
+        "rwatch",
+        _watching("read"),
+        "stop where a value is used, or an element of an array is read",
+        short=["rw"],
+        usage="NAME | ARRAY[INDEX] [if CONDITION]",
+        completes="value",
+    ),
+    Command(
+        "awatch",
+        _watching("readWrite"),
+        "stop where a value is computed or used, or an element of an array is read or written",
+        short=["aw"],
         usage="NAME | ARRAY[INDEX] [if CONDITION]",
         completes="value",
     ),

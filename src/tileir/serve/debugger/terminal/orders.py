@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tileir.serve.debugger.breakpoints import Breakpoint
+from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint
 from tileir.serve.debugger.session import Debugger
 
 
@@ -19,6 +19,8 @@ class Order:
         self.block: str = ""
         self.log: str = ""
         self.temporary: bool = False
+        self.access: AccessKind = "write"
+        """Of what changes: what is watched for."""
 
     def put(self, debugger: Debugger) -> Breakpoint:
         """Place it in a launch."""
@@ -30,5 +32,15 @@ class Order:
             return breakpoints.add_line(
                 self.what, self.line, condition=self.condition, log=self.log, block=block, temporary=self.temporary
             )
-        add = breakpoints.add_operation if self.kind == "operation" else breakpoints.add_change
-        return add(self.what, condition=self.condition, log=self.log, block=block, temporary=self.temporary)
+        if self.kind == "operation":
+            return breakpoints.add_operation(
+                self.what, condition=self.condition, log=self.log, block=block, temporary=self.temporary
+            )
+        return breakpoints.add_change(
+            self.what,
+            condition=self.condition,
+            log=self.log,
+            block=block,
+            temporary=self.temporary,
+            access=self.access,
+        )

@@ -11,6 +11,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
+from tileir.serve.debugger.breakpoints import AccessKind
 from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.lines import SourcePlace, same_file
 from tileir.serve.debugger.moments import Stop
@@ -21,6 +22,12 @@ from tileir.serve.debugger.terminal.orders import Order
 from tileir.serve.debugger.terminal.painting import Painter
 from tileir.serve.debugger.variables import Result
 
+WATCHED: Final[dict[AccessKind, str]] = {
+    "write": "Watchpoint",
+    "read": "Read watchpoint",
+    "readWrite": "Access watchpoint",
+}
+"""What gdb calls a breakpoint of something that is watched."""
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
 

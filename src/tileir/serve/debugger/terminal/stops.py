@@ -8,7 +8,7 @@ from tileir.execute.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.moments import Moment, Stop
 from tileir.serve.debugger.terminal.data import show_displays
-from tileir.serve.debugger.terminal.shell import Shell
+from tileir.serve.debugger.terminal.shell import WATCHED, Shell
 
 _MOST_STEPS: Final = 64
 """Of what happened in more steps than these nothing is shown: it is no longer news."""
@@ -59,7 +59,7 @@ class StopTeller:
             return f"\n{shell.paint(f'{words[stop.reason]}: {stop.text}', 'red')}"
         if stop.reason in ("breakpoint", "data"):
             numbers = ", ".join([str(number) for number in stop.breakpoints])
-            what = "Breakpoint" if stop.reason == "breakpoint" else "Watchpoint"
+            what = "Breakpoint" if stop.reason == "breakpoint" else self._watched(stop)
             more = f": {stop.text}" if stop.text else ""
             for number in stop.breakpoints:
                 if stop.reason == "data" and not stop.text and number in shell.debugger.breakpoints:
@@ -70,6 +70,11 @@ class StopTeller:
         if stop.reason == "beginning":
             return "\nNo more reverse-execution history."
         return ""
+
+    def _watched(self, stop: Stop) -> str:
+        breakpoints = self._shell.debugger.breakpoints
+        accesses = {breakpoints[number].access for number in stop.breakpoints if number in breakpoints}
+        return WATCHED[accesses.pop()] if len(accesses) == 1 else "Watchpoint"
 
     def _new_value(self, text: str) -> str:
         """What was written, of something that is watched."""
