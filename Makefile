@@ -186,6 +186,7 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/sanitizer_speed.py
 	$(BIN)/python benchmarks/explorer_speed.py
 	$(BIN)/python benchmarks/language_server.py
+	$(BIN)/python benchmarks/debugger_speed.py
 	$(BIN)/python benchmarks/sweep_speed.py --count 2000
 	@echo
 	$(BIN)/python benchmarks/cpu_speed.py

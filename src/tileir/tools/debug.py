@@ -39,7 +39,7 @@ USAGE = Usage(
         Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
         Option("ex", "carry out a command of the debugger; repeat for several", value="COMMAND", short="ex"),
         Option("x", "carry out the commands in a file", value="FILE"),
-        Option("batch", "end when these are done, and ask nothing; exit status 1 if one of them failed"),
+        Option("batch", "end when these are done, and ask nothing; exit status 1 if one of them failed", short="batch"),
         Option("dap", "speak the debug adapter protocol, for editors, on standard input and output"),
         Option("tcp", "the same at an address, for one editor after the other", value="HOST:PORT"),
         COLOR,
@@ -188,7 +188,8 @@ def _adapter(given: Arguments) -> int:
 
 
 def _listen(text: str) -> int:
-    from tileir.serve.debugger.adapter.tcp import address_of, listener_at, serve, words_of
+    from tileir.serve.addresses import address_of, listener_at, words_of
+    from tileir.serve.debugger.adapter.tcp import serve
 
     address = address_of(text)
     if address is None:

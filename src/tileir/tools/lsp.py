@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
 
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, Usage
 from tileir.tools.programs import ToolFailure, guarded, reason
+
+if TYPE_CHECKING:
+    import socket
 
 USAGE = Usage(
     "tileir lsp",
@@ -32,7 +36,6 @@ def _run(arguments: list[str]) -> int:
         return given.status
     if given.has("stdio") and given.has("tcp"):
         raise ToolFailure("'--stdio' and '--tcp' exclude each other", EXIT_USAGE)
-    address = _address(given.value("tcp", "")) if given.has("tcp") else None
     try:
         from tileir.serve.language import server
     except ModuleNotFoundError as error:
@@ -42,21 +45,23 @@ def _run(arguments: list[str]) -> int:
     # A server stays up, so its garbage is collected.
     gc.freeze()
     gc.enable()
-    if address is None:
+    if not given.has("tcp"):
         return server.serve_stdio()
-    try:
-        server.serve_tcp(*address, _tell)
-    except OSError as error:
-        raise ToolFailure(f"cannot listen at {address[0]}:{address[1]}: {reason(error)}", EXIT_USAGE) from None
+    with _listener(given.value("tcp", "")) as listener:
+        server.serve_tcp(listener)
     return EXIT_FINE
 
 
-def _tell(host: str, port: int) -> None:
-    print(f"listening on {host}:{port}", file=sys.stderr, flush=True)
+def _listener(text: str) -> socket.socket:
+    # Imported here: most editors start the server themselves.
+    from tileir.serve.addresses import address_of, listener_at, words_of
 
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
+    address = address_of(text)
+    if address is None:
         raise ToolFailure(f"'{text}' is no address: give HOST:PORT, such as 127.0.0.1:2087", EXIT_USAGE)
-    return host.strip("[]") or "127.0.0.1", int(port)
+    try:
+        listener = listener_at(*address)
+    except OSError as error:
+        raise ToolFailure(f"cannot listen at {text}: {reason(error)}", EXIT_USAGE) from None
+    print(f"listening on {words_of(listener)}", file=sys.stderr, flush=True)
+    return listener

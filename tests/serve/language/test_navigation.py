@@ -258,3 +258,12 @@ def test_every_question_has_an_answer_on_any_text() -> None:
                 references(document, position)
                 (selection,) = selection_ranges(document, [position])
                 assert selection.range.start == position == selection.range.end
+
+
+def test_uses_are_told_in_the_order_of_the_text():
+    text = (
+        "entry @k(%a: tile<i32>) {\n  %c = cmpi equal %a, %a, signed : tile<i32> -> tile<i1>\n  if %c {\n"
+        "    %x = addi %a, %a : tile<i32>\n  }\n  %y = addi %a, %a : tile<i32>\n  return\n}\n"
+    )
+    found = references(Document("file:///a.mlir", text), lsp.Position(0, 10), True)
+    assert [each.range.start.line for each in found or []] == [0, 1, 1, 3, 3, 5, 5]

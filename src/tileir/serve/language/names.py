@@ -68,6 +68,9 @@ class Names:
             for region in reversed(operation.regions):
                 pending.extend(reversed(region.operations))
         self._use_all()
+        for name in self.all:
+            # Those of a region were noted before those of the regions in it.
+            name.uses.sort()
         self.all.sort(key=lambda name: name.definition if name.definition is not None else name.uses[0])
 
     # --- definitions ---

@@ -408,17 +408,11 @@ def serve_stdio() -> int:
     return Connection(make_server(), lambda count: os.read(source, count), write).run()
 
 
-def serve_tcp(host: str, port: int, started: Callable[[str, int], None]) -> None:
+def serve_tcp(listener: socket.socket) -> None:
     """Serve editors that connect, each with a server of its own, until somebody interrupts."""
-    with socket.create_server((host, port), family=_family(host)) as listener:
-        started(*listener.getsockname()[:2])
-        while True:
-            peer, _ = listener.accept()
-            threading.Thread(target=_serve_peer, args=(peer,), daemon=True).start()
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
+    while True:
+        peer, _ = listener.accept()
+        threading.Thread(target=_serve_peer, args=(peer,), daemon=True).start()
 
 
 def _serve_peer(peer: socket.socket) -> None:

@@ -7,9 +7,9 @@ import sys
 from types import FrameType
 
 from tileir.execute.errors import LaunchError
+from tileir.serve.addresses import address_of, listener_at, words_of
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked
-from tileir.serve.debugger.adapter.tcp import address_of, listener_at, words_of
 from tileir.serve.debugger.adapter.wire import Message, Wire
 from tileir.serve.debugger.session import Debugger
 
