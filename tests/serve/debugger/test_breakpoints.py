@@ -136,9 +136,11 @@ def test_what_is_wrong_with_a_condition_is_said(rounds: Launch) -> None:
     wrong = debugger.breakpoints.add_line("k.mlir", 11, condition="i ==")
     assert not wrong.is_verified and "cannot be read" in wrong.message
     assert "is no number of hits" in debugger.breakpoints.add_line("k.mlir", 11, hit_condition="often").message
-    debugger.breakpoints.add_line("k.mlir", 11, condition="later > 1")
+    unknown = debugger.breakpoints.add_line("k.mlir", 11, condition="ii > 1")
+    assert not unknown.is_verified and unknown.message == "the kernel has no value ii"
+    debugger.breakpoints.add_line("k.mlir", 11, condition="%sum > 1")
     stop = debugger.start(stop_on_entry=False)
-    assert stop.reason == "breakpoint" and stop.text == "the condition 'later > 1' fails: there is no value later here"
+    assert stop.reason == "breakpoint" and stop.text == "the condition '%sum > 1' fails: there is no value %sum here"
 
 
 @pytest.mark.parametrize("hits, wanted", [("5", [5]), (">= 11", [11, 12]), ("%4", [4, 8, 12]), ("< 3", [1, 2])])

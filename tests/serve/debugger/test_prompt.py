@@ -85,7 +85,7 @@ def test_session_at_a_terminal(tmp_path: Path) -> None:
     program.write_text(ENDLESS)
     typist = Typist(str(program))
     typist.wait_for(PROMPT)
-    assert "The launch is not being run." in typist.command("next")
+    assert "The launch is not being run: " in typist.command("next")
     assert "%zero = constant" in typist.command("start")
     assert "%one = constant" in typist.command("next")
     # An empty line is the same once more.

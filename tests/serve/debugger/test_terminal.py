@@ -48,10 +48,12 @@ def test_abbreviations_are_those_of_gdb(batch) -> None:
 
 
 def test_stack_and_blocks(batch) -> None:
-    out = batch("start", "block 2", "bt", "info blocks", "block")
+    out = batch("start", "block 2", "bt", "info blocks", "block", "info frame")
     assert "#0  softmax (2, 0, 0) at " in out
     assert "* 2     (2, 0, 0)  step 0 of 18 steps" in out
+    assert "The grid is (4, 1, 1): 4 tile blocks, 3 of them begun; schedule forward." in out
     assert "[Current tile block is 2 (2, 0, 0), at step 0]" in out
+    assert "  operation 0: %row, %y, %z = get_tile_block_id : tile<i32>\n" in out
 
 
 def test_unknown_and_ambiguous_commands_are_named(batch) -> None:
@@ -59,7 +61,7 @@ def test_unknown_and_ambiguous_commands_are_named(batch) -> None:
     assert 'Undefined command: "foo". Try "help".' in out
     assert 'Ambiguous command "re": reverse-continue, ' in out
     assert 'Undefined command: "contniue". Did you mean "continue"?' in out
-    assert "The launch is not being run." in out
+    assert "The launch is not being run: 'run' or 'start' begins it." in out
 
 
 def test_list_goes_on_and_back(batch) -> None:
@@ -132,8 +134,27 @@ def test_commands_and_texts_of_breakpoints(batch, tmp_path: Path) -> None:
     assert "at 0\nat 1\nat 2\nat 3\n" in out
 
 
+def test_dprintf_takes_formats_of_gdb(batch) -> None:
+    out = batch(
+        *['dprintf 29 block 1,"round %d of %d (100%%)\\n", step, max(step, 4)', "run", 'dprintf 29,"%d", 1, 2'],
+        program=MATMUL,
+        status=1,
+    )
+    assert "round 0 of 4 (100%)\nround 1 of 4 (100%)\n" in out
+    assert "Bad format string: it takes 1 expressions, and 2 are given." in out
+
+
 def test_breakpoints_that_have_no_place_are_refused(batch) -> None:
-    out = batch("b 900", "b nothing", "b 12 if", "b other.mlir:3", "watch nothing", "catch fish", status=1)
+    out = batch(
+        "b 900",
+        "b nothing",
+        "b 12 if",
+        "b other.mlir:3",
+        "watch nothing",
+        "catch fish",
+        "b 12 if y > 0 and yy > 0",
+        status=1,
+    )
     for words in (
         "from line 900",
         "The kernel has no operation or value nothing.",
@@ -141,6 +162,7 @@ def test_breakpoints_that_have_no_place_are_refused(batch) -> None:
         "No source file named other.mlir: there is ",
         "There is neither a value nothing nor such an element",
         'There is nothing called "fish" to catch: assert, sanitizer or nan.',
+        "The kernel has no value yy.",
     ):
         assert words in out
 
@@ -149,6 +171,12 @@ def test_until_and_advance_run_to_a_place(batch) -> None:
     out = batch("start", "until 29", "until", "until", "advance 35", program=MATMUL)
     lines = [line.partition("\t")[0] for line in out.splitlines() if "\t" in line]
     assert lines == ["5", "29", "30", "34", "35"]
+
+
+def test_place_to_run_to_is_forgotten_when_something_else_stops_the_launch(batch) -> None:
+    out = batch("watch c[0, 0]", "start", "advance 34 block 2", "info breakpoints", "info watchpoints", program=MATMUL)
+    assert "\nWatchpoint 1: c[0, 0] = " in out
+    assert out.count("1    watchpoint  keep y   c[0, 0]") == 2 and "matmul.mlir:34" not in out
 
 
 def test_kernel_that_fails_is_stopped_at_the_failure(batch, tmp_path: Path) -> None:

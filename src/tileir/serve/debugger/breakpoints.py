@@ -12,7 +12,7 @@ from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.declaration import REGISTRY
 from tileir.ir.values import BlockArgument, Value
-from tileir.serve.debugger.evaluation import ExpressionMistake
+from tileir.serve.debugger.evaluation import COMMON_NAMES, ExpressionMistake
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, SourcePlace
 from tileir.serve.debugger.names import ValueNames
@@ -143,8 +143,9 @@ class Breakpoints:
         found = self._new("line", f"{file}:{line}", temporary)
         actual, found.operations = self._lines.at(file, line)
         if not found.operations:
-            known = ", ".join(self._lines.files)
-            found.message = f"no operation of the kernel comes from line {line} of {file} or one behind it ({known})"
+            files = self._lines.files
+            known = "" if file in files else f" (but from {', '.join(files)})"
+            found.message = f"no operation of the kernel comes from line {line} of {file} or one behind it{known}"
             return found
         found.place = self._lines.place(found.operations[0])
         if actual != line:
@@ -235,7 +236,7 @@ class Breakpoints:
             if block is not None:
                 found.block = self.block_id(block)
             if condition.strip():
-                found.condition = Expression(condition, self._is_known)
+                found.condition = self.expression(condition)
             if hit_condition.strip():
                 read = _HITS.match(hit_condition)
                 if read is None:
@@ -248,6 +249,14 @@ class Breakpoints:
             return found
         found.is_verified = True
         return found
+
+    def expression(self, text: str) -> Expression:
+        """A condition whose names there are: a misspelled one is better refused now than at each hit."""
+        read = Expression(text, self._is_known)
+        for name in sorted(read.names - COMMON_NAMES):
+            if not self._is_known(name):
+                raise ExpressionMistake(f"the kernel has no value {name}")
+        return read
 
     def _logged(self, log: str) -> list[str | Expression]:
         parts: list[str | Expression] = []

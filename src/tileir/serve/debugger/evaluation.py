@@ -58,6 +58,8 @@ _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.GtE: operator.ge,
 }
 _NUMPY: Final = ("numpy", "np")
+COMMON_NAMES: Final = frozenset([*_NUMPY, *BUILTINS, "inf", "nan", "tile_block", "grid"])
+"""Names that every expression may use, whatever the program calls its values."""
 
 
 class ExpressionMistake(TileIRError):

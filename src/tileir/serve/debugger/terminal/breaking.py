@@ -7,15 +7,17 @@ from typing import Final
 
 from tileir.execute.argument_words import natural
 from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint
-from tileir.serve.debugger.expressions import Expression
-from tileir.serve.debugger.moments import Event
+from tileir.serve.debugger.moments import Event, Stop
 from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, Function
 from tileir.serve.debugger.terminal.looking import INFO
 from tileir.serve.debugger.terminal.orders import Order
-from tileir.serve.debugger.terminal.shell import WATCHED, Shell, short
+from tileir.serve.debugger.terminal.shell import WATCHED, Shell, sentence, short
 
 _IF: Final = re.compile(r"(?:^|\s)if(?=[\s(]|$)")
 _BLOCK: Final = re.compile(r"(?:^|\s)(?:block|thread)\s+(\(?[\d, ]+\)?)\s*$")
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*,?(.*)$', re.DOTALL)
+_CONVERSION: Final = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[hlqjzt]*[A-Za-z]")
+"""Of gdb's formats."""
 _EVENTS: Final[dict[str, Event]] = {
     "assert": "failure",
     "failure": "failure",
@@ -63,7 +65,7 @@ def _set(shell: Shell, order: Order) -> Breakpoint:
     found = order.put(debugger)
     if not found.is_verified:
         debugger.breakpoints.remove(found.number)
-        raise CommandMistake(f"{found.message[0].upper()}{found.message[1:]}.")
+        raise CommandMistake(sentence(found.message))
     shell.orders[found.number] = order
     return found
 
@@ -108,15 +110,52 @@ def _dprintf(shell: Shell, rest: str) -> None:
     if not comma:
         raise CommandMistake('Usage: dprintf LOCATION,"TEXT {EXPRESSION}"')
     order = _read(shell, place)
-    order.log = text.strip().strip('"')
+    order.log = _written(text.strip())
     _told(shell, "Dprintf", _set(shell, order))
 
 
+def _written(text: str) -> str:
+    """The text of a dprintf, with `{EXPRESSION}` also for gdb's `"round %d\\n", step`."""
+    quoted = _QUOTED.match(text)
+    template, expressions = (quoted[1], _separated(quoted[2])) if quoted is not None else (text.strip('"'), [])
+    # A line is ended anyway.
+    template = template.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').removesuffix("\n")
+    if not expressions:
+        return template
+    wanted = len([one for one in _CONVERSION.findall(template) if one != "%%"])
+    if wanted != len(expressions):
+        raise CommandMistake(f"Bad format string: it takes {wanted} expressions, and {len(expressions)} are given.")
+    rest = iter(expressions)
+    return _CONVERSION.sub(lambda found: "%" if found[0] == "%%" else f"{{{next(rest)}}}", template)
+
+
+def _separated(text: str) -> list[str]:
+    """Expressions with commas between them."""
+    found: list[str] = []
+    depth = 0
+    for part in text.split(","):
+        if depth:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+        depth += sum([part.count(one) for one in "([{"]) - sum([part.count(one) for one in ")]}"])
+    return [one.strip() for one in found if one.strip()]
+
+
 def run_to(shell: Shell, location: str) -> None:
-    """Run on to a location."""
+    """Run on to a location, or to whatever stops the launch before it."""
     debugger = shell.running
-    _set(shell, _read(shell, location, temporary=True))
-    shell.run(debugger.resume)
+    there = _set(shell, _read(shell, location, temporary=True)).number
+
+    def run() -> Stop:
+        try:
+            stop = debugger.resume()
+        finally:
+            debugger.breakpoints.remove(there)
+            shell.orders.pop(there, None)
+        return Stop("step", stop.moment) if stop.breakpoints == (there,) else stop
+
+    shell.run(run)
 
 
 def _until(shell: Shell, rest: str) -> None:
@@ -207,7 +246,7 @@ def _condition(shell: Shell, rest: str) -> None:
         raise CommandMistake("Argument required (breakpoint number).")
     one = _numbered(shell, word)[0]
     condition = condition.strip()
-    one.condition = Expression(condition) if condition else None
+    one.condition = shell.debugger.breakpoints.expression(condition) if condition else None
     if one.number in shell.orders:
         shell.orders[one.number].condition = condition
     if not condition:
@@ -250,9 +289,16 @@ def _kind_words(one: Breakpoint) -> str:
 
 
 def _info_breakpoints(shell: Shell, rest: str) -> None:
-    found = _numbered(shell, rest)
+    _list(shell, _numbered(shell, rest), "No breakpoints or watchpoints.")
+
+
+def _info_watchpoints(shell: Shell, rest: str) -> None:
+    _list(shell, [one for one in _numbered(shell, rest) if one.is_change], "No watchpoints.")
+
+
+def _list(shell: Shell, found: list[Breakpoint], none: str) -> None:
     if not found:
-        shell.say("No breakpoints or watchpoints.")
+        shell.say(none)
         return
     kinds = [_kind_words(one) for one in found]
     width = max(11, *[len(kind) for kind in kinds])
@@ -271,7 +317,12 @@ def _info_breakpoints(shell: Shell, rest: str) -> None:
             shell.say(f"        {line}")
 
 
-INFO.add([Command("breakpoints", _info_breakpoints, "breakpoints and watchpoints", short=["b", "watchpoints"])])
+INFO.add(
+    [
+        Command("breakpoints", _info_breakpoints, "breakpoints and watchpoints", short=["b"]),
+        Command("watchpoints", _info_watchpoints, "watchpoints"),
+    ]
+)
 
 _LOCATION = "[LOCATION] [block N] [if CONDITION]"
 _DETAILS = """\
@@ -319,7 +370,8 @@ COMMANDS = (
         "dprintf",
         _dprintf,
         "write a text at a location, and go on; {EXPRESSION} in it is computed",
-        usage='LOCATION,"TEXT"',
+        usage='LOCATION,"TEXT" [,EXPRESSION ..]',
+        details='As in: dprintf 29,"round {step}" or, as gdb has it, dprintf 29,"round %d\\n",step',
         completes="break",
     ),
     Command("condition", _condition, "give a breakpoint a condition, or none", usage="NUMBER [CONDITION]"),

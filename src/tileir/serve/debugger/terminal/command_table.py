@@ -43,9 +43,14 @@ class Command:
         self.completes: str = completes
         """What its argument is completed with: "value", "command", "break", "info", ..."""
 
+    @property
+    def names(self) -> str:
+        """The name and its abbreviations, but for those that merely begin like it."""
+        told = [one for one in self.short if len(one) < 3 or not self.name.startswith(one)]
+        return ", ".join([self.name, *told])
+
     def help(self) -> str:
-        names = ", ".join([self.name, *self.short])
-        text = f"{names}{' ' if self.usage else ''}{self.usage}\n{self.summary[0].upper()}{self.summary[1:]}."
+        text = f"{self.names}{' ' if self.usage else ''}{self.usage}\n{self.summary[0].upper()}{self.summary[1:]}."
         return f"{text}\n{self.details}" if self.details else text
 
 

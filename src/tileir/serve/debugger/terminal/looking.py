@@ -152,7 +152,7 @@ def _info_frame(shell: Shell, rest: str) -> None:
     block, step = debugger.moment
     shell.say(f"Frame {shell.frame_number}: {frame.name}")
     shell.say(f"  tile block {block} {shell.block_words(block)} of {debugger.grid}, step {step}")
-    shell.say(f"  operation {frame.operation}: {debugger.recording.program.text(frame.operation)}")
+    shell.say(f"  operation {frame.operation}: {_operation(shell, frame.operation)}")
     if frame.place is not None:
         shell.say(f"  at {short(frame.place.file)}:{frame.place.line}")
 
@@ -160,14 +160,21 @@ def _info_frame(shell: Shell, rest: str) -> None:
 def _info_line(shell: Shell, rest: str) -> None:
     file, line = shell.location(rest) if rest else _current(shell)
     begun, numbers = shell.debugger.lines.at(file, line)
-    program = shell.debugger.recording.program
     if not numbers:
         shell.say(f"Line {line} of {short(file)} has no operations, nor has any behind it.")
         return
     moved = "" if begun == line else f" is in or before line {begun}, which"
     shell.say(f"Line {line} of {short(file)}{moved} begins at {several(len(numbers), 'operation')}:")
     for number in numbers:
-        shell.say(f"  {number}: {program.text(number)}")
+        shell.say(f"  {number}: {_operation(shell, number)}")
+
+
+def _operation(shell: Shell, number: int) -> str:
+    """An operation as its text has it; printed, where it comes from a script."""
+    lines = shell.debugger.lines
+    place = lines.place(number) if lines.kind == "text" else None
+    line = shell.line_of(place.file, place.line) if place is not None else None
+    return shell.debugger.recording.program.text(number) if line is None else line.strip()
 
 
 def _info_blocks(shell: Shell, rest: str) -> None:
@@ -176,7 +183,9 @@ def _info_blocks(shell: Shell, rest: str) -> None:
     order = recording.order.tolist()
     current = debugger.moment.block
     place = order.index(current)
-    shell.say(f"The grid is {debugger.grid}, {several(len(order), 'tile block')}, schedule {recording.schedule}.")
+    x, y, z = debugger.grid
+    begun = f", {len(order)} of them begun" if len(order) < x * y * z else ""
+    shell.say(f"The grid is {debugger.grid}: {several(x * y * z, 'tile block')}{begun}; schedule {recording.schedule}.")
     first = max(min(place - 5, len(order) - 11), 0)
     for number in order[first : first + 11]:
         mark = "*" if number == current else " "

@@ -134,7 +134,7 @@ COMMANDS = (
     Command(
         "next",
         _stepping("over"),
-        "go on to the next line; loops and branches are passed",
+        "go on to the next line; a function of a script is passed",
         short=["n"],
         usage="[N]",
         repeats=True,
@@ -142,7 +142,7 @@ COMMANDS = (
     Command(
         "step",
         _stepping("into"),
-        "go on to the next line, into loops and branches",
+        "go on to the next line, into functions of a script",
         short=["s"],
         usage="[N]",
         repeats=True,
@@ -150,7 +150,7 @@ COMMANDS = (
     Command(
         "nexti",
         _stepping("over", "operation"),
-        "go on to the next operation; loops and branches are passed",
+        "go on to the next operation; a function of a script is passed",
         short=["ni"],
         usage="[N]",
         repeats=True,
@@ -158,7 +158,7 @@ COMMANDS = (
     Command(
         "stepi",
         _stepping("into", "operation"),
-        "go on to the next operation, into loops and branches",
+        "go on to the next operation, into functions of a script",
         short=["si"],
         usage="[N]",
         repeats=True,
@@ -185,7 +185,7 @@ COMMANDS = (
     Command(
         "reverse-next",
         _stepping("over", reverse=True),
-        "go back a line; loops and branches are passed",
+        "go back a line; a function of a script is passed",
         short=["rn"],
         usage="[N]",
         repeats=True,
@@ -193,7 +193,7 @@ COMMANDS = (
     Command(
         "reverse-step",
         _stepping("into", reverse=True),
-        "go back a line, into loops and branches",
+        "go back a line, into functions of a script",
         short=["rs"],
         usage="[N]",
         repeats=True,
@@ -201,7 +201,7 @@ COMMANDS = (
     Command(
         "reverse-nexti",
         _stepping("over", "operation", True),
-        "go back an operation; loops and branches are passed",
+        "go back an operation; a function of a script is passed",
         short=["rni"],
         usage="[N]",
         repeats=True,
@@ -209,7 +209,7 @@ COMMANDS = (
     Command(
         "reverse-stepi",
         _stepping("into", "operation", True),
-        "go back an operation, into loops and branches",
+        "go back an operation, into functions of a script",
         short=["rsi"],
         usage="[N]",
         repeats=True,

@@ -26,8 +26,7 @@ def _help(shell: Shell, rest: str) -> None:
             shell.say(f"{shell.paint(title, 'bold')}:")
             for command in shell.table.commands.values():
                 if command.group == group:
-                    names = ", ".join([command.name, *command.short])
-                    shell.say(f"  {names:24} {command.summary}")
+                    shell.say(f"  {command.names:24} {command.summary}")
         shell.say('"help COMMAND" says more. Any prefix that is unique will do for a command.')
         return
     word, _, more = rest.partition(" ")

@@ -132,7 +132,7 @@ class Shell:
         except CommandMistake as error:
             self.say(str(error))
         except ExpressionMistake as error:
-            self.say(f"{error.message[0].upper()}{error.message[1:]}.")
+            self.say(sentence(error.message))
         except TileIRError as error:
             self.say(str(error))
         else:
@@ -188,7 +188,7 @@ class Shell:
     def running(self) -> Debugger:
         """The launch, which has begun."""
         if not self.host.is_running:
-            raise CommandMistake("The launch is not being run.")
+            raise CommandMistake("The launch is not being run: 'run' or 'start' begins it.")
         return self.debugger
 
     def run(self, run: Callable[[], Stop], stops_at_end: bool = False) -> None:
@@ -257,6 +257,11 @@ class Shell:
         place = frame.place
         at = f" at {self.paint(short(place.file), 'green')}:{place.line}" if place is not None else ""
         return f"{self.paint(frame.name, 'yellow')}{at}"
+
+
+def sentence(words: str) -> str:
+    """A message as a sentence; a name that it begins with stays as it is written."""
+    return f"{words[0].upper() if words.partition(' ')[0].isalpha() else words[0]}{words[1:]}."
 
 
 def short(path: str) -> str:
