@@ -43,6 +43,10 @@ def test_lines_are_verified_and_moved(client: Client) -> None:
     assert client.frames()[0]["name"] == "for %step = 0 (round 1 of 4)"
     where = client.request("breakpointLocations", source=SOURCE, line=1, endLine=12)["breakpoints"]
     assert [one["line"] for one in where] == [5, 8, 9, 10]
+    (placed,) = lines(client, {"line": 8, "column": 80})
+    assert {"line": placed["line"], "column": placed["column"]} == where[1]
+    behind = client.request("breakpointLocations", source=SOURCE, line=8, column=where[1]["column"] + 1)
+    assert behind["breakpoints"] == []
 
 
 def test_conditions_hit_counts_and_log_points(client: Client) -> None:

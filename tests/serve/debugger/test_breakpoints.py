@@ -93,6 +93,50 @@ def test_operations_are_named_by_mnemonic_value_and_number(rounds: Launch) -> No
     assert breakpoints.add_operation("mmaf").message == "the kernel has no operation or value mmaf"
 
 
+REDUCING = """cuda_tile.module @m {
+  entry @k() {
+    %x = constant <f32: [1.0, 2.0, 3.0, 4.0]> : tile<4xf32>
+    %largest = reduce %x dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>
+    (%element: tile<f32>, %so_far: tile<f32>) {
+      %larger = maxf %element, %so_far : tile<f32>
+      yield %larger : tile<f32>
+    }
+    %a = addf %largest, %largest : tile<f32> %b = maxf %a, %a : tile<f32> %c = negf %b : tile<f32>
+    return
+  }
+}
+"""
+
+
+def test_bodies_of_reductions_are_one_step(tmp_path: Path) -> None:
+    debugger = Launch(tmp_path, REDUCING, 1).debugger
+    found = debugger.breakpoints.add_operation("%larger")
+    assert found.is_verified and found.place is not None and found.place.line == 4
+    assert found.message == "the body of a reduce is one step, so %larger in it stops before the reduce"
+    found = debugger.breakpoints.add_operation("maxf")
+    assert len(found.operations) == 2 and found.message.startswith("2 operations; the body of a reduce is one step")
+    found = debugger.breakpoints.add_line("k.mlir", 6)
+    assert found.message == "line 6 is in the body of a reduce, which is one step: moved to line 4"
+    stop = debugger.start(stop_on_entry=False)
+    assert sorted(stop.breakpoints) == [1, 2, 3]
+    assert debugger.resume().breakpoints == (2,) and debugger.evaluate("a").value == 8
+    assert debugger.resume().reason == "end"
+
+
+def test_columns_choose_among_the_operations_of_a_line(tmp_path: Path) -> None:
+    launch = Launch(tmp_path, REDUCING, 1)
+    debugger = launch.debugger
+    line = REDUCING.split("\n")[8]
+    for column, name in ((1, "a"), (line.index("%a") + 1, "a"), (line.index("%largest") + 1, "a")):
+        placed = debugger.breakpoints.add_line("k.mlir", 9, column=column)
+        assert placed.operations == debugger.breakpoints.add_operation(name).operations
+    for column, name in ((line.index("%b") + 1, "b"), (line.index("maxf") + 1, "b"), (line.index("%c") + 1, "c")):
+        placed = debugger.breakpoints.add_line("k.mlir", 9, column=column)
+        assert placed.operations == debugger.breakpoints.add_operation(name).operations and placed.place is not None
+        assert placed.place.line == 9
+    assert debugger.breakpoints.add_line("k.mlir", 9).operations == debugger.breakpoints.add_operation("a").operations
+
+
 def test_a_tile_block_alone(rounds: Launch) -> None:
     debugger = rounds.debugger
     debugger.breakpoints.add_block("2,0,0")

@@ -133,22 +133,31 @@ class Breakpoints:
         file: str,
         line: int,
         *,
+        column: int = 0,
         condition: str = "",
         hit_condition: str = "",
         log: str = "",
         block: str | int | BlockId | None = None,
         temporary: bool = False,
     ) -> Breakpoint:
-        """Stop where a line of a file begins; of a line that has no operations, the next one that has."""
-        found = self._new("line", f"{file}:{line}", temporary)
+        """Stop where a line of a file begins; of a line that has no operations, the next one that has.
+
+        With a column, counted from 1, where that begins which is written there.
+        """
+        found = self._new("line", f"{file}:{line}:{column}" if column else f"{file}:{line}", temporary)
         actual, found.operations = self._lines.at(file, line)
+        if column and actual == line:
+            found.operations = self._lines.at_column(file, line, column) or found.operations
         if not found.operations:
             files = self._lines.files
             known = "" if file in files else f" (but from {', '.join(files)})"
             found.message = f"no operation of the kernel comes from line {line} of {file} or one behind it{known}"
             return found
         found.place = self._lines.place(found.operations[0])
-        if actual != line:
+        if self._lines.is_in_reduction(file, line):
+            whole = self._mnemonic(found.operations[0])
+            found.message = f"line {line} is in the body of a {whole}, which is one step: moved to line {actual}"
+        elif actual != line:
             found.message = f"line {line} has no operations: moved to line {actual}"
         return self._completed(found, condition, hit_condition, log, block)
 
@@ -163,15 +172,20 @@ class Breakpoints:
         temporary: bool = False,
     ) -> Breakpoint:
         """Stop before operations: those of a mnemonic ("mmaf"), the one that computes a value ("%12"), or the one of a
-        number."""
+        number.  What is in the body of a reduce or scan is no step of its own: it stops before the whole of it."""
         found = self._new("operation", str(name), temporary)
-        found.operations = self._named(str(name))
-        if not found.operations:
+        named = self._named(str(name))
+        if not named:
             found.message = f"the kernel has no operation or value {name}"
             return found
+        found.operations = list(dict.fromkeys([self._step_of(number) for number in named]))
         found.place = self._lines.place(found.operations[0])
-        if len(found.operations) > 1:
-            found.message = f"{len(found.operations)} operations"
+        parts = [f"{len(found.operations)} operations"] if len(found.operations) > 1 else []
+        around = sorted({self._mnemonic(self._step_of(number)) for number in named if self._step_of(number) != number})
+        if around:
+            whole = " or ".join(around)
+            parts.append(f"the body of a {whole} is one step, so {name} in it stops before the {whole}")
+        found.message = "; ".join(parts)
         return self._completed(found, condition, hit_condition, log, block)
 
     def add_block(
@@ -289,18 +303,24 @@ class Breakpoints:
         name = name.strip()
         if name.lstrip("#").isdecimal():
             number = int(name.lstrip("#"))
-            return [number] if number < len(program.operations) and self._is_step(number) else []
+            return [number] if number < len(program.operations) else []
         plain = name.removeprefix("cuda_tile.")
         declaration = REGISTRY.by_name.get(f"cuda_tile.{plain}")
         if declaration is not None:
             found = [number for number, one in enumerate(program.operations) if one.declaration is declaration]
-            found = [number for number in found if self._is_step(number)]
             if found:
                 return found
         return list(dict.fromkeys([self.computing(number) for number in self._names.numbers.get(name, [])]))
 
-    def _is_step(self, number: int) -> bool:
-        return self._program.operations[number] not in self._program.in_reductions
+    def _step_of(self, number: int) -> int:
+        """The operation that a step executes of which an operation is a part: of the body of a reduce, the reduce."""
+        operation = self._program.operations[number]
+        while operation in self._program.in_reductions and operation.parent_operation is not None:
+            operation = operation.parent_operation
+        return self._program.operation_numbers[operation]
+
+    def _mnemonic(self, number: int) -> str:
+        return self._program.operations[number].declaration.name.removeprefix("cuda_tile.")
 
     def computing(self, number: int) -> int:
         """The operation that computes a value; for what a loop is given, the first of its body."""

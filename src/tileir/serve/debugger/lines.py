@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 from functools import cached_property
 from typing import Final, Literal
 
@@ -30,6 +31,9 @@ Kind = Literal["text", "script", "printed"]
 
 PRINTED: Final = "program.mlir"
 """What the program is called where its lines are those it is printed with."""
+
+# The results of an operation, up to where its name begins.
+_RESULTS: Final = re.compile(r"%[\w$.:#%, -]*=\s*$")
 
 # Nothing that an author would stop at.
 _QUIET: Final = frozenset([ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN])
@@ -101,6 +105,9 @@ class Lines:
     def _place(self, operation: Operation) -> SourcePlace | None:
         if operation in self._program.in_reductions:
             return None
+        return self._written_place(operation)
+
+    def _written_place(self, operation: Operation) -> SourcePlace | None:
         if self.kind == "text":
             return self._in_text(operation)
         if self.kind == "script":
@@ -216,6 +223,10 @@ class Lines:
         exact = [numbers for begun, numbers in own if begun == line]
         if exact:
             return line, [number for numbers in exact for number in numbers]
+        around = [numbers for (name, inner), numbers in self._bodies.items() if inner == line and same_file(name, file)]
+        place = self.place(around[0][0]) if around else None
+        if place is not None:
+            return place.line, [number for numbers in around for number in numbers]
         for begun, numbers in own:
             place = self._places[numbers[0]]
             if place is not None and begun < line <= place.end_line:
@@ -224,6 +235,69 @@ class Lines:
         if self.kind == "script" and function_at(file, line) != function_at(file, later):
             return 0, []
         return later, [number for begun, numbers in own if begun == later for number in numbers]
+
+    @cached_property
+    def _bodies(self) -> dict[tuple[str, int], list[int]]:
+        """For each line in the body of a reduce or scan, which is one step, the operation that has the body."""
+        program = self._program
+        found: dict[tuple[str, int], list[int]] = {}
+        for operation in program.operations:
+            if operation in program.in_reductions:
+                place = self._written_place(operation)
+                around = operation.parent_operation
+                while around is not None and around in program.in_reductions:
+                    around = around.parent_operation
+                if place is not None and around is not None:
+                    numbers = found.setdefault((place.file, place.line), [])
+                    if program.operation_numbers[around] not in numbers:
+                        numbers.append(program.operation_numbers[around])
+        return found
+
+    def is_in_reduction(self, file: str, line: int) -> bool:
+        """Whether a line is one of the body of a reduce or scan, and of nothing else."""
+        is_in_body = any(inner == line and same_file(name, file) for name, inner in self._bodies)
+        return is_in_body and not self.numbers_at(file, line, line)
+
+    @cached_property
+    def _on_lines(self) -> dict[int, list[int]]:
+        """The operations that are written in a line, of whatever file."""
+        found: dict[int, list[int]] = {}
+        for number, place in enumerate(self._places):
+            if place is not None:
+                found.setdefault(place.line, []).append(number)
+        return found
+
+    def columns_at(self, file: str, line: int) -> dict[int, list[int]]:
+        """For each column of a line at which something begins, the operations at which it does."""
+        groups: dict[tuple[int, object], list[int]] = {}
+        for number in self._on_lines.get(line, []):
+            place, operation = self._places[number], self._program.operations[number]
+            if place is not None and same_file(place.file, file) and not self._is_implied(operation, place):
+                callers = tuple([(one.file, one.line) for one in author_frames(operation.location)[1:]])
+                groups.setdefault((place.column, callers if self.kind == "script" else ()), []).append(number)
+        found: dict[int, list[int]] = {}
+        for column, of in sorted(groups, key=lambda key: key[0]):
+            found.setdefault(column, []).extend(self._first_ones(groups[column, of]))
+        return found
+
+    def at_column(self, file: str, line: int, column: int) -> list[int]:
+        """The operations at which something begins that is written at a column of a line; of none, the first."""
+        known = self.columns_at(file, line)
+        found: list[int] = []
+        for begun, numbers in known.items():
+            place = self._places[numbers[0]]
+            assert place is not None
+            if not found or begun - len(self._results_before(place)) <= column:
+                found = numbers
+        return found
+
+    def _results_before(self, place: SourcePlace) -> str:
+        """The results of an operation as a text has them before it."""
+        text = self.text(place.file) if self.kind == "text" else None
+        if text is None:
+            return ""
+        found = _RESULTS.search(text.split("\n")[place.line - 1][: place.column - 1])
+        return found[0] if found is not None else ""
 
     def numbers_at(self, file: str, first: int, last: int) -> list[int]:
         """The lines of a file, from one to another, at which something begins."""

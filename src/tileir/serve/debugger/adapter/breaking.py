@@ -62,6 +62,9 @@ def set_breakpoints(state: Conversation, asked: Asked, request: Message) -> Answ
     if not given and asked.has("lines"):
         given = [Asked({"line": line}, "'lines'") for line in asked.any("lines")]
     wishes = [_wish(state, "line", one, file=file, line=state.ways.own_line(one.number("line"))) for one in given]
+    for wish, one in zip(wishes, given, strict=True):
+        if one.has("column"):
+            wish.column = state.ways.own_column(one.number("column"))
     return _set(state, "line", file, wishes)
 
 
@@ -136,5 +139,12 @@ def breakpoint_locations(state: Conversation, asked: Asked, request: Message) ->
     file = state.file(asked.inner("source"))
     first = state.ways.own_line(asked.number("line"))
     last = state.ways.own_line(asked.number("endLine")) if asked.has("endLine") else first
-    lines = stage.debugger.lines.numbers_at(file, first, last)
-    return Answer({"breakpoints": [{"line": state.ways.line(line)} for line in lines]})
+    begins = state.ways.own_column(asked.number("column")) if asked.has("column") else 0
+    ends = state.ways.own_column(asked.number("endColumn")) if asked.has("endColumn") else None
+    lines = stage.debugger.lines
+    found: list[Message] = []
+    for line in lines.numbers_at(file, first, last):
+        for column in lines.columns_at(file, line):
+            if (line > first or column >= begins) and (ends is None or line < last or column <= ends):
+                found.append({"line": state.ways.line(line), "column": state.ways.column(column)})
+    return Answer({"breakpoints": found})

@@ -35,6 +35,8 @@ class Wish:
         self.condition: str = condition
         self.hit_condition: str = hit_condition
         self.log: str = log
+        self.column: int = 0
+        """Of a line, the column that was asked for; 0 for none."""
         self.access: AccessKind = "write"
         """Of data, what is watched for."""
         self.placed: Breakpoint | None = None
@@ -56,7 +58,9 @@ class Wish:
         breakpoints = debugger.breakpoints
         condition, hits, log = self.condition, self.hit_condition, self.log
         if self.kind == "line":
-            self.placed = breakpoints.add_line(self.file, self.line, condition=condition, hit_condition=hits, log=log)
+            self.placed = breakpoints.add_line(
+                self.file, self.line, column=self.column, condition=condition, hit_condition=hits, log=log
+            )
             return
         what: str | int = self.what
         if self.kind == "instruction":
