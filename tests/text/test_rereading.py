@@ -177,6 +177,22 @@ def test_a_use_of_a_value_within_what_computes_it_is_a_use_before_its_definition
     assert edited.complete
 
 
+def test_only_what_uses_a_broken_alias_is_broken():
+    text = """cuda_tile.module @m {
+  entry @k() {
+    %0 = make_token : token loc(#loc5)
+    return loc(#loc3)
+  } loc(#loc3)
+}
+#loc3 = loc("a":1:1)
+#loc4 = loc(nonsense)
+#loc5 = loc(callsite(#loc4 at #loc3))
+"""
+    found = read_text(text, partial=True)
+    assert [each.message for each in found.diagnostics] == ["expected location instance"]
+    assert [operation.name for operation in found.module.walk()][1:] == ["cuda_tile.entry", "cuda_tile.return"]
+
+
 def test_another_type_is_told_to_users_and_no_others():
     text = chain(100)
     tokens = TokenText(text)

@@ -88,7 +88,9 @@ class AliasCursor(TypeCursor):
         except SyntaxFailure as failure:
             # Those that wait for the broken one are broken as well: the next to use them need not look for it again.
             for waiting_name, _ in path[1:]:
-                self.broken_aliases[waiting_name] = failure
+                # Others on the path have not had their turn yet.
+                if waiting_name in looked:
+                    self.broken_aliases[waiting_name] = failure
             raise
         finally:
             # A mistake in the definition ends the operation that used it: parsing goes on there.

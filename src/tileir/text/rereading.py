@@ -299,6 +299,9 @@ class EditedText:
                     begin = body.statements[first].start
                     if self._is_special(begin, self.parser.position + _AHEAD) or _names_owner(attempt):
                         return None
+                    if self.parser.broken_aliases:
+                        # Who comes to such an alias first is told of it in another way than who comes later.
+                        return None
                     return attempt
                 if attempt is None:
                     break
