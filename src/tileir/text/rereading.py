@@ -18,13 +18,15 @@ from heapq import heappop, heappush
 
 from tileir.annotations import Final
 from tileir.ir.collector import CollectorPaused
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, has_errors
-from tileir.ir.location import CharacterLocation, TextLocation, renew
+from tileir.ir.location import TextLocation, renew
 from tileir.ir.values import Value
 from tileir.text.reading import wrap_top_level
 from tileir.text.recording import Body, RecordingParser, RegionNames, Scope, Statement
+from tileir.text.renumbering import renumber, renumber_diagnostics, renumber_names
+from tileir.text.replacing import put_in, take_out
 from tileir.text.token_text import TokenChange, TokenText
 from tileir.text.values import ForwardReference
 
@@ -237,54 +239,9 @@ class EditedText:
 
     def _shift(self, change: TokenChange, body: Body, last: int) -> None:
         """Renumber what stands behind an edit."""
-        tokens = change.new_end - change.old_end
-        if tokens:
-            self._renumber(change, tokens, body, last)
-        for statement in self.diagnosed:
-            for pointer in statement.pointers:
-                if pointer.token >= change.old_end:
-                    pointer.token += tokens
-                    if isinstance(pointer, CharacterLocation):
-                        pointer.offset += change.characters
-        for scope in self.scopes:
-            for waiting in scope.waiting.values():
-                if waiting.token >= change.old_end:
-                    waiting.token += tokens
-        positions = self.parser.alias_positions
-        for name, place in positions.items():
-            if place >= change.old_end:
-                positions[name] = place + tokens
-
-    def _renumber(self, change: TokenChange, tokens: int, body: Body, last: int) -> None:
-        """Move the statements behind an edit, and what is around it, by some tokens."""
-        rows: list[tuple[list[Statement], int]] = [(body.statements, last)]
-        inner = body
-        inner.end += tokens
-        while inner.owner is not None:
-            owner = inner.owner
-            owner.end += tokens
-            for anchor in owner.anchors:
-                if anchor.token >= change.old_end:
-                    anchor.token += tokens
-            for each in owner.bodies:
-                if each.start >= change.old_end:
-                    each.start += tokens
-                    each.end += tokens
-                    rows.append((each.statements, 0))
-            inner = owner.body
-            inner.end += tokens
-            rows.append((inner.statements, bisect_right(inner.statements, owner.start, key=_start)))
-        while rows:
-            statements, start = rows.pop()
-            for statement in statements[start:]:
-                statement.start += tokens
-                statement.end += tokens
-                for anchor in statement.anchors:
-                    anchor.token += tokens
-                for each in statement.bodies:
-                    each.start += tokens
-                    each.end += tokens
-                    rows.append((each.statements, 0))
+        renumber(change, body, last)
+        renumber_diagnostics(change, self.diagnosed)
+        renumber_names(change, self.scopes, self.parser.alias_positions)
 
     # --- reading statements again ---
 
@@ -418,8 +375,8 @@ class EditedText:
                 if known is not None and known[0] is statement:
                     gone[name] = known[1]
                     del definitions[name]
-        self._remove(body, old, scope, poisons)
-        self._insert(attempt)
+        self._remove(old, scope, poisons)
+        put_in(body, attempt.first, attempt.last, attempt.found, attempt.block, parser.source)
         changed: set[str] = set()
         for statement in attempt.found:
             for name in statement.names:
@@ -460,14 +417,8 @@ class EditedText:
         self._mention(scope, changed, {name for each in attempt.found for name in each.names}, stop, pending)
         return stop
 
-    def _remove(self, body: Body, statements: list[Statement], scope: Scope, poisons: set[str]) -> None:
-        for statement in statements:
-            operation, last = statement.first, statement.last
-            while operation is not None:
-                following = operation.next if operation is not last else None
-                operation.drop_all_references()
-                operation.detach()
-                operation = following
+    def _remove(self, statements: list[Statement], scope: Scope, poisons: set[str]) -> None:
+        take_out(statements)
         pending = list(statements)
         while pending:
             statement = pending.pop()
@@ -485,45 +436,6 @@ class EditedText:
                 if inner.scope is not scope:
                     self.scopes.pop(inner.scope, None)
                 pending.extend(inner.statements)
-
-    def _insert(self, attempt: _Attempt) -> None:
-        body = attempt.body
-        block = body.block
-        at_end = attempt.last == len(body.statements)
-        if at_end and body.terminator is not None:
-            body.terminator.detach()
-            body.terminator = None
-        behind: Operation | None = None
-        for statement in body.statements[attempt.last :]:
-            if statement.first is not None:
-                behind = statement.first
-                break
-        if behind is None:
-            behind = body.terminator
-        operation = attempt.block.first
-        while operation is not None:
-            following = operation.next
-            operation.previous = operation.next = None
-            block.insert_before(operation, behind)
-            operation = following
-        body.statements[attempt.first : attempt.last] = attempt.found
-        if at_end and body.implied is not None:
-            last = block.last
-            owner = body.owner.last if body.owner is not None else None
-            if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
-                self._imply(body, owner)
-
-    def _imply(self, body: Body, owner: Operation | None) -> None:
-        """Add the terminator that the text leaves out."""
-        assert body.implied is not None
-        location = owner.location if owner is not None else TextLocation(self.parser.source, body.start)
-        if isinstance(location, TextLocation):
-            location = TextLocation(location.source, location.token)
-            if body.owner is not None:
-                body.owner.anchors.append(location)
-        terminator = Operation(body.implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location)
-        body.block.append(terminator)
-        body.terminator = terminator
 
     # --- what depends on names ---
 
