@@ -313,16 +313,13 @@ class Evaluation:
             if keyword.arg is None or keyword.arg not in OPTIONS:
                 raise ExpressionMistake(f"the option {keyword.arg or '**'} cannot be used here")
             options[keyword.arg] = self._argument(keyword.value)
-        called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        if called in ("round", "around"):
-            for number in [*arguments, options.get("decimals", 0)]:
-                if isinstance(number, int) and abs(number) > _MOST_DIGITS:
-                    raise ExpressionMistake(f"nothing is rounded to more than {_MOST_DIGITS} digits here")
         if isinstance(function, ast.Attribute):
             if isinstance(function.value, ast.Name) and self._is_numpy(function.value):
                 return self._numpy(function.attr, arguments, options)
             return self._method(function, arguments, options)
         if isinstance(function, ast.Name) and function.id in BUILTINS and self._lookup(function.id) is None:
+            if function.id == "round":
+                _check_digits(arguments[1:], options)
             self._spend_for(arguments)
             return self._checked(BUILTINS[function.id](*arguments, **options))
         name = ast.unparse(function) if isinstance(function, ast.Name) else "this"
@@ -354,14 +351,20 @@ class Evaluation:
             size = _size(arguments[0]) * _size(arguments[1])
             self._spend(size, size)
         elif growth == "count":
-            count = max([abs(int(argument)) for argument in arguments], default=0)
-            if count > _MOST_ELEMENTS or any(isinstance(one, float) for one in arguments):
+            bounds = arguments[:3]
+            if not all(isinstance(one, (int, numpy.integer)) and abs(int(one)) <= _MOST_ELEMENTS for one in bounds):
                 raise ExpressionMistake(f"numpy.{name} takes whole numbers up to {_MOST_ELEMENTS} here")
+            count = len(range(*[int(one) for one in bounds])) if bounds else 0
             self._spend(count, count)
         elif growth == "together":
+            if name == "round":
+                _check_digits(arguments[1:], options)
             self._spend_together(*arguments)
         else:
             self._spend_for(arguments)
+            if name == "roll":
+                # Each further dimension doubles the parts that are moved.
+                self._spend(64 << _size(arguments[1:]), 0)
         return self._checked(function(*arguments, **options))
 
     def _method(self, node: ast.Attribute, arguments: list[Any], options: dict[str, Any]) -> Any:
@@ -371,7 +374,11 @@ class Evaluation:
         if not isinstance(value, (numpy.ndarray, numpy.generic)) or node.attr not in METHODS:
             raise ExpressionMistake(f".{node.attr}() is not among what can be used here{_nearest(node.attr, METHODS)}")
         self._spend_for([value, *arguments])
-        if node.attr == "dot" and arguments:
+        if node.attr == "round":
+            _check_digits(arguments, options)
+        elif node.attr == "clip":
+            self._spend_together(value, *arguments)
+        elif node.attr == "dot" and arguments:
             self._spend_product(value, arguments[0])
         return self._checked(getattr(value, node.attr)(*arguments, **options))
 
@@ -424,6 +431,13 @@ def _check_sizes(value: Any) -> None:
             _check_sizes(one)
     elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise ExpressionMistake("the number is too large for NumPy")
+
+
+def _check_digits(arguments: list[Any], options: dict[str, Any]) -> None:
+    """Of what rounds: NumPy multiplies by ten as often as it is told."""
+    for digits in [*arguments, *options.values()]:
+        if isinstance(digits, (int, numpy.integer, numpy.ndarray)) and numpy.any(numpy.abs(digits) > _MOST_DIGITS):
+            raise ExpressionMistake(f"nothing is rounded to more than {_MOST_DIGITS} digits here")
 
 
 def _are_truths(parts: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ Growth = Literal["together", "through", "product", "outer", "count"]
 products, outer products, as many elements as a number says."""
 
 _TOGETHER: Final = """
-    abs absolute add arctan arctan2 bitwise_and bitwise_or bitwise_xor ceil clip copysign cos cosh deg2rad divide
+    abs absolute add allclose arctan arctan2 bitwise_and bitwise_or bitwise_xor ceil clip copysign cos cosh deg2rad divide
     equal exp exp2 expm1 fabs floor floor_divide fmax fmin fmod frexp greater greater_equal hypot invert isclose
     isfinite isinf isnan ldexp left_shift less less_equal log log10 log1p log2 logaddexp logical_and logical_not
     logical_or logical_xor maximum minimum mod multiply negative nextafter not_equal power rad2deg reciprocal
@@ -24,10 +24,10 @@ _TOGETHER: Final = """
     nan_to_num
 """
 _THROUGH: Final = """
-    all allclose amax amin any argmax argmin argsort argwhere array array_equal asarray average concatenate
+    all amax amin any argmax argmin argsort argwhere array array_equal asarray average concatenate
     count_nonzero cumprod cumsum diagonal expand_dims flatnonzero flip max mean median min moveaxis nanargmax
     nanargmin nanmax nanmean nanmin nanstd nansum nanvar nonzero prod ptp ravel reshape roll shape size sort squeeze
-    stack std sum swapaxes trace transpose unique var argpartition
+    stack std sum swapaxes trace transpose unique var
 """
 
 
