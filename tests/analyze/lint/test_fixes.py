@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
+from tileir.analyze.lint.fixes import applied
 from tileir.analyze.lint.fixing import fixed_text
 from tileir.analyze.lint.rule import Rule
 from tileir.analyze.lint.rules import RULES
@@ -49,6 +50,20 @@ def test_lines_with_something_else_on_them_keep_it() -> None:
     two = "%x = negf %a : tile<f32> %t = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token"
     assert [line.strip() for line in fixed(two)] == [two[two.index("%t") :]]
     assert fixed("  %x = negf %a : tile<f32> // why", "  // another") == ["  // another"]
+
+
+def test_fixes_are_made_that_do_not_touch_each_other() -> None:
+    text = "abcdefgh"
+    fixes = [
+        [(4, 6, "X")],
+        [(0, 2, ""), (5, 7, "")],
+        [(6, 8, "")],
+        [(4, 4, "-")],
+        [(4, 4, "+")],
+        [(1, 2, "B")],
+        [(3, 5, "")],
+    ]
+    assert applied(text, fixes) == ("aBcd-X", 4)
 
 
 def test_results_in_every_spelling_are_deleted() -> None:

@@ -7,6 +7,7 @@ has no edits.  Every fix is safe: the program does the same with it, or what the
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -152,9 +153,9 @@ def applied(text: str, fixes: Sequence[list[TextEdit]]) -> tuple[str, int]:
     taken: list[TextEdit] = []
     count = 0
     for edits in fixes:
-        together = sorted([*taken, *edits])
-        if not _overlap(together):
-            taken = together
+        if not _overlap(edits) and not any(_touches(taken, edit) for edit in edits):
+            for edit in edits:
+                insort(taken, edit)
             count += 1
     pieces: list[str] = []
     position = 0
@@ -163,6 +164,12 @@ def applied(text: str, fixes: Sequence[list[TextEdit]]) -> tuple[str, int]:
         position = end
     pieces.append(text[position:])
     return "".join(pieces), count
+
+
+def _touches(taken: list[TextEdit], edit: TextEdit) -> bool:
+    """Whether an edit touches what one of others changes, which are in order and do not touch each other."""
+    place = bisect_left(taken, edit)
+    return _overlap([*taken[max(place - 1, 0) : place], edit, *taken[place : place + 1]])
 
 
 def _overlap(edits: list[TextEdit]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
@@ -30,14 +31,20 @@ def _is_for_several(subject: Subject) -> bool:
     if not subject.operations(GET_TILE_BLOCK_ID):
         return False
     location = subject.module.location
-    text = location.source.text if isinstance(location, TextLocation) else ""
+    return not (isinstance(location, TextLocation) and _states_one_block(location.source.text))
+
+
+# Kept: every kernel of a text asks for it.
+@lru_cache(maxsize=1)
+def _states_one_block(text: str) -> bool:
+    """Whether the comments at the top of a text state a launch of one tile block."""
     start = 0
     while text.startswith("//", start):
         end = text.find("\n", start)
         if _ONE_BLOCK.match(text, start, len(text) if end < 0 else end):
-            return False
+            return True
         start = len(text) if end < 0 else end + 1
-    return True
+    return False
 
 
 def _same_stores(subject: Subject) -> Iterable[LintFinding]:
