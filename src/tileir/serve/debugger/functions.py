@@ -16,8 +16,8 @@ Growth = Literal["together", "through", "product", "outer", "count"]
 products, outer products, as many elements as a number says."""
 
 _TOGETHER: Final = """
-    abs absolute add allclose arctan arctan2 bitwise_and bitwise_or bitwise_xor ceil clip copysign cos cosh deg2rad divide
-    equal exp exp2 expm1 fabs floor floor_divide fmax fmin fmod frexp greater greater_equal hypot invert isclose
+    abs absolute add allclose arctan arctan2 bitwise_and bitwise_or bitwise_xor ceil clip copysign cos cosh deg2rad
+    divide equal exp exp2 expm1 fabs floor floor_divide fmax fmin fmod frexp greater greater_equal hypot invert isclose
     isfinite isinf isnan ldexp left_shift less less_equal log log10 log1p log2 logaddexp logical_and logical_not
     logical_or logical_xor maximum minimum mod multiply negative nextafter not_equal power rad2deg reciprocal
     remainder right_shift rint round sign signbit sin sinh sqrt square subtract tan tanh true_divide trunc where
