@@ -48,6 +48,8 @@ ALL = ["./a.mlir", "./b.mlir", "./deep/k.tileirbc", "./deep/kernel.bin", "./deep
 def test_directory_stands_for_its_programs_by_name_and_by_content(tree: Path) -> None:
     assert found(".") == ALL
     assert found("deep/er") == ["deep/er/c.mlir"]
+    (tree / "deep" / "er" / "d.tileir").write_text(GOOD)
+    assert found("deep/er") == ["deep/er/c.mlir", "deep/er/d.tileir"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Which files the operands of a command stand for: directories are searched, patterns are matched.
 
-In a directory these are programs: files named `*.mlir` or `*.tileirbc`, and files of any other name that begin as
-bytecode does.  Names that begin with a dot are passed over, and so are links to directories, which may lead round in
-circles; a link to a file counts as the file.  The order is that of the names.
+In a directory these are programs: files named `*.mlir`, `*.tileir` or `*.tileirbc`, and files of any other name that
+begin as bytecode does.  Names that begin with a dot are passed over, and so are links to directories, which may lead
+round in circles; a link to a file counts as the file.  The order is that of the names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tileir.bytecode.magic import MAGIC, is_bytecode
 
-EXTENSIONS = (".mlir", ".tileirbc")
+EXTENSIONS = (".mlir", ".tileir", ".tileirbc")
 _PATTERN = re.compile(r"[*?\[]")
 # Any number of directories, none included.
 _ANY_DEPTH = "**"

@@ -26,8 +26,9 @@ JOBS = Option("jobs", "check many files in this many processes (default: one for
 
 FILES = """\
 FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
-does not expand it). In a directory and its subdirectories, files named *.mlir and *.tileirbc are checked, and files of
-any other name that start like bytecode; hidden files are skipped, and links to directories are not followed.
+does not expand it). In a directory and its subdirectories, files named *.mlir, *.tileir and *.tileirbc are checked,
+and files of any other name that start like bytecode; hidden files are skipped, and links to directories are not
+followed.
 
 Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
 the lines of a pull request. In both, and in json, files that cannot be read are findings too."""

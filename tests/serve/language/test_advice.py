@@ -7,6 +7,8 @@ import pytest_asyncio
 from lsprotocol import types as lsp
 from tests.serve.language.wire import SECONDS, Editor
 
+from tileir.analyze.lint.rules import RULES
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 KERNEL = """\
@@ -46,6 +48,8 @@ async def test_findings_come_behind_the_mistakes_and_go_with_them(adviser):
     (found,) = await advice(adviser, uri)
     assert (found.code, found.severity, found.range.start.line) == ("unused-value", lsp.DiagnosticSeverity.Warning, 4)
     assert found.tags == (lsp.DiagnosticTag.Unnecessary,)
+    rule = RULES["unused-value"]
+    assert found.message.split("\n") == ["the result is never used", rule.reason, f"help: {rule.remedy}"]
     (mistake,) = await adviser.edit(uri, KERNEL.replace("mulf", "mulff"))
     assert mistake.code == "syntax"
 

@@ -80,6 +80,8 @@ async def test_renaming(editor):
     with pytest.raises(JsonRpcException, match="already the name of another value") as refused:
         await editor.text_document_rename_async(lsp.RenameParams(document, position, "%a"))
     assert refused.value.code == lsp.LSPErrorCodes.RequestFailed.value
+    # It is an answer, and no failure of the server.
+    assert not [one for one in editor.log_messages if "already the name" in one.message]
 
 
 async def test_outline_folding_and_selections(editor):

@@ -11,6 +11,7 @@ from tileir.analyze.lint.configuration import LintOptions, forget, options_for
 from tileir.analyze.lint.fixes import WrittenText, text_edits
 from tileir.analyze.lint.linting import lint_steps
 from tileir.analyze.lint.rule import LintFinding
+from tileir.analyze.lint.rules import RULES
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
 from tileir.serve.language.analysis import PlacedDiagnostic, PlacedFix, place
@@ -40,8 +41,10 @@ def advise(document: Document) -> Generator[None, None, list[PlacedDiagnostic]]:
 
 def _placed(document: Document, finding: LintFinding, written: list[WrittenText]) -> PlacedDiagnostic:
     notes = [note(words, about.location if about is not None else UNKNOWN) for words, about in finding.notes]
-    if finding.remedy:
-        notes.append(note(finding.remedy, UNKNOWN))
+    rule = RULES.get(finding.rule)
+    if rule is not None:
+        # As `tileir lint` has it: an editor has no other place to say why, and what to do.
+        notes += [note(rule.reason, UNKNOWN), note(f"help: {finding.remedy or rule.remedy}", UNKNOWN)]
     message = Diagnostic(finding.severity, finding.message, finding.location, notes)
     found = place(message, document.syntax, finding.rule)
     found.code = found.rule = finding.rule

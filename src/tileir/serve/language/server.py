@@ -48,7 +48,7 @@ from tileir.serve.language.navigation import (
     type_definition,
 )
 from tileir.serve.language.reading import READING
-from tileir.serve.language.renaming import prepare_rename, rename
+from tileir.serve.language.renaming import RenameRefused, prepare_rename, rename
 from tileir.serve.language.selection import selection_ranges
 from tileir.serve.language.symbols import document_symbols, workspace_symbols
 
@@ -104,6 +104,7 @@ class TileServer(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__("tileir", tileir.__version__, protocol_cls=_Protocol)
+        logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_failure)
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
         self._changed: dict[str, Document] = {}
@@ -279,8 +280,16 @@ class TileServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: type[PyglsError] | type[JsonRpcException]) -> None:
         """A failure of the server's own, which goes to the editor's log and ends nothing."""
+        if isinstance(error, RenameRefused):
+            # An answer, which the editor shows.
+            return
         _LOG.error("%s: %s", source.__name__, error)
         self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
+
+
+def _is_failure(record: logging.LogRecord) -> bool:
+    """Whether something is to be logged: a rename that is refused is no failure of the server, and has no traceback."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], RenameRefused)
 
 
 def diagnostics_of(document: Document) -> list[lsp.Diagnostic]:

@@ -108,7 +108,7 @@ def workspace_symbols(query: str, documents: Iterable[Document], folders: Iterab
             if len(found) >= _MOST_SYMBOLS:
                 return found[:_MOST_SYMBOLS]
             uri = uri_of(path)
-            if uri not in seen and path.endswith(".mlir"):
+            if uri not in seen and path.endswith((".mlir", ".tileir")):
                 seen.add(uri)
                 found.extend(_matching(_content(path), uri, query))
     return found[:_MOST_SYMBOLS]
