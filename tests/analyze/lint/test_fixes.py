@@ -89,3 +89,11 @@ def test_nothing_is_fixed_that_comes_from_elsewhere() -> None:
 def test_windows_line_ends_stay() -> None:
     text = "entry @k(%a: tile<f32>) {\r\n  %x = negf %a : tile<f32>\r\n  return\r\n}\r\n"
     assert fixed_text(text, read, LintSettings()).text == "entry @k(%a: tile<f32>) {\r\n  return\r\n}\r\n"
+
+
+def test_of_fixes_that_contradict_each_other_one_is_made() -> None:
+    load = "%x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+    store = "%u = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token"
+    text = "\n".join(["entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {", load, store, "return", "}"])
+    found = fixed_text(text, read, LintSettings(["unused-load", "missing-token"]))
+    assert (found.count, found.text) == (1, text.replace(load + "\n", ""))

@@ -10,6 +10,7 @@ from tests.serve.language.programs import URI, applied, changed, pieces
 
 from tileir.ir.equality import structurally_equal
 from tileir.serve.language.actions import FIX_ALL, code_actions, fix_all, good_remedies
+from tileir.serve.language.advice import advise
 from tileir.serve.language.analysis import PlacedDiagnostic, PlacedFix, Settings
 from tileir.serve.language.document import Document
 from tileir.serve.language.layout import apply
@@ -170,6 +171,21 @@ def test_a_finding_of_lint_can_be_fixed_or_silenced() -> None:
     assert lines[1][5] == "  %0 = negi %a : tile<4xi32>  // tileir: ignore[unused-value]"
     assert lines[2][6] == "  %1 = negi %a : tile<4xi32>  // tileir: ignore[other, unused-value]"
     assert lines[3][7:9] == ["  // tileir: ignore[unused-value]", "  %2 = negi %a : tile<4xi32> // why"]
+
+
+def test_of_fixes_that_contradict_each_other_one_is_made_on_saving() -> None:
+    load = "%x, %t = load_ptr_tko weak %p : tile<4xptr<f32>> -> tile<4xf32>, token"
+    store = "%u = store_ptr_tko weak %p, %f : tile<4xptr<f32>>, tile<4xf32> -> token"
+    settings = Settings(lint_select=("unused-load", "missing-token"))
+    document = Document("", kernel(load, store), settings=settings)
+    steps = advise(document)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            next(steps)
+    assert len(end.value.value) == 2
+    document.analysis.diagnostics.extend(end.value.value)
+    # The token of a load that goes is no longer there to be taken.
+    assert apply(document.text, fix_all(document)) == kernel(store)
 
 
 # --- rewriting ---

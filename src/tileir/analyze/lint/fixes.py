@@ -41,6 +41,26 @@ class LintFix:
         self.orders: list[tuple[Operation, Operation]] = list(orders)
 
 
+class FixesTogether:
+    """Fixes that can be made at once: none deletes what another one changes, or takes a token of."""
+
+    __slots__ = ("_deleted", "_needed")
+
+    def __init__(self) -> None:
+        self._deleted: set[Operation] = set()
+        self._needed: set[Operation] = set()
+
+    def take(self, fix: LintFix) -> bool:
+        """Take one more; tells whether it goes with those before it."""
+        needed = {operation for operation, _, _ in fix.replacements}
+        needed.update([operation for pair in fix.orders for operation in pair])
+        if not self._deleted.isdisjoint(needed) or not self._needed.isdisjoint(fix.deletions):
+            return False
+        self._deleted.update(fix.deletions)
+        self._needed.update(needed)
+        return True
+
+
 class WrittenText:
     """The tokens of a text and where each begins."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.analyze.lint.fixes import TextEdit, WrittenText, applied, text_edits
+from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.linting import lint_module
 from tileir.analyze.lint.settings import LintSettings
 from tileir.annotations import Final
@@ -37,9 +37,11 @@ def fixed_text(text: str, read: Callable[[str], Operation | None], settings: Lin
             break
         written = WrittenText(module.location.source)
         fixes: list[list[TextEdit]] = []
+        together = FixesTogether()
         for finding in lint_module(module, settings):
             edits = text_edits(finding.fix, written) if finding.fix is not None else None
-            if edits is not None:
+            # One that contradicts another has its turn in the next round, if it is still wanted.
+            if finding.fix is not None and edits is not None and together.take(finding.fix):
                 fixes.append(edits)
         changed, made = applied(written.source.text, fixes)
         if not made or read(changed) is None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types as lsp
 
+from tileir.analyze.lint.fixes import FixesTogether
 from tileir.serve.language.analysis import PlacedDiagnostic
 from tileir.serve.language.document import Document
 from tileir.serve.language.layout import Edit
@@ -110,12 +111,15 @@ def fix_all(document: Document) -> list[Edit]:
     """The edits of all findings that have one remedy, as many as do not touch each other."""
     trials = Trials(document.syntax, document.analysis, document.settings)
     taken: list[Edit] = []
+    together = FixesTogether()
     for diagnostic in document.analysis.diagnostics:
         if trials.exhausted:
             break
         good = good_remedies(document, diagnostic, trials)
         if len(good) == 1 and not any(_touch(one, other) for one in good[0].edits for other in taken):
-            taken.extend(good[0].edits)
+            fix = diagnostic.fix.fix if diagnostic.fix is not None else None
+            if fix is None or together.take(fix):
+                taken.extend(good[0].edits)
     return sorted(taken, key=lambda edit: (edit.start, edit.end))
 
 

@@ -60,4 +60,4 @@ def _fix(document: Document, finding: LintFinding, written: list[WrittenText]) -
         # Once for all findings: it goes through the whole text.
         written.append(WrittenText(source))
     edits = text_edits(finding.fix, written[0])
-    return PlacedFix(finding.fix.title, edits) if edits is not None else None
+    return PlacedFix(finding.fix.title, edits, finding.fix) if edits is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tileir.analyze.lint.fixes import LintFix
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
@@ -55,6 +56,8 @@ class PlacedFix:
 
     title: str
     edits: list[tuple[int, int, str]]
+    fix: LintFix | None = None
+    """As the rule has it, by operations."""
 
 
 @dataclass
