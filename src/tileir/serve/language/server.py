@@ -108,8 +108,9 @@ class TileServer(LanguageServer):
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
         self._changed: dict[str, Document] = {}
-        # What was compiled beside: the document, its text, and what came of it.
-        self._compiled: queue.SimpleQueue[tuple[CutileDocument, str, list[Compiled]]] = queue.SimpleQueue()
+        # What was compiled beside: the document, which time that was, its text then, and what came of it.
+        self._compiled: queue.SimpleQueue[tuple[CutileDocument, int, str, list[Compiled]]] = queue.SimpleQueue()
+        self._compilations: Counter[str] = Counter()
         self.wake: Callable[[], None] = lambda: None
         """Has the connection look again whether there is something to do; it says how."""
         # Documents whose mistakes are out, and what is still being looked for.
@@ -178,13 +179,15 @@ class TileServer(LanguageServer):
         document = self.documents.get(uri)
         if isinstance(document, CutileDocument) and self.settings.compile_scripts:
             launches = document.requested()
+            self._compilations[uri] += 1
+            arguments = document, self._compilations[uri], document.text, launches
             if launches and document.path:
-                threading.Thread(target=self._compile, args=(document, document.text, launches), daemon=True).start()
+                threading.Thread(target=self._compile, args=arguments, daemon=True).start()
             else:
-                self._compiled.put((document, document.text, []))
+                self._compiled.put((*arguments[:3], []))
 
-    def _compile(self, document: CutileDocument, text: str, launches: list[dict[str, Any]]) -> None:
-        self._compiled.put((document, text, compiled(document.path, launches, list(self.settings.targets))))
+    def _compile(self, document: CutileDocument, number: int, text: str, launches: list[dict[str, Any]]) -> None:
+        self._compiled.put((document, number, text, compiled(document.path, launches, list(self.settings.targets))))
         self.wake()
 
     # --- diagnostics ---
@@ -209,9 +212,10 @@ class TileServer(LanguageServer):
                 self._publish(document)
             self._begin_advice(document)
         elif not self._compiled.empty():
-            document, text, answers = self._compiled.get()
-            document.note_answers(text, answers)
-            if self.documents.get(document.uri) is document:
+            document, number, text, answers = self._compiled.get()
+            # An earlier one may take longer than a later one.
+            if self.documents.get(document.uri) is document and number == self._compilations[document.uri]:
+                document.note_answers(text, answers)
                 self._tell(document)
                 if self._refreshes_hints:
                     self.workspace_inlay_hint_refresh(None)

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tileir.serve.language.cutile.compiling import compiled
+from tileir.serve.language.analysis import Settings
+from tileir.serve.language.cutile.compiling import Answer, compiled
+from tileir.serve.language.cutile.document import CutileDocument
 from tileir.serve.language.cutile.launches import stated_launches
+from tileir.serve.language.server import make_server
 
 pytest.importorskip("cuda.tile")
 LAUNCH = [{"kernel": "k", "arguments": ["zeros:f32:64"]}]
@@ -49,3 +52,21 @@ def test_launches_are_stated_in_comments() -> None:
     (wrong,) = stated_launches("# tileir: k --arg file.npy\n")
     assert wrong.words is None
     assert wrong.mistake == "'file.npy': a comment names no files; give it on the command line"
+
+
+def test_of_two_compilations_the_later_counts(monkeypatch, tmp_path):
+    server = make_server()
+    told = []
+    monkeypatch.setattr(server, "_tell", lambda document: told.append(document.answers[0].kernel))
+    monkeypatch.setattr(server, "_compile", lambda *_: None)
+    server.settings = Settings(compile_scripts=True)
+    text = "import cuda.tile as ct\n# tileir: double --grid 4 --arg zeros:f32:1024 --arg 256\n"
+    document = CutileDocument((tmp_path / "k.py").as_uri(), text, 1, language="python")
+    server.documents[document.uri] = document
+    server.save(document.uri)
+    server.save(document.uri)
+    server._compiled.put((document, 2, document.text, [Answer("later")]))
+    server._compiled.put((document, 1, document.text, [Answer("earlier")]))
+    while server.has_work:
+        server.work()
+    assert told == ["later"]
