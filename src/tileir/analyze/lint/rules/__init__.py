@@ -14,7 +14,7 @@ from tileir.analyze.lint.rules.loops import ENDLESS_LOOP, IDLE_LOOP, INVARIANT_L
 from tileir.analyze.lint.rules.numerics import ORDER_DEPENDENT_REDUCTION, ORDER_DEPENDENT_SUM
 from tileir.analyze.lint.rules.ordering import DEAD_STORE, MISSING_TOKEN, TOKEN_ORDERS_NOTHING
 from tileir.analyze.lint.rules.portability import NEWER_THAN_VERSION, UNSUPPORTED_ON_TARGET
-from tileir.analyze.lint.rules.room import REGISTER_SPILL, SHARED_MEMORY
+from tileir.analyze.lint.rules.capacity import REGISTER_SPILL, SHARED_MEMORY
 from tileir.analyze.lint.rules.sharing import NARROW_SCOPE, SAME_STORE
 from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.rules.style import PRINT_IN_KERNEL, UNUSED_PARAMETER
