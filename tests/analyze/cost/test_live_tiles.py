@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_room
+from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
 from tileir.execute.gpu.architectures import ARCHITECTURES
 from tileir.ir.core import Operation
 from tileir.ir.traversal import functions
@@ -121,11 +121,11 @@ def test_products_without_tensor_cores_take_their_factors_to_the_threads(element
 
 
 def test_room_depends_on_warps_and_tile_blocks() -> None:
-    assert register_room(SM_90) == 128 * 255
-    assert register_room(SM_90, occupancy=4) == 128 * 128
-    assert register_room(SM_80, warps=8) == 256 * 255
+    assert register_capacity(SM_90) == 128 * 255
+    assert register_capacity(SM_90, occupancy=4) == 128 * 128
+    assert register_capacity(SM_80, warps=8) == 256 * 255
     # Beside eight warps that compute there are those that load.
-    assert register_room(SM_90, warps=8) == 256 * 170
+    assert register_capacity(SM_90, warps=8) == 256 * 170
 
 
 def test_deep_nests_take_linear_time() -> None:

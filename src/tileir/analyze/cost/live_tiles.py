@@ -76,7 +76,7 @@ class LiveTiles(NamedTuple):
     """Registers, of all those, that a product without tensor cores has for its factors."""
 
 
-def register_room(architecture: Architecture, warps: int = 0, occupancy: int = 0) -> int:
+def register_capacity(architecture: Architecture, warps: int = 0, occupancy: int = 0) -> int:
     """Registers that a tile block has for tiles, with as many warps that compute, and where so many tile blocks are to
     fit on a multiprocessor; 0 for what the assembler chooses itself."""
     threads = (warps or USUAL_WARPS) * WARP_SIZE

@@ -64,10 +64,7 @@ class ScriptDebugging:
         if self._is_detached or (self._kernel and self._kernel != name):
             launch(kernel, grid, args, **options)
             return
-        if not isinstance(args, (tuple, list)):
-            raise LaunchError(
-                f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)"
-            )
+        _check_tuple(args)
         with _LOCK:
             self.count += 1
             debugger = Debugger(

@@ -6,6 +6,7 @@ from tileir.analyze.lint.rule import GROUPS, Rule
 from tileir.analyze.lint.rules.alignment import MISALIGNED_ROWS, UNKNOWN_ALIGNMENT
 from tileir.analyze.lint.rules.arithmetic import FALSE_ASSUMPTION, IDENTICAL_OPERANDS, UNDEFINED_ARITHMETIC
 from tileir.analyze.lint.rules.bounds import INDEX_OUTSIDE_VIEW, MISSING_PADDING
+from tileir.analyze.lint.rules.capacity import REGISTER_SPILL, SHARED_MEMORY
 from tileir.analyze.lint.rules.coalescing import UNCOALESCED_ACCESS
 from tileir.analyze.lint.rules.conditions import CONSTANT_COMPARISON, CONSTANT_CONDITION, CONSTANT_MASK
 from tileir.analyze.lint.rules.hints import CONTRADICTING_HINTS
@@ -14,7 +15,6 @@ from tileir.analyze.lint.rules.loops import ENDLESS_LOOP, IDLE_LOOP, INVARIANT_L
 from tileir.analyze.lint.rules.numerics import ORDER_DEPENDENT_REDUCTION, ORDER_DEPENDENT_SUM
 from tileir.analyze.lint.rules.ordering import DEAD_STORE, MISSING_TOKEN, TOKEN_ORDERS_NOTHING
 from tileir.analyze.lint.rules.portability import NEWER_THAN_VERSION, UNSUPPORTED_ON_TARGET
-from tileir.analyze.lint.rules.capacity import REGISTER_SPILL, SHARED_MEMORY
 from tileir.analyze.lint.rules.sharing import NARROW_SCOPE, SAME_STORE
 from tileir.analyze.lint.rules.silences import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.rules.style import PRINT_IN_KERNEL, UNUSED_PARAMETER

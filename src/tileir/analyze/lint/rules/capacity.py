@@ -1,10 +1,10 @@
-"""Tiles that a target has no room for: in registers, in shared memory."""
+"""Tiles that a target has too little of: in registers, in shared memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_room
+from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
@@ -30,7 +30,7 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
 
     def has_too_little(architecture: Architecture) -> bool:
         live = known[architecture] = live_tiles(entry, architecture)
-        return live is not None and live.registers >= _room(entry, architecture)
+        return live is not None and live.registers >= _capacity(entry, architecture)
 
     lacking = architectures_where(subject, has_too_little)
     if not lacking:
@@ -38,9 +38,10 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
     most = max(lacking, key=lambda each: _registers(known[each]))
     live = known[most]
     assert live is not None
-    room = min([_room(entry, each) for each in lacking])
+    capacity = min([_capacity(entry, each) for each in lacking])
     words = (
-        f"tiles that are needed at once take {live.registers} registers; a tile block has {room} on {named(lacking)}"
+        f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
+        f"{named(lacking)}"
     )
     notes = [(_part(value, registers), value.defining_operation) for value, registers in live.tiles[:_SHOWN]]
     if live.factors:
@@ -48,10 +49,10 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
     yield LintFinding(live.operation, words, notes=notes, remedy=_remedy(entry, live, lacking))
 
 
-def _room(entry: Operation, architecture: Architecture) -> int:
+def _capacity(entry: Operation, architecture: Architecture) -> int:
     """A tile block that is spread over a cluster has the registers of several."""
     warps = hint_of(entry, "num_worker_warps_per_cta", architecture.name) or 0
-    return register_room(architecture, warps) * (hint_of(entry, "num_cta_in_cga", architecture.name) or 1)
+    return register_capacity(architecture, warps) * (hint_of(entry, "num_cta_in_cga", architecture.name) or 1)
 
 
 def _registers(live: LiveTiles | None) -> int:
@@ -64,7 +65,7 @@ def _part(value: Value, registers: int) -> str:
 
 
 def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> str:
-    if live.factors or any(live.registers >= register_room(each, _MORE_WARPS) for each in lacking):
+    if live.factors or any(live.registers >= register_capacity(each, _MORE_WARPS) for each in lacking):
         return ""
     hints = ", ".join([f"{each.name} = {{num_worker_warps_per_cta = {_MORE_WARPS} : i32}}" for each in lacking])
     return f"Use smaller tiles, or advise more warps: `optimization_hints = <{hints}>`."
@@ -126,10 +127,10 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
 
         lacking = architectures_where(subject, is_too_small)
         if lacking:
-            room = max([each.shared_memory_per_block for each in lacking]) // 1024
+            capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
             words = (
                 f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
-                f"a tile block has no more than {room} KiB on {named(lacking)}"
+                f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             )
             notes = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
             yield LintFinding(loop, words, notes=[(text, about) for text, about in notes])

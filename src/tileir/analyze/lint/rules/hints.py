@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileir.analyze.cost.live_tiles import live_tiles, register_room
+from tileir.analyze.cost.live_tiles import live_tiles, register_capacity
 from tileir.analyze.cost.occupancy import USUAL_WARPS
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
@@ -63,10 +63,10 @@ def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFind
         yield LintFinding(entry, f"{wanted} tile blocks {each}are advised on {name}, which holds {blocks}")
         return
     live = live_tiles(entry, architecture)
-    room = register_room(architecture, warps, wanted)
-    if live is not None and room <= live.registers < register_room(architecture, warps):
+    capacity = register_capacity(architecture, warps, wanted)
+    if live is not None and capacity <= live.registers < register_capacity(architecture, warps):
         words = (
-            f"with {wanted} tile blocks on a multiprocessor of {name}, as advised, each has {room} registers, and "
+            f"with {wanted} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers, and "
             f"tiles that are needed at once take {live.registers}"
         )
         yield LintFinding(entry, words, notes=[("they are needed here", live.operation)])
