@@ -237,3 +237,17 @@ def test_findings_of_the_sanitizer_and_nan_are_exceptions(client: Client, tmp_pa
     assert client.stopped()["reason"] == "exception"
     info = client.request("exceptionInfo", threadId=1)
     assert info["exceptionId"] == "sanitizer" and "out-of-bounds" in info["description"]
+
+
+def test_console_displays_at_stops_and_numbers_what_it_prints(client: Client) -> None:
+    client.begin(lambda: client.request("setBreakpoints", source=SOURCE, breakpoints=[{"line": 29}]), **MATMUL)
+    client.stopped()
+    assert client.evaluate("display step * 2", "repl")["result"] == "1: step * 2 = 0"
+    assert client.evaluate("print step + 3", "repl")["result"] == "$1 = 3"
+    client.step("continue")
+    client.step("continue")
+    assert client.output("console").endswith("1: step * 2 = 2\n1: step * 2 = 4\n")
+    assert client.evaluate("$1 + $", "repl")["result"] == "6"
+    client.evaluate("undisplay", "repl")
+    client.step("continue")
+    assert client.output("console").endswith("1: step * 2 = 4\n")

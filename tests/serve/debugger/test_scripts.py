@@ -68,7 +68,7 @@ def test_script_is_stepped_through_by_its_lines(script: str) -> None:
     lines = [line.partition("\t")[0] for line in found.stdout.splitlines() if "\t" in line]
     assert lines == ["7", "8", "9", "10", "13"] or lines == ["7", "8", "9", "10", "14"]
     assert "  i = 0\n" in found.stdout
-    assert "left.sum() = 16.0\n" in found.stdout
+    assert "$1 = 16.0\n" in found.stdout
     assert "Frame 0: double (0, 0, 0)\n" in found.stdout
     assert found.stdout.endswith("sum 160.0\n")
 

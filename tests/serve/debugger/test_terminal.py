@@ -100,7 +100,7 @@ def test_breakpoints_of_operations_lines_and_blocks(batch) -> None:
     out = batch(*commands, "c", "c", "c", "c", "info b", program=MATMUL)
     stops = [line for line in out.splitlines() if line.startswith("Breakpoint ") and " at " not in line]
     assert stops == [f"Breakpoint {number}" for number in (3, 1, 1, 1, 2, 2)]
-    assert "step = 2" in out.splitlines()
+    assert "$1 = 2" in out.splitlines()
     assert "\tstop only if step == 2" in out
     # The one that was for once is gone.
     assert "3    breakpoint" not in out
@@ -113,7 +113,7 @@ def test_breakpoints_are_changed_by_number(batch) -> None:
         program=MATMUL,
         status=1,
     )
-    assert "step = 3" in out and "1    breakpoint  keep n " in out
+    assert "$1 = 3" in out and "1    breakpoint  keep n " in out
     assert "[Current tile block is 2 (0, 1, 0), at step " in out
     assert "No breakpoints or watchpoints." in out and "No breakpoint number 7." in out
 
@@ -121,7 +121,7 @@ def test_breakpoints_are_changed_by_number(batch) -> None:
 def test_watchpoints_stop_behind_what_writes(batch) -> None:
     out = batch("watch c[0, 0]", "run", "reverse-step", "p c[0,0]", "step", "p c[0,0] > 0", program=MATMUL)
     assert "Watchpoint 1: c[0, 0]\n" in out and "\nWatchpoint 1: c[0, 0] = " in out
-    assert "c[0,0] = 0.0\n" in out and "c[0,0] > 0 = true\n" in out
+    assert "$1 = 0.0\n" in out and "$2 = true\n" in out
 
 
 def test_commands_and_texts_of_breakpoints(batch, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_commands_and_texts_of_breakpoints(batch, tmp_path: Path) -> None:
         'break 29 block 1\ncommands\nprint step * 10\ncontinue\nend\ndprintf 27 block 2,"at {step}"\nrun\n'
     )
     out = batch(f"source {script}", program=MATMUL)
-    assert [f"step * 10 = {number}" in out for number in (0, 10, 20, 30)] == [True] * 4
+    assert [f"${number + 1} = {10 * number}\n" in out for number in range(4)] == [True] * 4
     assert "at 0\nat 1\nat 2\nat 3\n" in out
 
 
@@ -179,6 +179,26 @@ def test_place_to_run_to_is_forgotten_when_something_else_stops_the_launch(batch
     assert out.count("1    watchpoint  keep y   c[0, 0]") == 2 and "matmul.mlir:34" not in out
 
 
+def test_printed_values_are_numbered_and_used_again(batch) -> None:
+    commands = [
+        "b 29",
+        "run",
+        "p step + 5",
+        "c",
+        "p step",
+        "p $1 - $",
+        "p",
+        "p $$3 * 10",
+        "p $$",
+        "p/x $ ",
+        "p $9",
+    ]
+    out = batch(*commands, program=MATMUL, status=1)
+    values = [line for line in out.splitlines() if line.startswith("$")]
+    assert values == ["$1 = 5", "$2 = 1", "$3 = 4", "$4 = 4", "$5 = 50", "$6 = 4", "$7 = 0x4"]
+    assert "The history of values has no $9: its last is $7." in out
+
+
 def test_kernel_that_fails_is_stopped_at_the_failure(batch, tmp_path: Path) -> None:
     program = tmp_path / "fails.mlir"
     program.write_text(
@@ -192,4 +212,4 @@ def test_kernel_that_fails_is_stopped_at_the_failure(batch, tmp_path: Path) -> N
     )
     out = batch("run", "p x", "reverse-step", "c", "c", program=[str(program)])
     assert "\nThe launch fails: " in out and "too large" in out
-    assert "x = 2\n" in out and "[Switching to tile block 2 (2, 0, 0)]" in out
+    assert "$1 = 2\n" in out and "[Switching to tile block 2 (2, 0, 0)]" in out

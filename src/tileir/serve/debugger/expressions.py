@@ -25,6 +25,8 @@ _MOST_NODES: Final = 1000
 _PERCENT: Final = re.compile(r"%[\w$.#-]*")
 _OPERAND: Final = re.compile(r"""[\w)\]'"}]$""")
 _WORD_BEFORE: Final = re.compile(r"(?:^|\W)(?:and|or|not|if|else|in)$")
+# A value that was printed before.
+_HISTORY: Final = re.compile(r"\$\$?\d*(?![\w$])")
 _STRING: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
 
 
@@ -71,7 +73,7 @@ class Expression:
         return f"'{self.text}' is no expression: statements cannot be run here"
 
     def _python(self, text: str, is_known: Callable[[str], bool] | None) -> str:
-        """The text with a name of Python's for each `%name`."""
+        """The text with a name of Python's for each `%name`, and for each `$1`."""
         parts: list[str] = []
         at = 0
         while at < len(text):
@@ -79,6 +81,13 @@ class Expression:
             if string is not None:
                 parts.append(string[0])
                 at = string.end()
+                continue
+            past = _HISTORY.match(text, at)
+            if past is not None:
+                stand_in = f"_percent_{len(self._percent)}"
+                self._percent[stand_in] = past[0]
+                parts.append(stand_in)
+                at = past.end()
                 continue
             if text[at] == "%":
                 before = text[max(at - 100, 0) : at].rstrip()

@@ -23,7 +23,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.effects import memory_changes
 from tileir.serve.debugger.breakpoints import Breakpoints
 from tileir.serve.debugger.course import Course
-from tileir.serve.debugger.evaluation import ExpressionMistake
+from tileir.serve.debugger.evaluation import ExpressionMistake, Lookup
 from tileir.serve.debugger.expressions import Expression
 from tileir.serve.debugger.lines import Lines, Names, SourcePlace
 from tileir.serve.debugger.moments import Event, Moment, Reason, Stop
@@ -480,13 +480,19 @@ class Debugger:
         is_near = earlier.block == moment.block and earlier.step < moment.step
         return touched_by(self.recording, moment, earlier.step if is_near else moment.step - 1)
 
-    def evaluate(self, expression: str, frame: Frame | None = None) -> Result:
-        """Compute an expression in NumPy's terms over what there is now (docs/debugging.md).
+    def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Result:
+        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
 
         A mistake in it is an `ExpressionMistake`.
         """
         read = Expression(expression, self._variables.is_known)
-        return Result(read.evaluate(partial(self._variables.lookup, self._standing())))
+        moment = self._standing()
+
+        def lookup(name: str) -> Any:
+            found = more(name) if more is not None else None
+            return found if found is not None else self._variables.lookup(moment, name)
+
+        return Result(read.evaluate(lookup))
 
 
 def _first_wanted(steps: Array, wanted: Array, start: int) -> int:

@@ -185,8 +185,12 @@ class Adapter:
             state.runner.leave()
             return
         with state.lock:
+            # Looked at before the client may ask for anything.
+            shown = asking.displayed(state, stage) if state.displays else ""
             stage.stop = stop
             self._tell_threads(stage, stop)
+        if shown:
+            self.tell("console", shown)
         reason, words = _REASONS[stop.reason]
         if stop.reason == "breakpoint":
             kinds = state.wishes.kinds(stop.breakpoints)

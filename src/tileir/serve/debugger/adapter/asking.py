@@ -17,12 +17,13 @@ from tileir.serve.debugger.adapter.going import run
 from tileir.serve.debugger.adapter.looking import frame_of, operation_reference
 from tileir.serve.debugger.adapter.runner import Job
 from tileir.serve.debugger.adapter.wire import Message
-from tileir.serve.debugger.evaluation import ExpressionMistake
+from tileir.serve.debugger.evaluation import ExpressionMistake, Lookup
 from tileir.serve.debugger.formats import formatted
 from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.terminal.command_table import CommandMistake, split
 from tileir.serve.debugger.terminal.completing import completions as completed
+from tileir.serve.debugger.terminal.data import show_displays
 from tileir.serve.debugger.terminal.shell import Shell
 
 COMMAND_MARK: Final = "`"
@@ -79,7 +80,18 @@ def evaluate(state: Conversation, asked: Asked, request: Message) -> Answer:
     return Answer(_value(stage, asked, expression, hex, whole=context == "clipboard"))
 
 
-def _value(stage: Stage, asked: Asked, expression: str, hex: bool, whole: bool = False) -> Message:
+def displayed(state: Conversation, stage: Stage) -> str:
+    """What the console shows at each stop."""
+    said: list[str] = []
+    shell = Shell(EditorHost(state, stage), state.commands, said.append)
+    shell.displays, shell.history = state.displays, state.history
+    show_displays(shell)
+    return "".join(said)
+
+
+def _value(
+    stage: Stage, asked: Asked, expression: str, hex: bool, whole: bool = False, more: Lookup | None = None
+) -> Message:
     """What an expression gives; the name of a value gives it as the scopes show it."""
     frame = frame_of(stage, asked)
     debugger = stage.debugger
@@ -95,7 +107,7 @@ def _value(stage: Stage, asked: Asked, expression: str, hex: bool, whole: bool =
                 if key in shown:
                     found[key] = shown[key]
             return found
-    result = debugger.evaluate(text, frame)
+    result = debugger.evaluate(text, frame, more)
     value = result.value
     found = {"result": result.shown, "type": result.type_text, "variablesReference": 0}
     if isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -122,7 +134,7 @@ def _typed(state: Conversation, asked: Asked, text: str, hex: bool) -> Answer:
     is_command = text.startswith(COMMAND_MARK)
     if not is_command:
         try:
-            return Answer(_value(stage, asked, text, hex))
+            return Answer(_value(stage, asked, text, hex, more=state.history.find))
         except ExpressionMistake as error:
             refused = error
         try:
@@ -134,7 +146,7 @@ def _typed(state: Conversation, asked: Asked, text: str, hex: bool) -> Answer:
     said: list[str] = []
     host = EditorHost(state, stage)
     shell = Shell(host, state.commands, said.append)
-    shell.displays = state.displays
+    shell.displays, shell.history = state.displays, state.history
     if not shell.execute(text.removeprefix(COMMAND_MARK), typed=False):
         raise RequestMistake("".join(said).strip())
     return Answer({"result": "".join(said).rstrip("\n"), "variablesReference": 0}, then=host.then)

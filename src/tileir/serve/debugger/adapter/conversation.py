@@ -18,6 +18,7 @@ from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.catalogue import all_commands
 from tileir.serve.debugger.terminal.command_table import CommandTable
+from tileir.serve.debugger.terminal.value_history import ValueHistory
 
 
 class ClientWays:
@@ -150,6 +151,8 @@ class Conversation:
         """Those that the console takes."""
         self.displays: dict[int, tuple[str, str]] = {}
         """What the console shows at each stop."""
+        self.history: ValueHistory = ValueHistory()
+        """What the console has printed."""
         self.lock: threading.RLock = threading.RLock()
         """Held by who looks at the stage, and by who changes it."""
 

@@ -77,10 +77,11 @@ def formatted_number(number: int, format: str) -> str:
 
 def _print(shell: Shell, rest: str) -> None:
     _, format, expression = _format_in(rest)
-    if not expression:
+    if not expression and not shell.history.last:
         raise CommandMistake('Argument required (an expression, as "acc.max()").')
-    result = shell.evaluate(expression)
-    shell.say(f"{shell.paint(expression.strip(), 'cyan')} = {shown(shell, result, format)}")
+    result = shell.evaluate(expression or "$")
+    number = shell.history.add(result)
+    shell.say(f"{shell.paint(f'${number}', 'cyan')} = {shown(shell, result, format)}")
 
 
 def _whatis(shell: Shell, rest: str) -> None:
@@ -188,7 +189,8 @@ COMMANDS = (
         "compute an expression over tiles and arrays, in NumPy's terms",
         short=["p", "inspect"],
         usage="[/FORMAT] EXPRESSION",
-        details="Formats: x hexadecimal, d and u decimal, o octal, t binary, f float. As in: print (acc > 1).sum()",
+        details="Formats: x hexadecimal, d and u decimal, o octal, t binary, f float. As in: print (acc > 1).sum()\n"
+        "$1 is the first value that was printed, $ the last, $$ the one before it: print $ - $1",
         repeats=True,
         completes="value",
     ),

@@ -20,6 +20,7 @@ from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.command_table import Command, CommandMistake, CommandTable, split
 from tileir.serve.debugger.terminal.orders import Order
 from tileir.serve.debugger.terminal.painting import Painter
+from tileir.serve.debugger.terminal.value_history import ValueHistory
 from tileir.serve.debugger.variables import Result
 
 WATCHED: Final[dict[AccessKind, str]] = {
@@ -71,6 +72,8 @@ class Shell:
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
+        self.history: ValueHistory = ValueHistory()
+        """What was printed."""
         self.orders: dict[int, Order] = {}
         """Breakpoints by number, as they were typed."""
         self.attached: dict[int, list[str]] = {}
@@ -102,7 +105,7 @@ class Shell:
             if number in before.attached:
                 self.attached[placed.number] = before.attached[number]
         self.debugger.stop_on = set(before.debugger.stop_on)
-        self.displays = before.displays
+        self.displays, self.history = before.displays, before.history
         self.typed = before.typed
         self.list_size, self.print_elements = before.list_size, before.print_elements
         self.failed = before.failed
@@ -204,7 +207,7 @@ class Shell:
 
     def evaluate(self, expression: str) -> Result:
         """Compute an expression where the launch stands."""
-        return self.running.evaluate(expression, self.frame)
+        return self.running.evaluate(expression, self.frame, self.history.find)
 
     def location(self, text: str) -> tuple[str, int]:
         """A file and a line: `12`, `FILE:12`, or the name of a kernel."""
