@@ -16,7 +16,7 @@ from collections import Counter
 
 import tileir
 from measure import table
-from tileir.analyze.cost.live_tiles import live_tiles, register_room
+from tileir.analyze.cost.live_tiles import live_tiles, register_capacity
 from tileir.execute.gpu.architectures import ARCHITECTURES
 from tileir.execute.gpu.tileiras.cached import make_cubin
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
@@ -192,7 +192,7 @@ def main() -> None:
                 continue
             (entry,) = functions(tileir.parse(text))
             live = live_tiles(entry, architecture)
-            foretold = live is not None and live.registers >= register_room(architecture)
+            foretold = live is not None and live.registers >= register_capacity(architecture)
             counts[found, foretold] += 1
             if found != foretold:
                 print(
