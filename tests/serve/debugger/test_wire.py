@@ -60,6 +60,10 @@ def test_lines_that_are_no_header_are_passed_over() -> None:
     assert read_all(b"hello\r\nworld\r\n\r\n" + GOOD) == [MESSAGE]
 
 
+def test_a_page_in_a_browser_is_not_listened_to() -> None:
+    assert read_all(GOOD + b"POST /x HTTP/1.1\r\nHost: 127.0.0.1:4711\r\n" + GOOD) == [MESSAGE]
+
+
 def test_message_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wires, "LONGEST", 1000)
     long, good = read_all(framed(b" " * 5000) + GOOD)

@@ -20,6 +20,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
+from tileir.serve.addresses import accepted
 from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.advice import advise
@@ -424,7 +425,7 @@ def serve_stdio() -> int:
 def serve_tcp(listener: socket.socket) -> None:
     """Serve editors that connect, each with a server of its own, until somebody interrupts."""
     while True:
-        peer, _ = listener.accept()
+        peer = accepted(listener)
         threading.Thread(target=_serve_peer, args=(peer,), daemon=True).start()
 
 

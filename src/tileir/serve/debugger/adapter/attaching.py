@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 
 from tileir.execute.errors import LaunchError
-from tileir.serve.addresses import address_of, listener_at, words_of
+from tileir.serve.addresses import accepted, address_of, listener_at, words_of
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.wire import Message, Wire
@@ -55,7 +55,7 @@ class ListeningEditor:
         where = words_of(self._listener)
         while True:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
-            connection, _ = self._listener.accept()
+            connection = accepted(self._listener)
             stream = connection.makefile("rwb")
             adapter = Adapter(Wire(stream, stream), can_launch=False)
             adapter.start()

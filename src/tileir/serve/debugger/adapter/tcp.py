@@ -9,11 +9,13 @@ import threading
 from collections.abc import Callable
 from typing import IO
 
+from tileir.serve.addresses import accepted
+
 
 def serve(listener: socket.socket, command: list[str]) -> None:
     """Serve clients until the process is interrupted."""
     while True:
-        connection, _ = listener.accept()
+        connection = accepted(listener)
         threading.Thread(target=_relay, args=(connection, command), daemon=True).start()
 
 

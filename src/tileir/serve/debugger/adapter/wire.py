@@ -7,6 +7,7 @@ begins behind it.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import Final, Protocol
 
@@ -16,6 +17,8 @@ LONGEST: Final = 1 << 26
 """Bytes of a message that is read; longer ones are passed over."""
 _LONGEST_LINE: Final = 1 << 12
 _LENGTH: Final = b"content-length:"
+# A page in a browser can send what it likes to a port of this machine, but only so.
+_BROWSER: Final = re.compile(rb"[A-Z]+ .* HTTP/\d")
 
 
 class Source(Protocol):
@@ -85,6 +88,8 @@ class Wire:
                 if length is not None:
                     return length
                 continue
+            if _BROWSER.match(stripped):
+                return None
             if stripped.lower().startswith(_LENGTH):
                 text = stripped[len(_LENGTH) :].strip()
                 if not text.isdigit() or len(text) > 18:
