@@ -19,6 +19,12 @@ def run(state: Conversation, stage: Stage, job: Job) -> None:
         state.runner.submit(job)
 
 
+def running(state: Conversation, stage: Stage, job: Job, body: Message | None = None) -> Answer:
+    """The answer behind which a launch runs."""
+    state.runner.announce()
+    return Answer(body, then=lambda: run(state, stage, job))
+
+
 def resuming(debugger: Debugger, reverse: bool = False) -> Job:
     return Job(lambda: debugger.resume(reverse), lambda: debugger.resume(reverse))
 
@@ -31,13 +37,13 @@ def stepping(debugger: Debugger, how: How, by: Unit = "line", reverse: bool = Fa
 def continue_(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
     job = resuming(stage.debugger)
-    return Answer({"allThreadsContinued": True}, then=lambda: run(state, stage, job))
+    return running(state, stage, job, {"allThreadsContinued": True})
 
 
 def reverse_continue(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
     job = resuming(stage.debugger, reverse=True)
-    return Answer(then=lambda: run(state, stage, job))
+    return running(state, stage, job)
 
 
 def _step(state: Conversation, asked: Asked, how: How, reverse: bool = False) -> Answer:
@@ -46,7 +52,7 @@ def _step(state: Conversation, asked: Asked, how: How, reverse: bool = False) ->
     if granularity not in ("statement", "line", "instruction"):
         raise RequestMistake(f"there is no granularity '{granularity}': use statement, line or instruction")
     job = stepping(stage.debugger, how, "operation" if granularity == "instruction" else "line", reverse)
-    return Answer(then=lambda: run(state, stage, job))
+    return running(state, stage, job)
 
 
 def next_(state: Conversation, asked: Asked, request: Message) -> Answer:
@@ -72,7 +78,7 @@ def restart_frame(state: Conversation, asked: Asked, request: Message) -> Answer
     if frame is None:
         raise RequestMistake("this frame is gone: the launch has moved on")
     block, since = stage.debugger.moment.block, frame.since
-    return Answer(then=lambda: run(state, stage, Job(lambda: stage.debugger.go_to(block, since))))
+    return running(state, stage, Job(lambda: stage.debugger.go_to(block, since)))
 
 
 def goto_targets(state: Conversation, asked: Asked, request: Message) -> Answer:
@@ -102,4 +108,4 @@ def goto(state: Conversation, asked: Asked, request: Message) -> Answer:
     found = stage.targets.find(asked.number("targetId"))
     if found is None:
         raise RequestMistake("this place is gone: the launch has moved on")
-    return Answer(then=lambda: run(state, stage, Job(lambda: stage.debugger.go_to(*found))))
+    return running(state, stage, Job(lambda: stage.debugger.go_to(*found)))

@@ -109,6 +109,11 @@ class Runner:
 
     # --- on other threads ---
 
+    def announce(self) -> None:
+        """A launch that is stopped is about to run: who wants a pause from here on means that run."""
+        with self._changed:
+            self._running = True
+
     def submit(self, job: Job) -> None:
         """Have a launch that is stopped run."""
         with self._changed:
