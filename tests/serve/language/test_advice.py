@@ -3,13 +3,10 @@
 import asyncio
 
 import pytest
-import pytest_asyncio
 from lsprotocol import types as lsp
-from tests.serve.language.wire import SECONDS, Editor
+from tests.serve.language.wire import SECONDS, Editor, run
 
 from tileir.analyze.lint.rules import RULES
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 KERNEL = """\
 cuda_tile.module @m {
@@ -23,13 +20,12 @@ cuda_tile.module @m {
 """
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def adviser():
+@pytest.fixture(scope="module")
+def adviser():
     """An editor that wants advice about what is not used."""
-    editor = Editor()
-    await editor.start(options={"lint": {"select": ["unused-value"]}})
+    editor = run(Editor().start(options={"lint": {"select": ["unused-value"]}}))
     yield editor
-    await editor.finish()
+    run(editor.finish())
 
 
 async def advice(editor, uri):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.test_reading import PROGRAM
 from tests.serve.language.wire import Editor
@@ -14,8 +13,6 @@ from tileir.ir.declaration import NEWEST, V13_2
 from tileir.serve.language.analysis import Settings
 from tileir.serve.language.client_settings import changed_settings, settings_for
 from tileir.serve.language.document import Document
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def disassembled(editor: Editor, path: Path) -> str:

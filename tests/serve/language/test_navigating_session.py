@@ -5,8 +5,6 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from tests.serve.language.wire import place
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 PROGRAM = """\
 !number = !cuda_tile.tile<i32>
 cuda_tile.module @m {

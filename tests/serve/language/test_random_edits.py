@@ -11,8 +11,6 @@ from tests.text.edits import PROGRAMS, random_edits
 from tileir.serve.language.document import Document
 from tileir.text.token_text import TokenText
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 QUESTIONS = [
     ("text_document_hover_async", lsp.HoverParams),
     ("text_document_completion_async", lsp.CompletionParams),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.test_reading import PROGRAM, words
 from tests.serve.language.wire import Editor
 
 from tileir.serve.language.document import Document
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def position(text: str, place: str) -> lsp.Position:

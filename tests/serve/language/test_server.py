@@ -5,11 +5,8 @@ import json
 import os
 import sys
 
-import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.wire import Editor
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 KERNEL = """\
 cuda_tile.module @m {

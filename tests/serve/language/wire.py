@@ -1,9 +1,11 @@
 """An editor that talks to the real server over its wire, and holds every message to the protocol."""
 
 import asyncio
+import functools
 import itertools
 import os
 import sys
+import threading
 
 from lsprotocol import types as lsp
 from pygls.protocol import default_converter
@@ -15,6 +17,19 @@ SERVER = [sys.executable, "-m", "tileir", "lsp"]
 SECONDS = 60
 # Advice comes behind the mistakes, and there is some about any small program: test_advice.py asks for it.
 WITHOUT_ADVICE = {"lint": {"enable": False}}
+
+
+@functools.cache
+def _loop():
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="editors", daemon=True).start()
+    return loop
+
+
+def run(coroutine):
+    """Wait for a coroutine that a thread of its own carries out: the main one has a loop for the browser, once a test
+    of a page has run there."""
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result()
 
 
 class StrictProtocol(LanguageClientProtocol):

@@ -7,7 +7,6 @@ from lsprotocol import types as lsp
 from tests.serve.language.wire import place
 
 pytest.importorskip("cuda.tile")
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 KERNEL = """\
 import cuda.tile as ct
