@@ -48,6 +48,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "local dap": "needs Neovim and nvim-dap",
         "autocmd User": "needs Vim and vim-lsp",
         "(add-to-list": "needs Emacs: tests/editors/test_emacs.py",
+        "{": "settings of Zed",
     },
     "docs/getting_started.md": {"python3 -m venv": "installs packages"},
     "docs/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},

@@ -55,8 +55,9 @@ class StopTeller:
     def _headline(self, stop: Stop) -> str:
         shell = self._shell
         if stop.reason in ("failure", "sanitizer", "nan"):
-            words = {"failure": "The launch fails", "sanitizer": "The sanitizer finds", "nan": "Not a number"}
-            return f"\n{shell.paint(f'{words[stop.reason]}: {stop.text}', 'red')}"
+            # What is made, a NaN or an infinity, begins the text.
+            words = {"failure": "The launch fails: ", "sanitizer": "The sanitizer finds: ", "nan": ""}
+            return f"\n{shell.paint(f'{words[stop.reason]}{stop.text}', 'red')}"
         if stop.reason in ("breakpoint", "data"):
             numbers = ", ".join([str(number) for number in stop.breakpoints])
             what = "Breakpoint" if stop.reason == "breakpoint" else self._watched(stop)
