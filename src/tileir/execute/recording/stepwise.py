@@ -66,6 +66,11 @@ class StepwiseRecording:
         self.is_over = False
 
     @property
+    def is_full(self) -> bool:
+        """Whether the recording ends before the launch does, as it may not take more."""
+        return self.is_over and self._recorder.end is not None
+
+    @property
     def is_complete(self) -> bool:
         """Whether all that happens is recorded."""
         return self.is_over and self._recorder.end is None

@@ -85,6 +85,20 @@ class Course:
         """The operations that a tile block executes, as far as is known."""
         return self.turns.steps(block)
 
+    def has(self, moment: Moment) -> bool:
+        """Whether a moment is recorded: what is next there, or that a tile block is at its end."""
+        if self.recording.blocks.place(moment.block) is None:
+            return False
+        count = len(self.steps(moment.block))
+        return moment.step < count or (moment.step == count and not self.stepwise.is_full)
+
+    def end_words(self, wanted: Moment | None) -> str:
+        """Why the recording ends where it does, before a moment that is wanted."""
+        words = f"The recording takes {self.prepared.limit} bytes, as much as it may, and ends here"
+        if wanted is not None:
+            words += f", before step {wanted.step} of tile block {wanted.block}, where the launch would stop"
+        return f"{words}: pass a larger limit to see more."
+
     def is_whole(self, block: int) -> bool:
         """Whether a tile block is recorded up to its end, or where it failed."""
         if self.stepwise.is_over:

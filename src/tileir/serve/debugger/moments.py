@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Reason = Literal[
-    "entry", "breakpoint", "data", "step", "goto", "failure", "sanitizer", "nan", "pause", "end", "beginning"
+    "entry", "breakpoint", "data", "step", "goto", "failure", "sanitizer", "nan", "pause", "limit", "end", "beginning"
 ]
 Event = Literal["failure", "sanitizer", "nan"]
 """What a launch may stop at beside breakpoints: errors, what the sanitizer finds, NaN and infinities."""

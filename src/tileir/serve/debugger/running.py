@@ -92,7 +92,10 @@ class Runner:
             or any(one.hit_condition is not None for one in active)
         )
         place = 0 if from_start else place
-        if place >= course.stepwise.count:
+        if course.stepwise.is_full:
+            # Of a recording that has no room left, the last tile block is not whole, and memory is not as it leaves it.
+            place = min(place, len(course.recording.blocks) - 1)
+        elif place >= course.stepwise.count:
             return None
         maker = self._maker(start)
         hooks = [hook for one in active for hook in maker.hooks(one)]
@@ -115,7 +118,10 @@ class Runner:
         except Interrupted:
             moment = scout.moment
             course.interruption.is_wanted = False
-            return Hit("pause", moment if moment is not None else start)
+            # A run begins with the tile block, so it may be interrupted before it has come to where the launch stands.
+            if moment is None or not course.is_later(moment, start):
+                moment = Moment(start.block, max(start.step, 0))
+            return Hit("pause", moment)
         except ExecutionError as error:
             self.error = error
             if "failure" in stop_on and not is_ignoring:

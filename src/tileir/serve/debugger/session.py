@@ -32,6 +32,7 @@ from tileir.serve.debugger.running import Runner
 from tileir.serve.debugger.scouting import Hit
 from tileir.serve.debugger.stack import Frame, StackReader, enclosing
 from tileir.serve.debugger.touched import Touched, touched_by
+from tileir.serve.debugger.turns import first_wanted
 from tileir.serve.debugger.variables import Result, Variable, Variables
 
 How = Literal["into", "over", "out"]
@@ -244,6 +245,8 @@ class Debugger:
             if self._failed_at != failed and "failure" in self.stop_on:
                 self._failed_at = failed
                 return self._stand("failure", failed, str(self._course.stepwise.error))
+        elif not self._course.stepwise.is_complete:
+            return self._full()
         return self._end()
 
     def _target(self, how: How, by: Unit) -> Moment | None:
@@ -254,7 +257,7 @@ class Debugger:
         block, step = self.moment
         while True:
             steps = course.steps(block)
-            found = _first_wanted(steps, wanted, step + 1)
+            found = first_wanted(steps, wanted, step + 1)
             if found >= 0:
                 return Moment(block, found)
             if course.is_whole(block):
@@ -325,6 +328,10 @@ class Debugger:
         def go() -> Stop:
             self._record(Moment(block, step))
             count = len(self._course.steps(block))
+            if not count:
+                raise LaunchError(
+                    f"nothing is known of tile block {block}: the launch ended before its first memory operation"
+                )
             if step > count:
                 raise LaunchError(f"tile block {block} has {count} steps, and none {step}")
             return self._stand("goto", Moment(block, step))
@@ -418,9 +425,18 @@ class Debugger:
     def _stand(self, reason: Reason, moment: Moment, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._record(moment)
         self.finished = False
+        if not self._course.has(moment):
+            return self._full(moment)
         self._before, self.moment = self.moment, moment
         self._course.emit_to(moment)
         return Stop(reason, moment, text, breakpoints)
+
+    def _full(self, wanted: Moment | None = None) -> Stop:
+        """The recording takes as much as it may: stand where it ends, before a moment that cannot be shown."""
+        last = self._course.turns.last
+        self._before, self.moment = self.moment, Moment(last.block, max(last.step - 1, 0))
+        self._course.emit_to(self.moment)
+        return Stop("limit", self.moment, self._course.end_words(wanted))
 
     def _around(self) -> list[Operation]:
         """The operations around the next one, the innermost first."""
@@ -493,15 +509,3 @@ class Debugger:
             return found if found is not None else self._variables.lookup(moment, name)
 
         return Result(read.evaluate(lookup))
-
-
-def _first_wanted(steps: Array, wanted: Array, start: int) -> int:
-    """The first step from one on whose operation is wanted; -1 if there is none.  Most are near."""
-    size = 64
-    while start < len(steps):
-        places = numpy.flatnonzero(wanted[steps[start : start + size]])
-        if places.size:
-            return start + int(places[0])
-        start += size
-        size *= 4
-    return -1

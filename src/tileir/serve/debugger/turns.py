@@ -163,3 +163,15 @@ class Turns:
         if found is None:
             found = known[path] = numpy.flatnonzero(wanted[self.steps(self.blocks[turn])])
         return found
+
+
+def first_wanted(steps: Array, wanted: Array, start: int) -> int:
+    """The first step from one on whose operation is wanted; -1 if there is none.  Most are near."""
+    size = 64
+    while start < len(steps):
+        places = numpy.flatnonzero(wanted[steps[start : start + size]])
+        if places.size:
+            return start + int(places[0])
+        start += size
+        size *= 4
+    return -1

@@ -69,6 +69,7 @@ _REASONS: Final = {
     "sanitizer": ("exception", "Stopped at a finding of the sanitizer"),
     "nan": ("exception", "Stopped where a NaN or an infinity is made"),
     "pause": ("pause", "Paused"),
+    "limit": ("pause", "Stopped where the recording ends"),
     "end": ("step", "Stopped at the end of the launch"),
 }
 

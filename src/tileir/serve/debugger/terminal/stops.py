@@ -68,6 +68,8 @@ class StopTeller:
             return f"\n{shell.paint(f'{what} {numbers}', 'bold')}{more}"
         if stop.reason == "pause":
             return "\nInterrupted."
+        if stop.reason == "limit":
+            return f"\n{stop.text}"
         if stop.reason == "beginning":
             return "\nNo more reverse-execution history."
         return ""
