@@ -17,7 +17,10 @@ import re
 from functools import cached_property
 from typing import Final, Literal
 
+import numpy
+
 from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN
+from tileir.execute.dtypes import Array
 from tileir.execute.places import author_frames
 from tileir.execute.python_source import character_column
 from tileir.execute.recording.program import NumberedProgram
@@ -64,7 +67,10 @@ class Lines:
         self._program: NumberedProgram = program
         self._script: Script = Script()
         self.kind: Kind = self._kind(names)
-        self._places: list[SourcePlace | None] = [self._place(one) for one in program.operations]
+
+    @cached_property
+    def _places(self) -> list[SourcePlace | None]:
+        return [self._place(one) for one in self._program.operations]
 
     def _kind(self, names: Names) -> Kind:
         operations = self._program.operations
@@ -139,11 +145,12 @@ class Lines:
         return SourcePlace(expression.file, node.lineno, column, end, statement.text)
 
     @cached_property
-    def call_depths(self) -> list[int]:
+    def call_depths(self) -> Array:
         """For each operation how many functions of the script are between the kernel and what it is written in."""
+        operations = self._program.operations
         if self.kind != "script":
-            return [0] * len(self._program.operations)
-        return [max(len(author_frames(one.location)) - 1, 0) for one in self._program.operations]
+            return numpy.zeros(len(operations), numpy.int64)
+        return numpy.array([max(len(author_frames(one.location)) - 1, 0) for one in operations], numpy.int64)
 
     # --- where lines begin ---
 
@@ -151,6 +158,13 @@ class Lines:
     def starts(self) -> frozenset[int]:
         """The operations at which lines begin."""
         return frozenset([number for numbers in self._begun.values() for number in numbers])
+
+    @cached_property
+    def begins(self) -> Array:
+        """For each operation whether a line begins at it."""
+        found = numpy.zeros(len(self._program.operations), numpy.bool_)
+        found[list(self.starts)] = True
+        return found
 
     @cached_property
     def _begun(self) -> dict[tuple[str, int], list[int]]:

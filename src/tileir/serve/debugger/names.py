@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import cached_property
 
 from tileir.dialect.ops import CONSTANT, CONTINUE, FOR, IF, LOOP, YIELD
 from tileir.dialect.types import TileType
@@ -28,26 +29,43 @@ class ValueNames:
         self._script: Script = Script()
         self.hides: bool = lines.kind == "script"
         """Whether what the author has no name for is not his: a script takes more values than it has variables."""
-        self.shown: list[str] = []
-        """As the author writes them, with the sign of a text; as the program is printed where he has none."""
-        self.authored: list[bool] = []
+        self._parameters: dict[int, str] = {array.parameter: array.name for array in arrays if array.parameter >= 0}
+
+    # A launch that is never looked at does not need them.
+    @cached_property
+    def _authors(self) -> list[str | None]:
+        """What the author calls each of them, if he has a name for it."""
+        found = [self._name(number) for number in range(len(self._program.values))]
+        if self._kind == "script":
+            for number, name in self._parameters.items():
+                found[number] = name
+        return found
+
+    @cached_property
+    def authored(self) -> list[bool]:
         """Whether the author has a name for it."""
-        self.numbers: dict[str, list[int]] = {}
+        return [name is not None for name in self._authors]
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """As the author writes them, with the sign of a text; as the program is printed where he has none."""
+        sign = "%" if self._kind == "text" else ""
+        return [
+            self._program.name(number) if name is None else f"{sign}{name}" for number, name in enumerate(self._authors)
+        ]
+
+    @cached_property
+    def numbers(self) -> dict[str, list[int]]:
         """The values of a name; a text's names with the sign and without."""
-        parameters = {array.parameter: array.name for array in arrays if array.parameter >= 0}
-        for number in range(len(program.values)):
-            name = self._name(number)
-            if self._kind == "script" and number in parameters:
-                name = parameters[number]
-            self.authored.append(name is not None)
-            printed = program.name(number)
-            sign = "%" if self._kind == "text" else ""
-            self.shown.append(printed if name is None else f"{sign}{name}")
+        found: dict[str, list[int]] = {}
+        for number, name in enumerate(self._authors):
+            printed = self._program.name(number)
             called = {printed, printed.removeprefix("%")} if self._kind != "text" or name is None else set()
             if name is not None:
-                called |= {name, f"%{name}"} if sign else {name}
+                called |= {name, f"%{name}"} if self._kind == "text" else {name}
             for one in sorted(called):
-                self.numbers.setdefault(one, []).append(number)
+                found.setdefault(one, []).append(number)
+        return found
 
     def _name(self, number: int) -> str | None:
         if self._kind == "printed":

@@ -96,11 +96,7 @@ class Debugger:
         """Whether the launch stands at its end."""
         self._is_handed_back: bool = False
         self._failed_at: Moment | None = None
-        count = len(program.operations)
-        self._all: Array = numpy.ones(count, numpy.bool_)
-        self._starts: Array = numpy.zeros(count, numpy.bool_)
-        self._starts[list(self.lines.starts)] = True
-        self._calls: Array = numpy.array(self.lines.call_depths, numpy.int64)
+        self._all: Array = numpy.ones(len(program.operations), numpy.bool_)
 
     # --- what is debugged ---
 
@@ -252,7 +248,7 @@ class Debugger:
     def _target(self, how: How, by: Unit) -> Moment | None:
         """Where a step goes; None if the launch ends before."""
         course = self._course
-        units = self._starts if by == "line" else self._all
+        units = self.lines.begins if by == "line" else self._all
         wanted = units if how == "into" else units & self._wanted(how)
         block, step = self.moment
         while True:
@@ -293,7 +289,7 @@ class Debugger:
 
     def _step_back(self, how: How, by: Unit) -> Stop:
         start = self._standing()
-        units = self._starts if by == "line" else self._all
+        units = self.lines.begins if by == "line" else self._all
         wanted = units
         if how == "out" and not self._is_in_function():
             around = self._around()
@@ -446,10 +442,13 @@ class Debugger:
     def _is_in_function(self) -> bool:
         """Whether what the program is in innermost is a function of the script, and no loop or branch."""
         operation = self.operation
-        if operation is None or not self._calls[operation]:
+        if operation is None or not self.lines.call_depths[operation]:
             return False
         around = self._around()
-        return not around or self._calls[self._program.operation_numbers[around[0]]] < self._calls[operation]
+        return (
+            not around
+            or self.lines.call_depths[self._program.operation_numbers[around[0]]] < self.lines.call_depths[operation]
+        )
 
     def _wanted(self, how: How) -> Array:
         """The operations that a step over or out may come to."""
@@ -457,10 +456,10 @@ class Debugger:
         if operation is None:
             return self._all
         if how == "over":
-            wanted: Array = self._calls <= self._calls[operation]
+            wanted: Array = self.lines.call_depths <= self.lines.call_depths[operation]
             return wanted
         if self._is_in_function():
-            wanted = self._calls < self._calls[operation]
+            wanted = self.lines.call_depths < self.lines.call_depths[operation]
             return wanted
         # Those of the blocks that the innermost loop or branch is in.
         blocks: set[Block | None] = set()
