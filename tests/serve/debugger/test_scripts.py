@@ -73,6 +73,7 @@ def test_script_is_stepped_through_by_its_lines(script: str) -> None:
     assert found.stdout.endswith("sum 160.0\n")
 
 
+@pytest.mark.long
 def test_variable_stops_emulated_launches_of_a_kernel(script: str) -> None:
     found = tool("emulate", script, stdin="bt\ncontinue\n", TILEIR_DEBUG="double")
     assert "double (0, 0, 0) at " in found.stdout and "add (" not in found.stdout
