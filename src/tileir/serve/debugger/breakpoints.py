@@ -11,6 +11,7 @@ from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.declaration import REGISTRY
+from tileir.ir.effects import memory_changes
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.evaluation import COMMON_NAMES, ExpressionMistake
 from tileir.serve.debugger.expressions import Expression
@@ -95,8 +96,6 @@ class Breakpoints:
         grid: BlockId,
         is_known: Callable[[str], bool],
         array_element: Callable[[str], tuple[int, tuple[int, ...]] | None],
-        writing: list[int],
-        accessing: list[int],
     ) -> None:
         self._program: NumberedProgram = program
         self._lines: Lines = lines
@@ -104,8 +103,13 @@ class Breakpoints:
         self._grid: BlockId = grid
         self._is_known: Callable[[str], bool] = is_known
         self._array_element: Callable[[str], tuple[int, tuple[int, ...]] | None] = array_element
-        self._writing: list[int] = writing
-        self._accessing: list[int] = accessing
+        changing = memory_changes(program.entry)
+        self._accessing: list[int] = [
+            number
+            for number, one in enumerate(program.operations)
+            if one.declaration.accesses_memory and not one.regions
+        ]
+        self._writing: list[int] = [number for number in self._accessing if program.operations[number] in changing]
         self._known: dict[int, Breakpoint] = {}
         self._next: int = 1
 

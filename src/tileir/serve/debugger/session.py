@@ -20,7 +20,6 @@ from tileir.execute.errors import BlockId, ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.ir.core import Block, Operation
-from tileir.ir.effects import memory_changes
 from tileir.serve.debugger.breakpoints import Breakpoints
 from tileir.serve.debugger.course import Course
 from tileir.serve.debugger.evaluation import ExpressionMistake, Lookup
@@ -68,7 +67,6 @@ class Debugger:
         self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays)
         self._stacks: StackReader = StackReader(self._course, self.lines, self._names)
         self._variables: Variables = Variables(self._course, self._names)
-        changing = memory_changes(program.entry)
         self.breakpoints: Breakpoints = Breakpoints(
             program,
             self.lines,
@@ -76,16 +74,6 @@ class Debugger:
             prepared.launch.grid,
             self._variables.is_known,
             self._variables.element,
-            [
-                number
-                for number, one in enumerate(program.operations)
-                if one in changing and one.declaration.accesses_memory and not one.regions
-            ],
-            [
-                number
-                for number, one in enumerate(program.operations)
-                if one.declaration.accesses_memory and not one.regions
-            ],
         )
         self._runner: Runner = Runner(self._course, self._names, self.breakpoints, write, names)
         self._first: Moment = Moment(next(self._course.stepwise.order()), 0)
@@ -335,8 +323,9 @@ class Debugger:
         return self._commanded(go)
 
     def select_block(self, block: int) -> Stop:
-        """Go to where a tile block begins."""
-        return self.go_to(block, 0)
+        """Go to what a tile block does next that is under way, or else to where it begins."""
+        known = dict(self.under_way()[1:])
+        return self.go_to(block, known.get(block, 0))
 
     def go_to_change(self, name: str, reverse: bool = False) -> Stop:
         """Go to where the tile block computes a value next, or computed it last before."""
@@ -471,14 +460,25 @@ class Debugger:
 
     # --- looking ---
 
-    def stack(self) -> list[Frame]:
-        """The branch and the loops that the program is in, and the kernel, innermost first."""
+    def under_way(self) -> list[Moment]:
+        """Where each tile block stands that has begun and is not done, the current one first.
+
+        They are several where tile blocks take turns; otherwise one is done before the next begins.
+        """
         moment = self._standing()
+        if not self._course.prepared.launch.is_interleaved:
+            return [moment]
+        return [moment, *self._course.turns.under_way(moment)]
+
+    def stack(self, moment: Moment | None = None) -> list[Frame]:
+        """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
+        moment = moment if moment is not None else self._standing()
         return self._stacks.frames(moment, self._course.steps(moment.block))
 
-    def variables(self, frame: Frame | None = None) -> list[Variable]:
-        """The values of a frame that are computed, or of all."""
-        return self._variables.of(self._standing(), frame)
+    def variables(self, frame: Frame | None = None, moment: Moment | None = None) -> list[Variable]:
+        """The values of a frame that are computed, or of all, here or where another tile block stands."""
+        moment = frame.moment if frame is not None else moment
+        return self._variables.of(moment if moment is not None else self._standing(), frame)
 
     def parameters(self) -> list[Variable]:
         """The parameters of the kernel."""
@@ -501,10 +501,11 @@ class Debugger:
         A mistake in it is an `ExpressionMistake`.
         """
         read = Expression(expression, self._variables.is_known)
-        moment = self._standing()
+        now = self._standing()
+        moment = frame.moment if frame is not None else now
 
         def lookup(name: str) -> Any:
             found = more(name) if more is not None else None
-            return found if found is not None else self._variables.lookup(moment, name)
+            return found if found is not None else self._variables.lookup(moment, name, now)
 
         return Result(read.evaluate(lookup))

@@ -26,7 +26,7 @@ class Frame:
     """A part of the program that is under way; `operation` is the one in it that is next, or that the frame before is
     of."""
 
-    __slots__ = ("body", "branch", "kind", "name", "operation", "place", "round", "rounds", "since")
+    __slots__ = ("body", "branch", "kind", "name", "operation", "place", "round", "rounds", "since", "moment")
 
     def __init__(
         self, kind: FrameKind, name: str, operation: int, place: SourcePlace | None, body: Block, since: int
@@ -45,6 +45,8 @@ class Frame:
         self.rounds: int | None = None
         """How many rounds there will be, if that is known before."""
         self.branch: Literal["then", "else"] | None = None
+        self.moment: Moment = Moment(0, 0)
+        """Where the tile block stands whose frame it is."""
 
     def __repr__(self) -> str:
         return f"<Frame {self.name}>"
@@ -88,6 +90,12 @@ class StackReader:
 
     def frames(self, moment: Moment, steps: Array) -> list[Frame]:
         """The stack at a moment of a tile block that executes these operations, one for each step."""
+        found = self._frames(moment, steps)
+        for frame in found:
+            frame.moment = moment
+        return found
+
+    def _frames(self, moment: Moment, steps: Array) -> list[Frame]:
         program = self._recording.program
         entry = program.entry
         body = entry.regions[0].block

@@ -132,6 +132,21 @@ class Turns:
             return Moment(moment.block, moment.step - 1)
         return Moment(self.blocks[turn - 1], self.ends[turn - 1] - 1) if turn else None
 
+    def under_way(self, moment: Moment) -> list[Moment]:
+        """Where the other tile blocks stand at a moment that have begun and are not done, in the order of the grid.
+
+        They take turns, so each of them has had one among the last few.
+        """
+        last = self.turn(moment)
+        found: dict[int, int] = {}
+        for turn in range(last - 1, max(last - 2 * WINDOW, 0) - 1, -1):
+            found.setdefault(self.blocks[turn], self.ends[turn])
+        return [
+            Moment(block, step)
+            for block, step in sorted(found.items())
+            if block != moment.block and step < len(self.steps(block))
+        ]
+
     def forwards(self, moment: Moment, wanted: Array) -> Iterator[Moment]:
         """The moments behind one whose next operation is wanted, in order; `wanted` has a truth value for each."""
         first = self.turn(moment)

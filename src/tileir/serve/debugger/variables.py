@@ -183,8 +183,8 @@ class Variables:
         """Whether something has a name, now or later."""
         return name in self._names.numbers or any(array.name == name for array in self._recording.arrays)
 
-    def lookup(self, moment: Moment, name: str) -> Any:
-        """The value of a name at a moment, to compute with; None if there is none.
+    def lookup(self, moment: Moment, name: str, now: Moment) -> Any:
+        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.
 
         Of several values with a name the newest counts, then arrays, then parameters.
         """
@@ -201,7 +201,7 @@ class Variables:
             return self._plain(newest[1], newest[2])
         for array in recording.arrays:
             if array.name == name:
-                return numbers(array.element, recording.array(array.number, moment.block, moment.step))
+                return numbers(array.element, recording.array(array.number, now.block, now.step))
         for number in numbered:
             if number < parameters:
                 return self._plain(number, recording.launch.values[number])

@@ -207,7 +207,7 @@ class Adapter:
         )
 
     def _tell_threads(self, stage: Stage, stop: Stop) -> None:
-        blocks = [stop.moment.block]
+        blocks = {moment.block: moment for moment in stage.debugger.under_way()}
         for block in stage.blocks:
             if block not in blocks:
                 self.wire.event("thread", reason="exited", threadId=block + 1)

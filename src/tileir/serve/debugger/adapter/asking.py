@@ -96,7 +96,8 @@ def _value(
     frame = frame_of(stage, asked)
     debugger = stage.debugger
     text = expression.strip()
-    for variable in [*debugger.variables(), *debugger.arrays(), *debugger.parameters()]:
+    own = debugger.variables(moment=frame.moment if frame is not None else None)
+    for variable in [*own, *debugger.arrays(), *debugger.parameters()]:
         if text in (variable.name, expression_of(variable.name)) and not whole:
             shown = stage.contents.shown(variable, hex)
             found: Message = {"result": shown["value"], "type": variable.type_text}

@@ -13,7 +13,7 @@ from tileir.serve.debugger.adapter.numbers import Numbers
 from tileir.serve.debugger.adapter.runner import Job, Runner
 from tileir.serve.debugger.adapter.wire import Message, Wire
 from tileir.serve.debugger.adapter.wishes import Wishes
-from tileir.serve.debugger.moments import Stop
+from tileir.serve.debugger.moments import Moment, Stop
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.catalogue import all_commands
@@ -122,8 +122,8 @@ class Stage:
         self.contents: Contents = Contents()
         self.targets: Numbers[tuple[int, int]] = Numbers()
         """Moments that the client may go to."""
-        self.blocks: list[int] = []
-        """The tile blocks that the client knows of as threads."""
+        self.blocks: dict[int, Moment] = {}
+        """The tile blocks that the client knows of as threads, and where they stand."""
 
     def forget(self) -> None:
         """The launch goes on: what was true is no longer."""

@@ -9,6 +9,7 @@ from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer
 from tileir.serve.debugger.adapter.runner import Job
 from tileir.serve.debugger.adapter.wire import Message
+from tileir.serve.debugger.moments import Stop
 from tileir.serve.debugger.session import Debugger, How, Unit
 
 
@@ -52,6 +53,16 @@ def _step(state: Conversation, asked: Asked, how: How, reverse: bool = False) ->
     if granularity not in ("statement", "line", "instruction"):
         raise RequestMistake(f"there is no granularity '{granularity}': use statement, line or instruction")
     job = stepping(stage.debugger, how, "operation" if granularity == "instruction" else "line", reverse)
+    other = stage.blocks.get(asked.number("threadId", 0) - 1, stage.debugger.moment)
+    if other.block != stage.debugger.moment.block:
+        # Another thread is stepped from where it goes on.
+        step = job.run
+
+        def step_other() -> Stop:
+            stage.debugger.go_to(*other)
+            return step()
+
+        job = Job(step_other, stops_at_end=job.stops_at_end)
     return running(state, stage, job)
 
 
@@ -77,7 +88,7 @@ def restart_frame(state: Conversation, asked: Asked, request: Message) -> Answer
     frame = stage.frames.find(asked.number("frameId"))
     if frame is None:
         raise RequestMistake("this frame is gone: the launch has moved on")
-    block, since = stage.debugger.moment.block, frame.since
+    block, since = frame.moment.block, frame.since
     return running(state, stage, Job(lambda: stage.debugger.go_to(block, since)))
 
 

@@ -45,7 +45,8 @@ def thread_name(block: int, grid: tuple[int, int, int]) -> str:
 
 def stack_trace(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
-    frames = stage.debugger.stack()
+    # A thread that is unknown is one of before: the client is about to ask for those there are.
+    frames = stage.debugger.stack(stage.blocks.get(asked.number("threadId", 0) - 1))
     start, levels = asked.count("startFrame", 0), asked.count("levels", 0)
     wanted = frames[start : start + levels] if levels else frames[start:]
     body = [_frame(state, stage, frame, start + place == 0) for place, frame in enumerate(wanted)]
@@ -88,7 +89,7 @@ def scopes(state: Conversation, asked: Asked, request: Message) -> Answer:
     stage = state.stopped()
     frame = frame_of(stage, asked)
     debugger = stage.debugger
-    frames = debugger.stack()
+    frames = debugger.stack(frame.moment if frame is not None else None)
     place = [one.name for one in frames].index(frame.name) if frame and frame.name in [f.name for f in frames] else 0
     found: list[Message] = []
 

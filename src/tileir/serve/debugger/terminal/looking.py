@@ -186,10 +186,11 @@ def _info_blocks(shell: Shell, rest: str) -> None:
     x, y, z = debugger.grid
     begun = f", {len(order)} of them begun" if len(order) < x * y * z else ""
     shell.say(f"The grid is {debugger.grid}: {several(x * y * z, 'tile block')}{begun}; schedule {recording.schedule}.")
+    under_way = dict(debugger.under_way())
     first = max(min(place - 5, len(order) - 11), 0)
     for number in order[first : first + 11]:
         mark = "*" if number == current else " "
-        at = f"step {debugger.moment.step} of " if number == current else ""
+        at = f"step {under_way[number]} of " if number in under_way else ""
         shell.say(f"{mark} {number:<5} {shell.block_words(number)}  {at}{several(len(debugger.steps(number)), 'step')}")
     if len(order) > 11:
         shell.say(f"  .. {len(order) - 11} more")
