@@ -4,9 +4,12 @@ import asyncio
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 from lsprotocol import types as lsp
 from tests.serve.language.wire import Editor
+
+from tileir.serve.language.server import make_server
 
 KERNEL = """\
 cuda_tile.module @m {
@@ -153,6 +156,39 @@ async def test_a_text_that_is_too_long_is_told_so(editor):
 async def test_a_deep_nest_is_answered(editor):
     uri = await editor.open("entry @k() {" + "loop {" * 4000)
     assert len(editor.diagnostics[uri]) >= 1
+    document = lsp.TextDocumentIdentifier(uri)
+    (outline,) = await editor.text_document_document_symbol_async(lsp.DocumentSymbolParams(document))
+    assert outline.name == "@k"
+    levels, count = 0, 0
+    inside = [outline]
+    while inside:
+        levels, count = levels + 1, count + len(inside)
+        inside = [child for symbol in inside for child in symbol.children or ()]
+    assert count == 4001
+    assert levels > 40
+    at = lsp.SelectionRangeParams(document, [lsp.Position(0, 12000)])
+    (selected,) = await editor.text_document_selection_range_async(at)
+    last = selected
+    while last.parent is not None:
+        last = last.parent
+    assert (last.range.start.character, last.range.end.character) == (0, 24012)
+    editor.close(uri)
+
+
+async def test_an_answer_that_cannot_be_written_is_a_failure():
+    written: list[bytes] = []
+    protocol = make_server().protocol
+    protocol.set_writer(SimpleNamespace(write=written.append))
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    protocol._send_response(7, deep)
+    (message,) = written
+    header, body = message.split(b"\r\n\r\n")
+    assert header == b"Content-Length: %d" % len(body)
+    answered = json.loads(body)
+    assert answered["id"] == 7
+    assert answered["error"]["code"] == lsp.ErrorCodes.InternalError
 
 
 # --- the life of a server ---

@@ -10,6 +10,8 @@ from tileir.serve.language.document import Document
 from tileir.serve.language.syntax import Syntax, WrittenOperation
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+# An answer holds its selections in one another, and nobody grows one so often: of more, the outermost are left out.
+_MOST = 64
 
 
 def selection_ranges(document: Document, positions: list[lsp.Position]) -> list[lsp.SelectionRange]:
@@ -25,10 +27,11 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
         start = syntax.starts[token]
         found.append((start, start + len(syntax.tokens[token])))
     operation = syntax.operation_at(offset)
-    while operation is not None:
+    while operation is not None and len(found) < _MOST:
         found.extend(_in_operation(syntax, operation, offset))
         found.append(_span(syntax, operation.first, operation.last))
         operation = operation.parent
+    del found[_MOST:]
     found.append((0, len(syntax.text)))
     # From the outside in: each is in the one before, or it is left out.
     selection: lsp.SelectionRange | None = None
@@ -63,7 +66,7 @@ def _in_operation(syntax: Syntax, operation: WrittenOperation, offset: int) -> l
         elif text in _CLOSING.values() and open_at and syntax.starts[index] < offset:
             open_at.pop()
     found: list[tuple[int, int]] = []
-    for opening in reversed(open_at):
+    for opening in reversed(open_at[-_MOST:]):
         end = _closing(syntax, opening, head)
         if end > opening + 1:
             found.append(_span(syntax, opening + 1, end - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import queue
@@ -94,6 +95,21 @@ class _Protocol(LanguageServerProtocol):
             server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)(lambda asked: server.pull(asked))
         result = yield from super().lsp_initialize(params)
         return result
+
+    def _send_data(self, data: Any) -> None:
+        """Write a message.  An answer that cannot be written is a failure: the editor waits for one."""
+        if not data or self.writer is None:
+            return
+        try:
+            body = json.dumps(data, default=self._serialize_message)
+        except (RecursionError, TypeError, ValueError) as error:
+            _LOG.error("cannot write a message: %s", error)
+            number = getattr(data, "id", None)
+            if number is None or hasattr(data, "method"):
+                return
+            failure = lsp.ResponseError(lsp.ErrorCodes.InternalError, f"the answer cannot be written: {error}")
+            body = json.dumps(lsp.ResponseErrorMessage(id=number, error=failure), default=self._serialize_message)
+        self.writer.write(f"Content-Length: {len(body)}\r\n\r\n{body}".encode("ascii"))
 
 
 class TileServer(LanguageServer):

@@ -33,6 +33,8 @@ _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
 _NAMED = (BUILTIN_MODULE, MODULE, ENTRY, GLOBAL)
 # Longer ones are cut in the outline.
 _LONGEST_DETAIL = 120
+# What stands deeper is shown beside what it is in: an answer that holds more in one another cannot be written.
+_DEEPEST = 50
 
 # Of a workspace, so many files are looked into, and so many symbols given.
 _MOST_FILES = 5_000
@@ -48,8 +50,8 @@ def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
     """The outline of a text."""
     syntax = document.syntax
     roots: list[lsp.DocumentSymbol] = []
-    # For each operation of the outline, where those go that are in it.
-    inside: dict[int, list[lsp.DocumentSymbol]] = {}
+    # For each operation of the outline, where those go that are in it, and how deep that is.
+    inside: dict[int, tuple[list[lsp.DocumentSymbol], int]] = {}
     for operation in syntax.operations:
         kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
         if kind is None or operation.name < 0:
@@ -58,10 +60,11 @@ def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
         around = operation.parent
         while around is not None and id(around) not in inside:
             around = around.parent
-        (roots if around is None else inside[id(around)]).append(symbol)
+        beside, depth = (roots, 0) if around is None else inside[id(around)]
+        beside.append(symbol)
         children: list[lsp.DocumentSymbol] = []
         symbol.children = children
-        inside[id(operation)] = children
+        inside[id(operation)] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
     return roots
 
 
