@@ -2,7 +2,7 @@
 
 import { execFile } from "child_process";
 import * as vscode from "vscode";
-import { folderOf, program } from "./installation";
+import { ENVIRONMENT, folderOf, program, startingFolder } from "./installation";
 import { Server } from "./server";
 
 const CANONICAL = "tileir-canonical";
@@ -46,7 +46,11 @@ class CanonicalTexts implements vscode.TextDocumentContentProvider {
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri.query));
     const found = program(folderOf(document.uri));
     return new Promise((resolve) => {
-      const options = { maxBuffer: 1 << 28 };
+      const options = {
+        maxBuffer: 1 << 28,
+        cwd: startingFolder(folderOf(document.uri)),
+        env: { ...process.env, ...ENVIRONMENT },
+      };
       const child = execFile(found.command, [...found.arguments, "opt", "-O0", "-"], options, (error, out, complaint) => {
         resolve(error ? comment(complaint || error.message) : out);
       });
@@ -67,6 +71,8 @@ async function explore(): Promise<void> {
     const found = program(folderOf(document.uri));
     const terminal = vscode.window.createTerminal({
       name: "tileir explore",
+      cwd: startingFolder(folderOf(document.uri)),
+      env: ENVIRONMENT,
       shellPath: found.command,
       shellArgs: [...found.arguments, "explore", document.fileName],
     });

@@ -1,6 +1,7 @@
 // Where tileir is: a command, or a Python that has it.
 
 import * as fs from "fs";
+import * as os from "os";
 import * as path from "path";
 import * as vscode from "vscode";
 
@@ -21,6 +22,14 @@ export function program(folder?: vscode.WorkspaceFolder, python?: string): Progr
     return { command: expand(command, folder), arguments: [] };
   }
   return { command: inEnvironment(folder) ?? command, arguments: [] };
+}
+
+/** For each process of tileir: Python would otherwise look for modules in the folder that it is started in. */
+export const ENVIRONMENT = { PYTHONSAFEPATH: "1" };
+
+/** Where the server is started: not in a folder that is not trusted, which may have modules of Python's names. */
+export function startingFolder(folder?: vscode.WorkspaceFolder): string {
+  return vscode.workspace.isTrusted && folder?.uri.scheme === "file" ? folder.uri.fsPath : os.homedir();
 }
 
 /** The folder of a file, or the only one. */

@@ -9,7 +9,7 @@ import {
   State,
   Trace,
 } from "vscode-languageclient/node";
-import { folderOf, program } from "./installation";
+import { ENVIRONMENT, folderOf, program, startingFolder } from "./installation";
 
 const INSTALLING = "pip install 'tileir[lsp,run]'";
 // Of these settings the server hears by `workspace/didChangeConfiguration`; others need a new one.
@@ -19,16 +19,20 @@ export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private readonly log = vscode.window.createOutputChannel("CUDA Tile IR", { log: true });
   private readonly status = vscode.languages.createLanguageStatusItem("tileir.server", { language: "tileir" });
-  private readonly watching: vscode.Disposable;
+  private readonly watching: vscode.Disposable[];
 
   constructor() {
     this.status.name = "CUDA Tile IR";
     this.status.command = { command: "tileir.showOutput", title: "Log" };
-    this.watching = vscode.workspace.onDidChangeConfiguration(async (change) => {
-      if (NEEDS_RESTART.some((name) => change.affectsConfiguration(name))) {
-        await this.restart();
-      }
-    });
+    this.watching = [
+      vscode.workspace.onDidChangeConfiguration(async (change) => {
+        if (NEEDS_RESTART.some((name) => change.affectsConfiguration(name))) {
+          await this.restart();
+        }
+      }),
+      // The folder may have a tileir of its own.
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
+    ];
   }
 
   async start(): Promise<void> {
@@ -39,7 +43,7 @@ export class Server implements vscode.Disposable {
     const executable = {
       command: found.command,
       args: [...found.arguments, "lsp", ...further],
-      ...(folder?.uri.scheme === "file" ? { options: { cwd: folder.uri.fsPath } } : {}),
+      options: { cwd: startingFolder(folder), env: ENVIRONMENT },
     };
     const server: ServerOptions = { run: executable, debug: executable };
     const client = new LanguageClient("tileir", "CUDA Tile IR", server, this.options(settings));
@@ -74,7 +78,7 @@ export class Server implements vscode.Disposable {
 
   dispose(): void {
     void this.stop();
-    this.watching.dispose();
+    this.watching.forEach((each) => each.dispose());
     this.status.dispose();
     this.log.dispose();
   }
@@ -121,7 +125,11 @@ export class Server implements vscode.Disposable {
         }
       },
       didChange: async (event, next) => (isLeft(event.document) ? undefined : next(event)),
-      didSave: async (document, next) => (isLeft(document) ? undefined : next(document)),
+      // A script that is saved may be compiled, which runs it (`tileir.cutile.compile`): never without trust.
+      didSave: async (document, next) => {
+        const runs = document.languageId === "python" && !vscode.workspace.isTrusted;
+        return isLeft(document) || runs ? undefined : next(document);
+      },
       didClose: async (document, next) => (left.delete(document.uri.toString()) ? undefined : next(document)),
     };
   }
