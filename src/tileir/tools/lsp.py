@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def _run(arguments: list[str]) -> int:
         return given.status
     if given.has("stdio") and given.has("tcp"):
         raise ToolFailure("'--stdio' and '--tcp' exclude each other", EXIT_USAGE)
+    _pass_over_project()
     try:
         from tileir.serve.language import server
     except ModuleNotFoundError as error:
@@ -50,6 +52,20 @@ def _run(arguments: list[str]) -> int:
     with _listener(given.value("tcp", "")) as listener:
         server.serve_tcp(listener)
     return EXIT_FINE
+
+
+def _pass_over_project() -> None:
+    """Take no module from the folder that the server is started in, unless tileir itself is there.
+
+    For `python -m tileir lsp` it is the first place that modules come from, and it is the project that somebody looks
+    at: opening a file must not run what lies there under the name of a package.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:
+        return
+    sys.path[:] = [each for each in sys.path if each == own or os.path.realpath(each or ".") != here]
 
 
 def _listener(text: str) -> socket.socket:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.test_reading import PROGRAM
 from tests.serve.language.wire import Editor
@@ -32,6 +34,17 @@ async def test_bytecode_is_shown_as_text_in_which_all_else_works(editor: Editor,
     assert found is not None and isinstance(found.contents, lsp.MarkupContent)
     assert "%result = mmaf" in found.contents.value
     editor.close(uri)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+async def test_what_is_no_file_is_not_waited_for(editor: Editor, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.tileirbc"
+    os.mkfifo(pipe)
+    assert "it is no regular file" in await disassembled(editor, pipe)
+    assert "it is no regular file" in await disassembled(editor, Path("/dev/zero"))
+    for uri in ("http://[odd", "untitled:1", ""):
+        answer = await editor.protocol.send_request_async("tileir/disassemble", {"uri": uri})
+        assert answer.text == f"// {uri} is no file of this machine\n"
 
 
 async def test_a_file_that_cannot_be_decoded_says_why(editor: Editor, tmp_path: Path) -> None:

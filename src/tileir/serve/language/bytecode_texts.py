@@ -7,6 +7,8 @@ themselves, which make no sense as text: then the remedy is said, and nothing el
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Final
 
 from lsprotocol import types as lsp
@@ -26,9 +28,10 @@ _MAGIC: Final = MAGIC.rstrip(b"\0").decode("latin-1")
 def disassemble(uri: str) -> str:
     """The text of a bytecode file; of one that cannot be read, why not, as comments."""
     path = path_of(uri)
+    if not path:
+        return _comments(f"{uri} is no file of this machine")
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _content(path)
     except (OSError, ValueError) as error:
         return _comments(f"{path} cannot be read: {error}")
     if not is_bytecode(data):
@@ -37,6 +40,15 @@ def disassemble(uri: str) -> str:
         return print_disassembly(from_bytes(data))
     except (BytecodeError, TileIRError) as error:
         return _comments(f"{path} cannot be decoded:\n{error}")
+
+
+def _content(path: str) -> bytes:
+    """What a file holds.  An editor waits meanwhile: pipes and devices, which may never end, are not read."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError("it is no regular file")
+    with open(path, "rb") as file:
+        head = file.read(len(MAGIC))
+        return head + file.read() if is_bytecode(head) else head
 
 
 def _comments(text: str) -> str:

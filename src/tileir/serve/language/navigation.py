@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from lsprotocol import types as lsp
 
@@ -206,8 +207,11 @@ def _location_in_file(document: Document, place: FileLocation) -> list[lsp.Locat
 
 def path_of(uri: str) -> str:
     """The path of a file, empty for what is no file."""
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" else ""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    return url2pathname(parts.path) if parts.scheme == "file" else ""
 
 
 def uri_of(path: str) -> str:

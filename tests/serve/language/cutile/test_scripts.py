@@ -1,10 +1,15 @@
 """cuTile scripts over the wire of the language server."""
 
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 from lsprotocol import types as lsp
-from tests.serve.language.wire import place
+from tests.serve.language.wire import Editor, place
+
+import tileir
+from tileir.serve.language.cutile.document import CutileDocument
 
 pytest.importorskip("cuda.tile")
 
@@ -46,6 +51,28 @@ async def test_a_quick_fix_writes_what_was_meant(editor):
     (edit,) = action.edit.changes[uri]
     assert (edit.range, edit.new_text) == (found.range, "shape")
     assert not await editor.edit(uri, (edit.range, edit.new_text))
+
+
+async def test_a_package_that_lies_in_the_project_is_not_imported(tmp_path, monkeypatch):
+    """Opening a script runs nothing of its project's, also where the server is `python -m tileir lsp` in it."""
+    package = tmp_path / "cuda" / "tile"
+    package.mkdir(parents=True)
+    (tmp_path / "cuda" / "__init__.py").touch()
+    (package / "__init__.py").write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(Path(tileir.__file__).parents[1])]))
+    editor = await Editor().start()
+    uri = await editor.open(KERNEL.replace("ct.load", "ct.laod"), uri=(tmp_path / "k.py").as_uri(), language="python")
+    (found,) = editor.diagnostics[uri]
+    assert found.message == "cuda.tile has no 'laod': did you mean 'load'?"
+    assert not (package / "ran").exists()
+    await editor.finish()
+
+
+async def test_a_path_is_read_once():
+    assert CutileDocument("file:///tests/a%2520b.py", "").path == "/tests/a%20b.py"
+    assert CutileDocument("untitled:1", "").path == ""
+    assert CutileDocument("file://[odd/k.py", "").path == ""
 
 
 async def test_hover_shows_the_function_and_its_operations(editor):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote, urlparse
-from urllib.request import url2pathname
 
 from lsprotocol import types as lsp
 
@@ -14,6 +12,7 @@ from tileir.serve.language.cutile.launches import StatedLaunch, stated_launches
 from tileir.serve.language.cutile.library import library
 from tileir.serve.language.cutile.script import Script
 from tileir.serve.language.document import Document
+from tileir.serve.language.navigation import path_of
 
 LANGUAGE = "python"
 LAUNCH = "cutile-launch"
@@ -53,8 +52,7 @@ class CutileDocument(Document):
     @property
     def path(self) -> str:
         """The file; empty where there is none."""
-        parts = urlparse(self.uri)
-        return url2pathname(unquote(parts.path)) if parts.scheme == "file" else ""
+        return path_of(self.uri)
 
     def requested(self) -> list[dict[str, Any]]:
         """The launches to compile for."""
