@@ -217,6 +217,7 @@ def test_files_have_rules_of_their_own(folder: Path, capsys: pytest.CaptureFixtu
         ("bytecode-version = 13.2", "is a string"),
         ("bytecode-version = '12.0'", "'12.0' is not a version of the dialect"),
         ("select = [", "is not TOML"),
+        pytest.param("select = " + "[" * 5000, "is not TOML", id="nested too deep"),
     ],
 )
 def test_mistakes_of_the_configuration_are_said(
