@@ -268,6 +268,14 @@ async def test_a_request_that_is_cancelled_before_its_turn_is_refused():
     assert await server.wait() == 1
 
 
+async def test_a_request_of_a_browser_ends_the_connection():
+    """A page can have a browser send any body to a port of its machine, behind headers that it does not choose."""
+    server = await start()
+    server.stdin.write(b"POST / HTTP/1.1\r\nHost: example.org\r\n" + INITIALIZE)
+    assert await server.stdout.read() == b""
+    assert await server.wait() == 1
+
+
 async def test_several_editors_are_served_over_tcp():
     server = await start("--tcp", "127.0.0.1:0")
     words = (await server.stderr.readline()).decode()

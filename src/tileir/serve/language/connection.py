@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import queue
+import re
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ _LOG = logging.getLogger(__name__)
 # A message may be as long as this; a longer one, or a header that is none, ends the connection.
 _LONGEST_MESSAGE = 1 << 30
 _LONGEST_HEADER = 1 << 12
+_FIELD = re.compile(rb"[A-Za-z-]+")
 # How often somebody looks whether the editor's process is still there.
 _SECONDS = 20.0
 
@@ -196,8 +198,11 @@ class _Reader:
                 if length >= 0:
                     break
                 continue
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length":
+            name, colon, value = line.partition(b":")
+            if not colon or not _FIELD.fullmatch(name):
+                # A page in a browser can send requests of HTTP to any port of its machine.
+                raise ValueError("a header that is none of this protocol's")
+            if name.lower() == b"content-length":
                 length = int(value)
                 if not 0 <= length <= _LONGEST_MESSAGE:
                     raise ValueError(f"a message of {length} bytes")
