@@ -11,6 +11,7 @@ import difflib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tileir.dialect.types import is_power_of_two
 from tileir.serve.language.cutile.library import Library, Member
@@ -79,6 +80,12 @@ def mistakes(script: Script, library: Library) -> list[Found]:
 
 def close(word: str, known: list[str]) -> str | None:
     """What was meant by a word, in all likelihood."""
+    return _closest(word, tuple(known))
+
+
+@lru_cache(1000)
+def _closest(word: str, known: tuple[str, ...]) -> str | None:
+    # A word that is written wrong is looked for again with each letter that is typed elsewhere.
     found = difflib.get_close_matches(word, known, 1, 0.6)
     return found[0] if found else None
 
@@ -182,7 +189,7 @@ def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[Found]:
 
 def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[Found]:
     for argument in (function.args.vararg, function.args.kwarg):
-        if argument is not None and script.kernels():
+        if argument is not None:
             yield Found("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
