@@ -472,6 +472,25 @@ class EditedText:
                 return body, index
             body = inner[0]
 
+    def operations_at(self, token: int) -> list[Operation]:
+        """The operations of the innermost statement that a token belongs to, without those inside them."""
+        body = self.top
+        while True:
+            index = bisect_right(body.statements, token, key=_start) - 1
+            if index < 0 or token >= body.statements[index].end:
+                return []
+            statement = body.statements[index]
+            inner = [each for each in statement.bodies if each.start <= token < each.end]
+            if not inner:
+                break
+            body = inner[0]
+        found: list[Operation] = []
+        operation = statement.first
+        while operation is not None:
+            found.append(operation)
+            operation = operation.next if operation is not statement.last else None
+        return found
+
 
 def _names_owner(attempt: _Attempt) -> bool:
     """Whether statements use what the one around them defines: that is a use before its definition."""

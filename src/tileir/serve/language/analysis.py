@@ -10,7 +10,7 @@ from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import CharacterLocation, Location, TextLocation
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.ir.values import OperationResult, Value
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
@@ -81,7 +81,13 @@ class PlacedDiagnostic:
 class Analysis:
     """What came of a text."""
 
-    def __init__(self, syntax: Syntax, module: Operation | None, diagnostics: list[PlacedDiagnostic]) -> None:
+    def __init__(
+        self,
+        syntax: Syntax,
+        module: Operation | None,
+        diagnostics: list[PlacedDiagnostic],
+        read: EditedText | None = None,
+    ) -> None:
         self.syntax = syntax
         self.module = module
         """What could be read, also where parts of the text are broken."""
@@ -89,8 +95,7 @@ class Analysis:
         self.is_advised = False
         """Whether what lint says is among them."""
         self._facts: Facts | None = None
-        self._operations: dict[int, Operation] | None = None
-        self._arguments: dict[int, BlockArgument] = {}
+        self._read = read
 
     @property
     def facts(self) -> Facts:
@@ -102,18 +107,31 @@ class Analysis:
 
     def operation_of(self, written: WrittenOperation) -> Operation | None:
         """The operation that was read from what is written, None where it could not be."""
-        return self._by_name_token().get(written.name) if written.name >= 0 else None
+        if written.name < 0 or self._read is None:
+            return None
+        near = self._read.operations_at(written.name)
+        found = _named_at(near, written.name)
+        if found is None:
+            # Not all regions are read in parts.
+            found = _named_at([inner for operation in near for inner in operation.walk()], written.name)
+        return found
 
     def value_of(self, name: Name) -> Value | None:
         """The value that has a name, None where its definition could not be read."""
         written = name.operation
         if name.definition is None or written is None:
             return None
-        by_name = self._by_name_token()
-        if name.definition not in written.results:
-            return self._arguments.get(name.definition)
-        operation = by_name.get(written.name)
-        return self._result(written, operation, name.definition) if operation is not None else None
+        operation = self.operation_of(written)
+        if operation is None:
+            return None
+        if name.definition in written.results:
+            return self._result(written, operation, name.definition)
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    if isinstance(argument.location, TextLocation) and argument.location.token == name.definition:
+                        return argument
+        return None
 
     def _result(self, written: WrittenOperation, operation: Operation, token: int) -> OperationResult | None:
         index = 0
@@ -145,20 +163,16 @@ class Analysis:
                 return operation.operands[operands.index(use)].type
         return None
 
-    def _by_name_token(self) -> dict[int, Operation]:
-        if self._operations is None:
-            self._operations = {}
-            for operation in self.module.walk() if self.module is not None else ():
-                if isinstance(operation.location, TextLocation):
-                    # Of several that one name stands for, the last is what is written.
-                    if not operation.declaration.is_terminator or operation.location.token not in self._operations:
-                        self._operations[operation.location.token] = operation
-                for region in operation.regions:
-                    for block in region.blocks:
-                        for argument in block.arguments:
-                            if isinstance(argument.location, TextLocation):
-                                self._arguments[argument.location.token] = argument
-        return self._operations
+
+def _named_at(operations: list[Operation], token: int) -> Operation | None:
+    found: Operation | None = None
+    for operation in operations:
+        location = operation.location
+        if isinstance(location, TextLocation) and location.token == token:
+            # Of several that one name stands for, the last is what is written; terminators may be added.
+            if found is None or not operation.declaration.is_terminator:
+                found = operation
+    return found
 
 
 def analyze(text: str, syntax: Syntax, settings: Settings) -> Analysis:
@@ -183,7 +197,7 @@ def verified(syntax: Syntax, found: EditedText, settings: Settings) -> Analysis:
         context = VerifyContext(settings.version, settings.hints)
         verify_operation(found.module, context)
         placed.extend([place(each, syntax, "verification") for each in context.diagnostics])
-    return Analysis(syntax, found.module, in_order(placed))
+    return Analysis(syntax, found.module, in_order(placed), found)
 
 
 def _lone_surrogate(text: str) -> int:

@@ -27,8 +27,8 @@ from tileir.ir.declaration import REGISTRY, VARIADIC, OperationDeclaration, Vers
 from tileir.serve.language.choosing import Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
 from tileir.serve.language.completion_parts import add_open_type, add_parts
+from tileir.serve.language.definitions import ALIAS, BLOCK
 from tileir.serve.language.document import Document
-from tileir.serve.language.names import ALIAS, BLOCK
 from tileir.serve.language.places import Place, is_subsequence
 from tileir.serve.language.snippets import missing_results, statement_pieces
 from tileir.serve.language.structure import WrittenRegion

@@ -17,9 +17,9 @@ from tileir.ir.declaration import OPTIONAL, V13_1, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
 from tileir.serve.language.choosing import Piece, Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
+from tileir.serve.language.definitions import SYMBOL_KIND
 from tileir.serve.language.expected import Expectation
 from tileir.serve.language.forms import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part
-from tileir.serve.language.names import SYMBOL_KIND
 from tileir.serve.language.places import NEAREST
 from tileir.serve.language.snippets import clause_pieces
 from tileir.serve.language.statement import Statement

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from lsprotocol import types as lsp
 
 from tileir.serve.language.analysis import Analysis, PlacedDiagnostic, Settings, read, verified
+from tileir.serve.language.following import follow
 from tileir.serve.language.syntax import Syntax
 from tileir.text.rereading import EditedText
 from tileir.text.token_text import TokenChange, TokenText
@@ -63,6 +64,9 @@ class Document:
         self._edited: EditedText | None = None
         self._change: TokenChange | None = None
         self._syntax: Syntax | None = None
+        # The structure of an earlier text, and the edits since.
+        self._before: Syntax | None = None
+        self._moved: TokenChange | None = None
         self._analysis: Analysis | None = None
 
     # --- positions ---
@@ -196,16 +200,19 @@ class Document:
     def _follow(self, start: int, end: int, new: str) -> None:
         """Let go of what is known, but for what an edit leaves."""
         self._wide = {}
-        self._syntax = None
+        if self._syntax is not None:
+            self._before, self._syntax, self._moved = self._syntax, None, None
         self._analysis = None
         if self._written is None:
+            self._before = None
             return
         if start == 0 or len(self.text) > LARGEST:
             # A byte order mark may have come or gone.
-            self._written = self._edited = self._change = None
+            self._written = self._edited = self._change = self._before = None
             return
         change = self._written.replace(start, end, new)
         self._change = self._change.then(change) if self._change is not None else change
+        self._moved = self._moved.then(change) if self._moved is not None else change
 
     # --- what is known ---
 
@@ -219,6 +226,9 @@ class Document:
         """The structure of the text as it is now."""
         if self._syntax is None:
             self._syntax = Syntax("") if self.is_too_large else Syntax(self.text, self._tokens())
+            if self._before is not None and self._moved is not None:
+                follow(self._before, self._syntax, self._moved)
+            self._before = self._moved = None
         return self._syntax
 
     def _tokens(self) -> TokenText:

@@ -7,9 +7,10 @@ from lsprotocol import types as lsp
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType
 from tileir.ir.types import Type
+from tileir.serve.language.definitions import VALUE
 from tileir.serve.language.document import Document
 from tileir.serve.language.forms import TYPE, form_of
-from tileir.serve.language.names import VALUE, Name
+from tileir.serve.language.names import Name
 from tileir.serve.language.structure import WrittenOperation
 
 

@@ -7,16 +7,17 @@ symbol table, a block to its region, an alias to the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tileir.dialect.ops import FOR
-from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE
+from tileir.serve.language.definitions import (
+    ALIAS,
+    BLOCK,
+    SYMBOL_KIND,
+    VALUE,
+    defined_by,
+    labelled,
+    plain_name,
+    symbol_table,
+)
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion
-
-VALUE = "value"
-SYMBOL_KIND = "symbol"
-BLOCK = "block"
-ALIAS = "alias"
 
 
 class Name:
@@ -76,69 +77,15 @@ class Names:
     # --- definitions ---
 
     def _define_region(self, region: WrittenRegion) -> None:
-        for label in region.labels:
-            self._define(BLOCK, label, region, region.owner)
-            place = label + 1
-            if self.tokens[place] == "(":
-                place += 1
-                while self.tokens[place] not in (")", "", "{", "}"):
-                    if self.tokens[place][:1] == "%" and self.tokens[place + 1] == ":":
-                        self._define(VALUE, place, region, region.owner)
-                    place += 1
+        for kind, token in labelled(self.tokens, region):
+            self._define(kind, token, region, region.owner)
 
     def _define_operation(self, operation: WrittenOperation) -> None:
-        tokens = self.tokens
-        region = operation.region
-        for result in operation.results:
-            self._define(VALUE, result, region, operation)
-        if operation.name < 0:
-            first = tokens[operation.first]
-            if first[:1] in ("#", "!") and tokens[operation.first + 1] == "=":
-                self._define(ALIAS, operation.first, None, operation)
-            return
-        declaration = operation.declaration
-        generic = tokens[operation.name][:1] == '"'
-        end = operation.regions[0].opening if operation.regions else operation.last + 1
-        if declaration is not None and declaration.traits & (SYMBOL | SYMBOL_TABLE):
-            self._define_symbol(operation, operation.last + 1 if generic else end)
-        if operation.regions and not generic:
-            self._define_arguments(operation, end)
-
-    def _define_symbol(self, operation: WrittenOperation, end: int) -> None:
-        """The first `@name` of the custom form, or `sym_name = "name"` outside of the regions of the generic one."""
-        table = self._symbol_table(operation.region)
-        place = operation.name + 1
-        regions = iter(operation.regions)
-        region = next(regions, None)
-        while place < end:
-            if region is not None and place == region.opening:
-                place = region.closing
-                region = next(regions, None)
-            token = self.tokens[place]
-            if token[:1] == "@" or (token[:1] == '"' and self.tokens[place - 2 : place] == ["sym_name", "="]):
-                self._define(SYMBOL_KIND, place, table, operation)
-                return
-            place += 1
-
-    def _define_arguments(self, operation: WrittenOperation, end: int) -> None:
-        """The arguments that stand before a region: `(%a: type`, `for %i in`, `iter_values(%a = %b`."""
-        tokens = self.tokens
-        region = operation.regions[0]
-        depth = 0
-        for place in range(operation.name + 1, end):
-            token = tokens[place]
-            if token == "(":
-                depth += 1
-            elif token == ")":
-                depth -= 1
-            elif token[:1] == "%":
-                following = tokens[place + 1]
-                variable = operation.declaration is FOR and following == "in"
-                if variable or (depth and following in (":", "=")):
-                    self._define(VALUE, place, region, operation)
+        for kind, token, scope in defined_by(self.tokens, operation):
+            self._define(kind, token, scope, operation)
 
     def _define(self, kind: str, token: int, scope: WrittenRegion | None, operation: WrittenOperation | None) -> None:
-        text = _text(kind, self.tokens[token])
+        text = plain_name(kind, self.tokens[token])
         known = self._known(kind, scope, text)
         if known is None:
             known = Name(kind, text, scope)
@@ -198,7 +145,7 @@ class Names:
     def _use(self, kind: str, token: int, region: WrittenRegion) -> None:
         if token in self.by_token:
             return
-        text = _text(kind, self.tokens[token])
+        text = plain_name(kind, self.tokens[token])
         name: Name | None
         if kind == VALUE:
             name = self._visible(text, region)
@@ -241,13 +188,8 @@ class Names:
                 if found is not None:
                     return found
             return None
-        table = self._symbol_table(region)
+        table = symbol_table(region)
         return self.others.get((SYMBOL_KIND, table, text)) or self._undefined(SYMBOL_KIND, text, table)
-
-    def _symbol_table(self, region: WrittenRegion) -> WrittenRegion:
-        while region.owner is not None and not region.owner.is_symbol_table:
-            region = region.owner.region
-        return region
 
     def _use_alias(self, token: int) -> None:
         text = self.tokens[token]
@@ -263,48 +205,3 @@ class Names:
     def symbols(self) -> list[Name]:
         """Few, compared with all names."""
         return [name for (kind, _, _), name in self.others.items() if kind == SYMBOL_KIND]
-
-    def in_sight(self, token: int) -> list[Name]:
-        """The values that are defined before a token in the regions around it."""
-        return list(self.nearest(token))
-
-    def nearest(self, token: int) -> Iterator[Name]:
-        """The same, from the innermost region to the outermost, in each the last one first."""
-        for region, operation in self._around(token):
-            for name in reversed(self.values.get(region, {}).values()):
-                if name.definition is None or name.definition >= token:
-                    continue
-                if operation is not None and name.definition in operation.results:
-                    continue
-                yield name
-
-    def visible(self, text: str, token: int) -> Name | None:
-        """The value of a name at a token."""
-        for region, _ in self._around(token):
-            found = self.values.get(region, {}).get(text)
-            if found is not None and found.definition is not None and found.definition < token:
-                return found
-        return None
-
-    def _around(self, token: int) -> Iterator[tuple[WrittenRegion, WrittenOperation | None]]:
-        """The regions whose values can be used at a token, each with the operation of it that the token is in."""
-        operation = self.structure.operation_of_token(token)
-        region = self.structure.region_at(self.structure.starts[token]) if operation is None else operation.region
-        if operation is not None:
-            for inner in operation.regions:
-                if inner.opening < token <= inner.closing:
-                    region = inner
-        while True:
-            yield region, operation
-            owner = region.owner
-            if owner is None or owner.is_isolated:
-                return
-            operation, region = owner, owner.region
-
-
-def _text(kind: str, token: str) -> str:
-    if kind == VALUE:
-        return token.partition("#")[0]
-    if kind == SYMBOL_KIND:
-        return "@" + token.lstrip("@").strip('"')
-    return token

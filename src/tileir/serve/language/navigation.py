@@ -11,8 +11,9 @@ from lsprotocol import types as lsp
 from tileir.execute.places import place_of
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation
+from tileir.serve.language.definitions import ALIAS, SYMBOL_KIND, VALUE
 from tileir.serve.language.document import Document
-from tileir.serve.language.names import ALIAS, SYMBOL_KIND, VALUE, Name
+from tileir.serve.language.names import Name
 from tileir.serve.language.syntax import Syntax, WrittenOperation
 from tileir.text.lexer import unescape
 

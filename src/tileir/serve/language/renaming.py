@@ -12,8 +12,9 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from tileir.ir.quoting import quote
+from tileir.serve.language.definitions import SYMBOL_KIND, VALUE
 from tileir.serve.language.document import Document
-from tileir.serve.language.names import SYMBOL_KIND, VALUE, Name
+from tileir.serve.language.names import Name
 from tileir.serve.language.navigation import base_range, named_token, occurrences
 from tileir.serve.language.syntax import Syntax, WrittenRegion
 

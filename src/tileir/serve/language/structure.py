@@ -6,7 +6,7 @@ operation belongs to the one before it.  The parser's own view is in `analysis`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
@@ -104,8 +104,17 @@ class Structure:
     def top(self) -> WrittenRegion:
         """The whole text as a region."""
         if self._top is None:
-            self._top = _Scanner(self).scan()
+            self._top = Scanner(self).scan()
         return self._top
+
+    def hand_over(self) -> WrittenRegion | None:
+        """Give away what was found, for the structure of the text after an edit; None if nothing was looked for."""
+        top, self._top, self._operations = self._top, None, None
+        return top
+
+    def adopt(self, top: WrittenRegion) -> None:
+        """Take the operations that somebody else has found."""
+        self._top = top
 
     # --- tokens ---
 
@@ -173,6 +182,10 @@ class Structure:
             region = next((each for each in found.regions if each.opening < token < each.closing), None)
         return found
 
+    def operations_before(self, region: WrittenRegion, token: int) -> int:
+        """How many operations of a region begin before a token."""
+        return bisect_left(region.operations, token, key=_first)
+
     def region_at(self, offset: int) -> WrittenRegion:
         """The innermost region at an offset: where an operation written there would be."""
         token = self.token_before(offset)
@@ -206,7 +219,7 @@ def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | 
     return None if found is None or found.testing else found
 
 
-class _Scanner:
+class Scanner:
     """Goes through the tokens once."""
 
     def __init__(self, structure: Structure) -> None:
@@ -219,11 +232,20 @@ class _Scanner:
         self.brackets: list[str] = []
         self.outer: list[list[str]] = []
         self.known: dict[str, OperationDeclaration | None] = {}
+        self.is_over = False
 
     def scan(self) -> WrittenRegion:
+        """The whole text as a region."""
         top = self.region
+        self.go_through(0)
+        while self.region is not top:
+            self.end_region(self.count)
+        top.closing = self.count
+        return top
+
+    def go_through(self, position: int) -> None:
+        """Go on from a token to the end of the text, or until it is over."""
         tokens = self.tokens
-        position = 0
         while position < self.count:
             token = tokens[position]
             first = token[0]
@@ -241,17 +263,15 @@ class _Scanner:
             elif first == "^":
                 following = self._label(position)
             elif first in "#!" and tokens[position + 1] == "=" and "." not in token and not self.brackets:
-                self._begin(position, -1, [])
+                self.begin(position, -1, [])
             elif first.isalpha() or first == "_" or first == '"':
                 if self._begins(position, token):
-                    self._begin(position, position, [])
+                    self.begin(position, position, [])
+            if self.is_over:
+                return
             position = following
             if self.operation is not None:
                 self.operation.last = position - 1
-        while self.region is not top:
-            self._end_region(self.count)
-        top.closing = self.count
-        return top
 
     def _results(self, position: int) -> int:
         """Begin an operation that names its results here; the token behind what was read, or 0 if there is none."""
@@ -269,7 +289,7 @@ class _Scanner:
             alone = not self.brackets and self.structure.is_first_on_line(position) and tokens[position - 1] != ","
             if alone and (self.operation is None or self.operation.name >= 0) and not self._goes_on(position):
                 # Nothing but a name, or names: the rest is not written yet.
-                self._begin(position, -1, results)
+                self.begin(position, -1, results)
                 return place
             return 0
         if len(results) > 1 and self.structure.is_first_on_line(results[-1]):
@@ -282,7 +302,7 @@ class _Scanner:
             if tokens[name][:1] == "%" or not self.structure.is_first_on_line(position):
                 return 0
         named = tokens[name][:1] == '"' or tokens[name][:1].isalpha() or tokens[name][:1] == "_"
-        self._begin(position, name if named else -1, results)
+        self.begin(position, name if named else -1, results)
         return name + 1 if named else name
 
     def _goes_on(self, position: int) -> bool:
@@ -316,7 +336,7 @@ class _Scanner:
         text = self.tokens[token]
         return text in ("}", ")", "]", ">", "token") or "<" in text[1:] or text[:1] == "!"
 
-    def _begin(self, first: int, name: int, results: list[int]) -> None:
+    def begin(self, first: int, name: int, results: list[int]) -> None:
         operation = WrittenOperation(first, name, results, self.region)
         if name >= 0:
             operation.declaration = declaration_named(self.tokens[name], self.region.owner is not None)
@@ -348,8 +368,10 @@ class _Scanner:
             return
         operation = self.operation
         if operation is None:
-            self._begin(position, -1, [])
+            self.begin(position, -1, [])
             operation = self.operation
+            if self.is_over:
+                return
         assert operation is not None
         region = WrittenRegion(position, operation)
         operation.regions.append(region)
@@ -393,9 +415,9 @@ class _Scanner:
         if "{" in self.brackets:
             self._close_bracket("}")
         elif self.region.owner is not None:
-            self._end_region(position)
+            self.end_region(position)
 
-    def _end_region(self, position: int) -> None:
+    def end_region(self, position: int) -> None:
         region = self.region
         region.closing = position
         owner = region.owner
