@@ -17,7 +17,6 @@ from tileir.ir.declaration import OPTIONAL, V13_1, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
 from tileir.serve.language.choosing import Piece, Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
-from tileir.serve.language.definitions import SYMBOL_KIND
 from tileir.serve.language.expected import Expectation
 from tileir.serve.language.forms import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part
 from tileir.serve.language.places import NEAREST
@@ -169,8 +168,8 @@ def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
 
 
 def _add_symbols(items: Items) -> None:
-    for name in items.place.document.syntax.names:
-        if name.kind == SYMBOL_KIND and name.definition is not None and name.operation is not None:
+    for name in items.place.document.syntax.symbols:
+        if name.operation is not None:
             declaration = name.operation.declaration
             if declaration is not None and declaration.operands == () and not declaration.regions:
                 items.add(name.text, Kind.Constant, declaration.mnemonic)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileir.serve.language.definitions import VALUE, arguments_of, defined_by, labelled, plain_name
+from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE
+from tileir.serve.language.definitions import SYMBOL_KIND, VALUE, arguments_of, defined_by, labelled, plain_name
 from tileir.serve.language.names import Name
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion
 
@@ -121,6 +122,23 @@ def _place_of(structure: Structure, token: int) -> tuple[WrittenRegion, WrittenO
             if place == token:
                 return region, region.owner, region
     return region, None, None
+
+
+def symbols(structure: Structure) -> Iterator[Name]:
+    """The kernels, globals and modules of a text, in its order; where they are used is not looked for."""
+    pending = list(reversed(structure.top.operations))
+    while pending:
+        operation = pending.pop()
+        if operation.declaration is None or not operation.declaration.traits & (SYMBOL | SYMBOL_TABLE):
+            continue
+        for kind, token, scope in defined_by(structure.tokens, operation):
+            if kind == SYMBOL_KIND:
+                name = Name(kind, plain_name(kind, structure.tokens[token]), scope)
+                name.definition = token
+                name.operation = operation
+                yield name
+        if operation.is_symbol_table:
+            pending.extend(reversed(operation.children))
 
 
 def nearest(structure: Structure, token: int) -> Iterator[Name]:

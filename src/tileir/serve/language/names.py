@@ -198,10 +198,3 @@ class Names:
         name = self.others.get((ALIAS, None, text)) or self._undefined(ALIAS, text, None)
         name.uses.append(token)
         self.by_token[token] = name
-
-    # --- questions ---
-
-    @property
-    def symbols(self) -> list[Name]:
-        """Few, compared with all names."""
-        return [name for (kind, _, _), name in self.others.items() if kind == SYMBOL_KIND]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileir.serve.language.lookup import nearest, value_at, visible
+from tileir.serve.language.lookup import nearest, symbols, value_at, visible
 from tileir.serve.language.names import Name, Names
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion, declaration_named
 from tileir.text.token_text import TokenText
@@ -37,7 +37,7 @@ class Syntax(Structure):
     @property
     def symbols(self) -> list[Name]:
         """The names of kernels, globals and modules."""
-        return self._found_names.symbols
+        return list(symbols(self))
 
     def name_at(self, token: int) -> Name | None:
         """What a token names, or refers to."""
