@@ -11,6 +11,7 @@ is a whole `tileir check` of the file.
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 URI = "file:///benchmark.mlir"
 
 
@@ -51,7 +53,20 @@ def nests(count: int) -> str:
     return f"cuda_tile.module @m {{\nentry @k() {{\n{constants}\n{rows}\nreturn\n}}\n}}\n"
 
 
-KINDS = {"one function": one_function, "many functions": many_functions, "nests": nests}
+def real_kernels(count: int) -> str:
+    """The kernels of the examples, again and again under other names."""
+    sources = [(EXAMPLES / f"{name}.mlir").read_text() for name in ("matmul", "softmax", "attention", "vector_add")]
+    bodies = [source[source.index("  entry @") : source.rindex("}")].rstrip() for source in sources]
+    found: list[str] = []
+    operations = 0
+    while operations < count:
+        body = bodies[len(found) % len(bodies)]
+        found.append(re.sub(r"entry @(\w+)", rf"entry @\1_{len(found)}", body))
+        operations += len(re.findall(r"^ +(?:%[^=]*= )?[a-z_]+ ", body, re.MULTILINE))
+    return "cuda_tile.module @m {\n" + "\n".join(found) + "\n}\n"
+
+
+KINDS = {"one function": one_function, "many functions": many_functions, "nests": nests, "real kernels": real_kernels}
 
 
 class Client:
@@ -142,7 +157,7 @@ class Client:
 def measure(text: str, rounds: int) -> tuple[list[float], list[float], list[float]]:
     """Times of edits, hovers and completions at three places of a text."""
     lines = text.split("\n")
-    places = [index for index, line in enumerate(lines) if " = add" in line]
+    places = [index for index, line in enumerate(lines) if re.search(" = add[if] ", line)]
     client = Client()
     client.open(text)
     edits: list[float] = []

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ def check_names(text, chance, count):
         if found is not None and token in names.by_token:
             assert described(found) == described(names.by_token[token]), (token, text)
     for token in [chance.randrange(structure.count + 1) for _ in range(5)]:
-        by_text = {}
+        by_text: dict[str, Any] = {}
         for name in nearest(structure, token):
             by_text.setdefault(name.text, name)
         for each, name in by_text.items():
