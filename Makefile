@@ -127,6 +127,7 @@ docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, th
 	$(BIN)/python -m tileir.tools.lint_page $(LINT)
 	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
 	$(BIN)/python .ci/pictures.py
+	$(BIN)/python .ci/terminal_pictures.py
 
 docs-check: $(VENV)/.installed-test
 	@rm -rf build/docs && mkdir -p build/docs
