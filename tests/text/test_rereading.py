@@ -35,8 +35,10 @@ def dump(module):
         return location.resolve().text if isinstance(location, TextLocation) else location.text
 
     def number(value):
-        hole = " hole" if isinstance(value, ForwardReference) else ""
-        return f"{numbers.setdefault(value, len(numbers))}:{value.type.text}{hole}"
+        if isinstance(value, ForwardReference):
+            # Uses of a name that nothing defines may share a hole or have one each.
+            return f"hole:{value.type.text}"
+        return f"{numbers.setdefault(value, len(numbers))}:{value.type.text}"
 
     lines = []
     for operation in module.walk():

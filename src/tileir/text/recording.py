@@ -99,6 +99,7 @@ class Statement:
         "diagnostics",
         "end",
         "first",
+        "is_alias",
         "last",
         "names",
         "pointers",
@@ -112,6 +113,8 @@ class Statement:
         self.end: int = start
         self.first: Operation | None = None
         self.last: Operation | None = None
+        # Whether it defines an alias, or would: that means something in the whole text.
+        self.is_alias: bool = False
         self.names: list[str] = []
         self.poisons: set[str] | None = None
         self.bodies: list[Body] = []
@@ -196,6 +199,7 @@ class RecordingParser(Parser):
             mark = len(self.defined)
             try:
                 if token[:1] in ("#", "!") and tokens[start + 1] == "=":
+                    statement.is_alias = True
                     self.parse_alias_definition()
                 else:
                     self.parse_operation(block)

@@ -226,7 +226,7 @@ class EditedText:
 
     def _had_special(self, body: Body, first: int, last: int) -> bool:
         for statement in body.statements[first:last]:
-            if statement.first is None and statement.poisons is None:
+            if statement.is_alias or (statement.first is None and statement.poisons is None):
                 return True
         return False
 

@@ -92,6 +92,8 @@ class Analysis:
         self.module = module
         """What could be read, also where parts of the text are broken."""
         self.diagnostics = diagnostics
+        self.is_verified = False
+        """Whether all of the text was read, and the verifier has looked at it."""
         self.is_advised = False
         """Whether what lint says is among them."""
         self._facts: Facts | None = None
@@ -197,7 +199,9 @@ def verified(syntax: Syntax, found: EditedText, settings: Settings) -> Analysis:
         context = VerifyContext(settings.version, settings.hints)
         verify_operation(found.module, context)
         placed.extend([place(each, syntax, "verification") for each in context.diagnostics])
-    return Analysis(syntax, found.module, in_order(placed), found)
+    analysis = Analysis(syntax, found.module, in_order(placed), found)
+    analysis.is_verified = found.module is not None and found.complete
+    return analysis
 
 
 def _lone_surrogate(text: str) -> int:

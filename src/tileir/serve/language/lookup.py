@@ -14,6 +14,7 @@ from tileir.serve.language.structure import Structure, WrittenOperation, Written
 
 # Of values that are defined together, `%x:4`, the uses of each are searched for.
 _MOST_NUMBERS = 64
+_LOW_NUMBERS = 3
 
 # The region that a name is written in, the operation, and whether it is defined by it there: in which scope.
 _Occurrence = tuple[int, WrittenRegion, WrittenOperation | None, WrittenRegion | None]
@@ -66,15 +67,14 @@ def _occurrences(structure: Structure, token: int, text: str) -> list[_Occurrenc
     if not places:
         return None
     numbers = [
-        tokens[place + 2]
+        int(tokens[place + 2])
         for place in places
         if tokens[place + 1] == ":" and tokens[place + 2].isdigit() and len(tokens[place + 2]) < 6
     ]
-    if not numbers or "#" in tokens[token]:
-        # Others may be used that nothing defines.
-        if "#" in tokens[token]:
-            numbers.append(str(int(tokens[token].partition("#")[2][:6] or 0) + 1))
-    count = max([int(number) for number in numbers], default=0)
+    if "#" in tokens[token]:
+        numbers.append(int(tokens[token].partition("#")[2][:6] or 0) + 1)
+    # A number that no result has is a mistake; low ones are found all the same.
+    count = max([_LOW_NUMBERS, *numbers])
     if count > _MOST_NUMBERS:
         return None
     for number in range(count):

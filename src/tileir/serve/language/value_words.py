@@ -91,7 +91,7 @@ def value_facts(document: Document, name: Name) -> list[str]:
     written = name.operation
     while written is not None and written.declaration is not ENTRY:
         written = written.parent
-    if written is None:
+    if written is None or not analysis.is_verified:
         return []
     start, end = document.syntax.starts[written.first], document.syntax.end(written.last)
     if any(found.severity == "error" and start <= found.start <= end for found in analysis.diagnostics):
