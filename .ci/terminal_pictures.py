@@ -100,8 +100,8 @@ def drawn(text: str, title: str) -> str:
     )
 
 
-def main() -> None:
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
+def main(arguments: list[str]) -> None:
+    directory = Path(arguments[0]) if arguments else ROOT / "docs" / "pictures"
     (directory / "terminal_debugging.svg").write_text(
         drawn(debugged(), "A matrix product, stopped in its loop, and a line back")
     )
@@ -109,4 +109,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

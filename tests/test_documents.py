@@ -229,14 +229,21 @@ def test_toml_is_toml(block: Block) -> None:
         assert group in ("tileir.engines", "tileir.passes") and entries
 
 
-def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / ".ci" / "pictures.py")
+@pytest.mark.parametrize(
+    "name", ["pictures", pytest.param("terminal_pictures", marks=pytest.mark.long)], ids=["drawings", "terminals"]
+)
+def test_the_pictures_are_those_that_the_script_draws(name: str, tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     script.main([str(tmp_path)])
     drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "pictures").glob("*.svg")}
+    kept = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (ROOT / "docs" / "pictures").glob("*.svg")
+        if path.name.startswith("terminal_") == (name == "terminal_pictures")
+    }
     assert kept == drawn, "run: make docs"
 
 

@@ -25,7 +25,7 @@ NEEDED = {
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
     " memory_model ops types view_rules",
     "ir": "attributes collector core declaration dense diagnostics dominance effects enums escapes floats interning"
-    " location quoting reducing symbols traversal type_rules types values verifier",
+    " location quoting reducing symbols token_starts traversal type_rules types values verifier",
 }
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir lsp",
-    "Answers an editor's questions about tile programs while they are written (docs/editors.md).",
+    "Answers an editor's questions about tile programs while they are written (tileir docs editors).",
     "",
     (
         Option("stdio", "talk over standard input and output (the default)"),
