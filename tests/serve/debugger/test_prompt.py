@@ -18,6 +18,9 @@ pty = pytest.importorskip("pty", reason="terminals as POSIX has them")
 PROMPT = "(tileir) "
 _ESCAPES = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]|\x07|\r")
 
+# A terminal of its own is taken between fork and exec, where a worker with threads may wait for ever.
+pytestmark = pytest.mark.long
+
 
 class Typist:
     """Somebody at a terminal: types, and waits for what is shown."""
