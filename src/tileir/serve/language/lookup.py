@@ -57,9 +57,7 @@ def _meant(occurrence: _Occurrence, defined: dict[WrittenRegion, _Occurrence]) -
 def _occurrences(structure: Structure, token: int, text: str) -> list[_Occurrence] | None:
     """All places of a name in the isolated operation around a token, in the order of the text."""
     tokens = structure.tokens
-    region, _, _ = _place_of(structure, token)
-    while region.owner is not None and not region.owner.is_isolated:
-        region = region.owner.region
+    region = _root(_place_of(structure, token)[0])
     owner = region.owner
     start = 0 if owner is None else max(owner.name, owner.first)
     end = region.closing if owner is not None else structure.count
@@ -89,6 +87,7 @@ def _occurrences(structure: Structure, token: int, text: str) -> list[_Occurrenc
 
 
 def _root(region: WrittenRegion) -> WrittenRegion:
+    """The outermost region whose values can be seen from one."""
     while region.owner is not None and not region.owner.is_isolated:
         region = region.owner.region
     return region
