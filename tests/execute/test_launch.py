@@ -231,6 +231,12 @@ def test_the_entry_must_be_clear() -> None:
     assert tileir.compile(module, "@b").name == "b"
 
 
+@pytest.mark.parametrize("backend", ["auto", "cpu", "interpreter"])
+def test_exact_and_fast_contradict_each_other(backend: str) -> None:
+    with pytest.raises(tileir.LaunchError, match="exact and fast contradict each other: use one of them"):
+        tileir.compile(tileir.parse(TWO), "a", backend, exact=True, fast=True)
+
+
 def test_unknown_backends_and_schedules_are_named() -> None:
     module = tileir.parse(TWO)
     with pytest.raises(tileir.LaunchError, match="no backend 'abacus': choose one of auto, cpu, interpreter"):

@@ -185,7 +185,9 @@ def test_sanitize_reports_the_same_from_compiled_code(capsys: pytest.CaptureFixt
 def test_dump_prints_a_stage_and_needs_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = tool(capsys, VECTOR_ADD, "--dump", "loops", "--cpu", "x86-64-v3")
     assert (status, err) == (0, "")
-    assert out.startswith("kernel @vector_add for x86-64-v3, vectors of 32 bytes, exact\nscratch memory of a thread: ")
+    assert out.startswith(
+        "kernel @vector_add for x86-64-v3, vectors of 32 bytes, default\nscratch memory of a thread: "
+    )
     assert tool(capsys, VECTOR_ADD, *ADDING, "--dump=loops", "--cpu=x86-64-v3", "--backend=cpu") == (0, out, "")
 
 

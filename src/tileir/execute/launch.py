@@ -61,6 +61,8 @@ def compile(
         raise LaunchError("a cubin is for a GPU: compile with backend='tileiras'")
     if tune and (backend == AUTO or "tune" not in find_engine(backend).options):
         raise LaunchError("tune searches the schedule of a kernel that Triton compiles: compile with backend='triton'")
+    if exact and fast:
+        raise LaunchError("exact and fast contradict each other: use one of them")
     if backend != AUTO:
         find_engine(backend)
     if not isinstance(schedule, str):

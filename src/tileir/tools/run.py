@@ -289,7 +289,7 @@ def _engine(given: Arguments) -> Engine | None:
     if given.value("schedule", "forward") != "forward" and "schedule" not in engine.options:
         raise mistake(f"--schedule is the interpreter's: threads of {engine.called} take tile blocks as they come")
     if given.has("fast") and given.has("exact"):
-        raise mistake(f"--exact and --fast contradict each other: {engine.called} is exact without --fast")
+        raise mistake("--exact and --fast contradict each other: use one of them")
     if given.has("time"):
         for option in (*_WATCHING, "dump", "schedule"):
             if given.has(option):

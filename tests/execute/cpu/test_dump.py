@@ -18,9 +18,9 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "cpu.md"
 WORKING = ["attention", "histogram", "layer_norm", "matmul", "racy", "softmax", "vector_add"]
 
 
-def native(source: str | Path, *, fast: bool = False, cpu: str | None = "x86-64-v3") -> CpuKernel:
+def native(source: str | Path, *, fast: bool = False, cpu: str | None = "x86-64-v3", exact: bool = False) -> CpuKernel:
     module = tileir.load(source) if isinstance(source, Path) else tileir.parse(source)
-    return cpu_kernel(tileir.compile(module, backend="cpu", fast=fast, cpu=cpu))
+    return cpu_kernel(tileir.compile(module, backend="cpu", fast=fast, cpu=cpu, exact=exact))
 
 
 def body_of(text: str) -> list[str]:
@@ -160,7 +160,7 @@ def test_assembly_is_that_of_the_machine_named(cpu: str, instruction: str) -> No
     assert re.search(instruction, native(EXAMPLES / "vector_add.mlir", cpu=cpu).dump("asm"))
 
 
-def test_fast_mode_is_said_and_chooses_another_plan() -> None:
+def test_the_mode_is_said_and_chooses_the_plan() -> None:
     view = "partition_view<tile=(64x64), tensor_view<64x64xbf16, strides=[64,1]>>"
     wide = "partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>"
     made = "".join(
@@ -179,10 +179,17 @@ def test_fast_mode_is_said_and_chooses_another_plan() -> None:
         %r = mmaf %x, %y, %none : tile<64x64xbf16>, tile<64x64xbf16>, tile<64x64xf32>
         %s = store_view_tko weak %r, %vc[%zero, %zero] : tile<64x64xf32>, {wide}, tile<i32> -> token""",
     )
-    exact = native(text, cpu="sapphirerapids").dump("loops")
-    fast = native(text, cpu="sapphirerapids", fast=True).dump("loops")
-    assert "exact\n" in exact and "plan: fma," in exact
-    assert "fast\n" in fast and "plan: amx," in fast
+    exact = native(text, cpu="sapphirerapids", exact=True)
+    assert "bytes, exact\n" in exact.dump("loops") and "plan: fma," in exact.dump("loops")
+    for mode, kernel_of_mode in (
+        ("default", native(text, cpu="sapphirerapids")),
+        ("fast", native(text, cpu="sapphirerapids", fast=True)),
+    ):
+        for sanitize in (False, True):
+            loops = kernel_of_mode.dump("loops", sanitize=sanitize)
+            assert f"bytes, {mode}\n" in loops and "plan: amx," in loops
+        assert "plan: amx," in kernel_of_mode.dump("loops", overlapping=True)
+    assert "plan: fma," in exact.dump("loops", sanitize=True)
 
 
 def test_an_unknown_stage_is_named_with_those_there_are() -> None:

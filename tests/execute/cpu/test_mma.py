@@ -140,7 +140,7 @@ def operands(element, accumulator, m, n, k, make, seed=0):
 @pytest.mark.parametrize(("element", "accumulator"), PAIRS, ids=str)
 def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
     for m, n, k in [(1, 1, 1), (4, 16, 8), (16, 64, 16)]:
-        chosen = plan(host(machine), element, element, accumulator, m, n, k, False)
+        chosen = plan(host(machine), element, element, accumulator, m, n, k, True)
         for make in (normal, notable, small):
             a, b, c = operands(element, accumulator, m, n, k, make)
             expected = matrix_float(element, accumulator, exact=True)(a, b, c)
@@ -151,13 +151,13 @@ def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("element", [F32, F64, F16], ids=str)
 def test_float_product_has_any_shape(element, shape, machine):
-    chosen = plan(host(machine), element, element, element, shape[0], shape[1], shape[2], False)
+    chosen = plan(host(machine), element, element, element, shape[0], shape[1], shape[2], True)
     a, b, c = operands(element, element, shape[0], shape[1], shape[2], normal)
     assert_same(product(machine, chosen, a, b, c), matrix_float(element, element, exact=True)(a, b, c))
 
 
 def test_addends_that_cancel_keep_the_sign_of_zero():
-    chosen = plan(HERE, F32, F32, F32, 2, 2, 2, False)
+    chosen = plan(HERE, F32, F32, F32, 2, 2, 2, True)
     a = numpy.array([[1, -1], [-0.0, 0.0]], numpy.float32)
     b = numpy.array([[3, -3], [3, -3]], numpy.float32)
     c = numpy.array([[-0.0, 0.0], [-0.0, 0.0]], numpy.float32)
@@ -166,7 +166,7 @@ def test_addends_that_cancel_keep_the_sign_of_zero():
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_sum_just_off_a_midpoint_is_rounded_once(machine):
-    chosen = plan(host(machine), F32, F32, F32, 2, 2, 1, False)
+    chosen = plan(host(machine), F32, F32, F32, 2, 2, 1, True)
     bits, offset, dtype = 24, 20, numpy.float32
     last, little = 2.0 ** (1 - bits), 2.0**-offset
     a = numpy.array([[1 + little], [-1 - little]], dtype)
@@ -191,7 +191,7 @@ def test_integer_product_wraps(signs, machine):
         c = generator.choice(numpy.array([-(2**31), 2**31 - 1, 0], numpy.int32), (m, n))
         a[0] = -128 if signs[0] == "s" else -1
         b[:, 0] = -128 if signs[1] == "s" else -1
-        chosen = plan(host(machine), I8, I8, I32, m, n, k, False, signs[0] == "s", signs[1] == "s")
+        chosen = plan(host(machine), I8, I8, I32, m, n, k, True, signs[0] == "s", signs[1] == "s")
         result = product(machine, chosen, a.view(dtypes[0]), b.view(dtypes[1]), c)
         assert_same(result, matrix_integer(*names)(a, b, c))
 
@@ -223,13 +223,13 @@ def test_k_may_go_on_beyond_the_plan(element):
     generator = numpy.random.default_rng(3)
     if element is F32:
         a, b, c = operands(F32, F32, m, n, 3 * k, normal)
-        chosen = plan(HERE, F32, F32, F32, m, n, k, False)
+        chosen = plan(HERE, F32, F32, F32, m, n, k, True)
         expected = matrix_float(F32, F32, exact=True)(a, b, c)
     else:
         a = generator.integers(-128, 128, (m, 3 * k), numpy.int8)
         b = generator.integers(-128, 128, (3 * k, n), numpy.int8)
         c = generator.integers(-1000, 1000, (m, n), numpy.int32)
-        chosen = plan(HERE, I8, I8, I32, m, n, k, False)
+        chosen = plan(HERE, I8, I8, I32, m, n, k, True)
         expected = matrix_integer("signed", "signed")(a, b, c)
     assert_same(product("native", chosen, a, b, c), expected)
 
@@ -238,7 +238,7 @@ def test_k_may_go_on_beyond_the_plan(element):
 @pytest.mark.parametrize("rows", [16, 64])
 def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length):
     generator = numpy.random.default_rng(length)
-    chosen = plan(HERE, I8, I8, I32, rows, 256, 64, False)
+    chosen = plan(HERE, I8, I8, I32, rows, 256, 64, True)
     a = generator.integers(-128, 128, (rows, length * 64), numpy.int8)
     b = generator.integers(-128, 128, (length * 64, 256), numpy.int8)
     c = generator.integers(-1000, 1000, (rows, 256), numpy.int32)
@@ -247,8 +247,8 @@ def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length)
 
 @pytest.mark.skipif(not HERE.has_amx, reason="this machine has no matrix tiles for bfloat16")
 @pytest.mark.parametrize("shape", [(16, 16, 32), (32, 32, 64), (16, 64, 128), (64, 32, 32), (64, 256, 32)], ids=str)
-def test_fast_bfloat16_product_is_near_the_exact_one(shape):
-    chosen = plan(HERE, BF16, BF16, F32, shape[0], shape[1], shape[2], True)
+def test_bfloat16_product_of_matrix_tiles_is_near_the_exact_one(shape):
+    chosen = plan(HERE, BF16, BF16, F32, shape[0], shape[1], shape[2], False)
     assert chosen.kind == "amx"
     a, b, c = operands(BF16, F32, shape[0], shape[1], shape[2], normal)
     result = product("native", chosen, a, b, c)
@@ -256,25 +256,25 @@ def test_fast_bfloat16_product_is_near_the_exact_one(shape):
     assert numpy.abs(result - exact).max() < 1e-5 * numpy.sqrt(shape[2])
 
 
-def test_only_fast_plans_for_floats_use_matrix_tiles():
+def test_no_exact_plan_for_floats_uses_matrix_tiles():
     target = host("sapphirerapids")
-    assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "amx"
-    assert plan(target, BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
-    assert plan(target, F16, F16, F32, 64, 64, 64, True).kind == "fma"
-    assert plan(target, BF16, BF16, F32, 8, 64, 64, True).kind == "fma"
-    assert plan(target, I8, I8, I32, 64, 64, 64, False).kind == "amx"
-    assert plan(target, I8, I8, I32, 64, 64, 32, False).kind == "pairs"
+    assert plan(target, BF16, BF16, F32, 64, 64, 64, False).kind == "amx"
+    assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
+    assert plan(target, F16, F16, F32, 64, 64, 64, False).kind == "fma"
+    assert plan(target, BF16, BF16, F32, 8, 64, 64, False).kind == "fma"
+    assert plan(target, I8, I8, I32, 64, 64, 64, True).kind == "amx"
+    assert plan(target, I8, I8, I32, 64, 64, 32, True).kind == "pairs"
 
 
 @pytest.mark.parametrize("name", ["neoverse-v1", "apple-m2", "cortex-a72", "sapphirerapids", "x86-64"])
 def test_every_kind_becomes_code_for_other_machines(name):
     target = host(name)
     plans = [
-        plan(target, F32, F32, F32, 16, 64, 32, False),
-        plan(target, F64, F64, F64, 16, 64, 32, False),
-        plan(target, F16, F16, F16, 16, 64, 32, False),
-        plan(target, BF16, BF16, F32, 16, 64, 32, True),
-        plan(target, I8, I8, I32, 16, 64, 64, False),
+        plan(target, F32, F32, F32, 16, 64, 32, True),
+        plan(target, F64, F64, F64, 16, 64, 32, True),
+        plan(target, F16, F16, F16, 16, 64, 32, True),
+        plan(target, BF16, BF16, F32, 16, 64, 32, False),
+        plan(target, I8, I8, I32, 16, 64, 64, True),
         plan_scaled(target, F8E8M0FNU, 16, 64, 32),
     ]
     for chosen in plans:
@@ -288,7 +288,7 @@ def test_every_kind_becomes_code_for_other_machines(name):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_packed_positions_are_a_permutation(name, shape):
     m, n, k = shape
-    for chosen in (plan(host(name), F32, F32, F32, m, n, k, False), plan(host(name), I8, I8, I32, m, n, k, False)):
+    for chosen in (plan(host(name), F32, F32, F32, m, n, k, True), plan(host(name), I8, I8, I32, m, n, k, True)):
         positions = {chosen.packed_index(i, j) for i in range(k) for j in range(n)}
         assert positions == set(range(k * n))
         assert n % chosen.columns == 0 and m % chosen.rows == 0 and k % chosen.group == 0

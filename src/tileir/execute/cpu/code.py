@@ -46,11 +46,18 @@ class KernelCode:
     """The versions of a kernel for one machine."""
 
     def __init__(
-        self, entry: Operation, globals: dict[str, Region], fast: bool, target: Target, layout: record.Layout
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        fast: bool,
+        exact: bool,
+        target: Target,
+        layout: record.Layout,
     ) -> None:
         self.entry: Operation = entry
         self.globals: dict[str, Region] = globals
         self.fast: bool = fast
+        self.exact: bool = exact
         self.target: Target = target
         self._layout: record.Layout = layout
         self._versions: dict[tuple[bool, bool, bool], Version] = {}
@@ -76,9 +83,10 @@ class KernelCode:
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
-        lowered = self.lower(Options(overlapping, self.fast, sanitize, unchecked))
+        options = self._options(overlapping, sanitize, unchecked)
+        lowered = self.lower(options)
         if stage == "loops":
-            return lowered.loop_text(self.target, self.fast)
+            return lowered.loop_text(self.target, options)
         if stage == "llvm":
             return lowered.text
         from tileir.execute.cpu.native import compilation
@@ -91,12 +99,12 @@ class KernelCode:
         _import_lowering()
         from tileir.execute.cpu.located import located
 
-        return located(self.entry, self.target, self._layout, Options(False, self.fast, False, False), stage)
+        return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
 
     def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
         found = self._versions.get((overlapping, sanitize, unchecked))
         if found is None:
-            options = Options(overlapping, self.fast, sanitize, unchecked)
+            options = self._options(overlapping, sanitize, unchecked)
             try:
                 compiled = self._compiled(options)
             except TileIRError:
@@ -107,12 +115,15 @@ class KernelCode:
             found = self._versions.setdefault((overlapping, sanitize, unchecked), compiled)
         return found
 
+    def _options(self, overlapping: bool, sanitize: bool, unchecked: bool) -> Options:
+        return Options(overlapping, self.fast, sanitize, unchecked, self.exact)
+
     def _compiled(self, options: Options) -> Version:
         store = code_cache.default_cache()
         if self._text is None:
             parent = self.entry.parent_operation
             self._text = str(parent if parent is not None else self.entry)
-        flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize} {options.unchecked}"
+        flags = f"{self.entry.symbol_name} {options.overlapping} {options.mode} {options.sanitize} {options.unchecked}"
         if "alloca" in self._text:
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"

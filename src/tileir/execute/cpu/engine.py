@@ -23,7 +23,7 @@ class CpuEngine(Engine):
     name: str = "cpu"
     title: str = "the CPU engine"
     summary: str = "native code on all processors, through LLVM"
-    options: frozenset[str] = frozenset(("fast", "cpu", "sanitize", "num_threads", "unchecked"))
+    options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "num_threads", "unchecked"))
     stages: tuple[str, ...] = ("tiles", "loops", "llvm", "llvm-opt", "asm")
     overlaps: bool = True
 
@@ -62,7 +62,7 @@ class CpuEngine(Engine):
         except ImportError:
             raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
             raise
-        return CpuKernel(entry, globals, settings.fast, host(settings.cpu))
+        return CpuKernel(entry, globals, settings.fast, host(settings.cpu), settings.exact)
 
 
 @cache

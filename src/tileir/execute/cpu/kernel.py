@@ -45,10 +45,15 @@ class CpuKernel(KernelCode, PreparedKernel):
     """A kernel ready to run on the CPU."""
 
     def __init__(
-        self, entry: Operation, globals: dict[str, Region], fast: bool = False, target: Target | None = None
+        self,
+        entry: Operation,
+        globals: dict[str, Region],
+        fast: bool = False,
+        target: Target | None = None,
+        exact: bool = False,
     ) -> None:
         self._binder: Binder = Binder(entry, globals)
-        super().__init__(entry, globals, fast, target if target is not None else host(), self._binder.layout)
+        super().__init__(entry, globals, fast, exact, target if target is not None else host(), self._binder.layout)
         self._reach: Reach | None = None
         self._threads: int = thread_pool.default_threads()
 

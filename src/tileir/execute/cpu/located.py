@@ -24,7 +24,7 @@ def located(entry: Operation, target: Target, layout: Layout, options: Options, 
         return located_lines(kernel, text.lines, text.operations)
     if stage == "loops":
         program = lowered_program(entry, target, options, keep_locations=True)
-        loops = loop_lines(program, target, options.fast)
+        loops = loop_lines(program, target, options)
         return located_lines(program.entry, [line.text for line in loops], [line.operations for line in loops])
     lowered = lower(entry, target, layout, options, provenance=True)
     if stage == "llvm":

@@ -56,9 +56,9 @@ class Lowered:
             "deciding": trip_counts.deciding_parameters(self.program.entry),
         }
 
-    def loop_text(self, target: Target, fast: bool) -> str:
+    def loop_text(self, target: Target, options: Options) -> str:
         """The loop form, to read."""
-        return "\n".join([*[line.text for line in loop_lines(self.program, target, fast)], ""])
+        return "\n".join([*[line.text for line in loop_lines(self.program, target, options)], ""])
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
@@ -69,9 +69,9 @@ class Lowered:
         return refused_allocation(operation).error(None, 0, 0)
 
 
-def loop_lines(program: Program, target: Target, fast: bool) -> list[LoopLine]:
+def loop_lines(program: Program, target: Target, options: Options) -> list[LoopLine]:
     """The loop form by lines, with the operations that each does the work of."""
-    machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+    machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {options.mode}"
     return LoopPrinter(program).lines(machine)
 
 

@@ -132,8 +132,8 @@ def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
     if operation.declaration is MMAF_SCALED:
         return plan_scaled(lowering.target, tile_of(operation.operands[3]).element, m, n, k)
     signs = [operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs")]
-    fast = lowering.options.fast
-    return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, fast, signs[0], signs[1])
+    exact = lowering.options.exact
+    return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, exact, signs[0], signs[1])
 
 
 def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]) -> Buffer:

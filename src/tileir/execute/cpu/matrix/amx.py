@@ -4,7 +4,7 @@ A tile register holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 block of
 columns of B, so that every tile of A and B that is loaded takes part in two products.  The plan packs B in panels of 16
 columns: a tile is then 1024 bytes in a row.
 
-Products of bytes are exact.  Those of bf16 flush subnormal numbers and add in pairs: for `fast` plans only.
+Products of bytes are exact.  Those of bf16 flush subnormal numbers and add in pairs: for plans that are not `exact`.
 
 The registers have no shape until `configure`; generated code does that once before the products and `release` after
 them.

@@ -4,8 +4,8 @@
 with blocks of C in vector registers (`blocks`), or on the matrix tiles of AMX (`amx`).
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
-whatever the width of the vectors and the shape of the blocks.  Only a `fast` plan may differ.  Integers wrap, so the
-order of their sums does not matter.
+whatever the width of the vectors and the shape of the blocks.  Only a plan that is not `exact` may differ.  Integers
+wrap, so the order of their sums does not matter.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 | `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
 | `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
-| `amx`     | mmai; bf16 to f32 if `fast` | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
+| `amx`     | mmai; bf16 to f32 unless    | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
+|           | `exact`                     |             |            |       |                                        |
 
 Conversions of factors to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator is
 widened to the C of an operation, which is rounded to f16 when the operation is done.
@@ -101,15 +102,19 @@ def plan(
     m: int,
     n: int,
     k: int,
-    fast: bool,
+    exact: bool,
     lhs_signed: bool = True,
     rhs_signed: bool = True,
 ) -> MmaPlan:
-    """Choose for mmaf and mmai; the extents are powers of two."""
+    """Choose for mmaf and mmai; the extents are powers of two.
+
+    With `exact` the sums of floats are those of the chain of fma, whatever the machine has.
+    """
     shape = (m, n, k)
     if isinstance(accumulator, FloatType):
-        if fast and lhs is BF16 and rhs is BF16 and accumulator is F32 and target.has_amx and _fills_amx(shape, 2):
-            return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE))
+        if not exact and lhs is BF16 and rhs is BF16 and accumulator is F32:
+            if target.has_amx and _fills_amx(shape, 2):
+                return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE))
         if accumulator is F64:
             return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
         if accumulator is F32 or accumulator is F16:
