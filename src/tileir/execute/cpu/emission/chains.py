@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.panels import panel_of
-from tileir.execute.cpu.emission.products import stage_of, woven
+from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Multiply
@@ -68,13 +68,14 @@ def _emit_part(
     panel_size = statement.tiles * plan.packed_bytes
     slot = builder.add(builder.emit(f"udiv i64 {first}, {statement.tiles}"), keys[1])
 
-    def pack(panel: str) -> None:
+    def pack(panel: str) -> str:
         _pack_rows(emission, product, b_pointer, row, panel, extent)
+        return guarded(emission, plan, panel, builder.multiply(extent, plan.n * plan.rhs_dtype.itemsize * plan.parts))
 
-    panel = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
+    panel, odd = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
     stage = stage_of(emission, product)
-    emit_mma(builder, plan, rows, panel, target, suffix=emission.arena_suffix, extent=extent, stage=stage)
+    emit_mma(builder, plan, rows, panel, target, suffix=emission.arena_suffix, extent=extent, stage=stage, odd=odd)
 
 
 def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str) -> None:
@@ -84,19 +85,18 @@ def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, 
     group, columns, size = plan.group, plan.columns, plan.rhs_dtype.itemsize
     element = scalar_type(plan.rhs_dtype)
     groups = builder.emit(f"udiv i64 {extent}, {group}")
-    panel_bytes = builder.multiply(extent, columns * size)
+    panel_bytes = builder.multiply(extent, columns * size * plan.parts)
 
     def step(position: Number) -> None:
         here = builder.moved(source, builder.multiply(builder.multiply(position, group), row))
-        there = builder.moved(panel, builder.multiply(position, group * columns * size))
+        there = builder.moved(panel, row_offset(emission, plan, position))
         for column in range(0, plan.n, columns):
             rows = []
             for part in range(group):
                 where = builder.moved(here, builder.add(builder.multiply(row, part), column * size))
                 text = f"load <{columns} x {element}>, ptr {where}, align {size}{emission.memory_suffix}"
                 rows.append(Register(builder.emit(text), plan.rhs_dtype, columns))
-            packed = woven(emission, rows)
             target = builder.moved(there, builder.multiply(panel_bytes, column // columns))
-            builder.do(f"store {packed.typed}, ptr {target}, align {size}{emission.arena_suffix}")
+            store_packed(emission, plan, woven(emission, rows), target)
 
     builder.count(0, groups, 1, step)

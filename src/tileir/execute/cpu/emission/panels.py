@@ -10,14 +10,14 @@ from tileir.execute.cpu.vector.builder import Number
 
 
 def panel_of(
-    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], None]
-) -> str:
-    """A pointer to a remembered panel, which is packed if it is not there."""
+    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], str]
+) -> tuple[str, str]:
+    """A pointer to a remembered panel, which is packed if it is not there, and the i1 that packing it gave."""
     builder, suffix = emission.builder, emission.arena_suffix
     slot = builder.emit(f"and i64 {place}, {memo.slots - 1}")
     panel = builder.moved(emission.buffer(memo.panels), builder.multiply(slot, size))
-    # The tag of a panel: the launch it was packed in, and its indices.
-    tag_size = 8 * (len(keys) + 1)
+    # The tag of a panel: the launch it was packed in, its indices, and the answer.
+    tag_size = 8 * (len(keys) + 2)
     tag = builder.moved(emission.buffer(memo.tags), builder.multiply(slot, tag_size))
     expected = [builder.emit(f"load i64, ptr {_launch_number(emission)}, align 8"), *keys]
     places = [builder.moved(tag, 8 * number) for number in range(len(expected))]
@@ -26,13 +26,23 @@ def panel_of(
         known = builder.emit(f"load i64, ptr {where}, align 8{suffix}")
         matches.append(builder.emit(f"icmp eq i64 {known}, {wanted}"))
 
+    answer = builder.moved(tag, 8 * len(expected))
+    always = True
+
     def missing() -> None:
-        pack(panel)
+        nonlocal always
+        found = pack(panel)
         for where, wanted in zip(places, expected, strict=True):
             builder.do(f"store i64 {wanted}, ptr {where}, align 8{suffix}")
+        always = found == "false"
+        if not always:
+            builder.do(f"store i64 {builder.emit(f'zext i1 {found} to i64')}, ptr {answer}, align 8{suffix}")
 
     builder.branch(builder.all_of(matches), None, missing)
-    return panel
+    if always:
+        return panel, "false"
+    known = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
+    return panel, builder.emit(f"icmp ne i64 {known}, 0")
 
 
 def forget_panels(emission: Emission) -> None:

@@ -20,8 +20,10 @@ from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Multiply
+from tileir.execute.cpu.matrix.guards import Guard
+from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.microkernel import emit_mma
-from tileir.execute.cpu.matrix.plan import Rows
+from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -39,12 +41,12 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
 
     def one(number: Number) -> None:
         left = _left(emission, statement, number)
-        right = _right(emission, statement, number)
+        right, odd = _right(emission, statement, number)
         size = plan.accumulator_dtype.itemsize
         place = builder.multiply(number, plan.m * plan.n * size)
         target = builder.moved(emission.buffer(statement.accumulator), place), plan.n * size
         stage = stage_of(emission, statement)
-        emit_mma(builder, plan, left, right, target, suffix=emission.arena_suffix, stage=stage)
+        emit_mma(builder, plan, left, right, target, suffix=emission.arena_suffix, stage=stage, odd=odd)
 
     builder.count(0, batch, 1, one)
 
@@ -176,14 +178,14 @@ def _scaled(
 # --- the right operand ---
 
 
-def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
-    """A pointer to the packed right operand."""
+def _right(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, str]:
+    """A pointer to the packed right operand, and an i1: the plan's guard found something in it."""
     memo = statement.memo
     if memo is None:
         assert statement.packed is not None
         pointer = emission.buffer(statement.packed)
         _pack(emission, statement, batch, pointer)
-        return pointer
+        return pointer, guarded(emission, statement.plan, pointer, statement.plan.packed_bytes)
     keys = [str(emission.whole(key)) for key in memo.keys]
     if len(statement.rhs.shape) == 3:
         keys.append(str(batch))
@@ -191,10 +193,16 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
     for key in keys:
         total = emission.builder.add(total, int(key) if key.lstrip("-").isdigit() else key)
 
-    def pack(panel: str) -> None:
+    def pack(panel: str) -> str:
         _pack(emission, statement, batch, panel)
+        return guarded(emission, statement.plan, panel, statement.plan.packed_bytes)
 
     return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, pack)
+
+
+def guarded(emission: Emission, plan: MmaPlan, panel: str, size: Number) -> str:
+    """An i1: a packed operand has elements that the plan's guard is about."""
+    return Guard(plan.guard).looked(emission.builder, panel, size) if plan.guard else "false"
 
 
 def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
@@ -207,22 +215,39 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
     def emit(masked: bool) -> None:
         nest = NestEmission(emission, (plan.k // group, plan.n), lanes, masked)
         step, column = nest.index
-        parts = []
-        for part in range(group):
-            row = _member(emission, nest, step, group, part)
+        members = []
+        for member in range(group):
+            row = _member(emission, nest, step, group, member)
             register = _element(emission, nest, statement, 1, batch, row, column)
-            parts.append(nest.spread_lanes(register, column))
+            members.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
-            packed = woven(emission, parts)
+            packed = woven(emission, members)
             panel, within = _split(emission, column.base, plan.columns)
-            offset = builder.multiply(panel, plan.k * plan.columns * size)
+            offset = builder.multiply(panel, plan.k * plan.columns * size * plan.parts)
             offset = builder.add(offset, builder.multiply(within, group * size))
-            offset = builder.add(offset, builder.multiply(step.base, plan.columns * group * size))
-            where = builder.moved(pointer, offset)
-            builder.do(f"store {packed.typed}, ptr {where}, align {size}{emission.arena_suffix}")
+            offset = builder.add(offset, row_offset(emission, plan, step.base))
+            store_packed(emission, plan, packed, builder.moved(pointer, offset))
         nest.close()
 
     versions(emission, roots, [], emit)
+
+
+def row_offset(emission: Emission, plan: MmaPlan, step: Number) -> Number:
+    """Where the row of a panel with a group of k begins, in bytes; `step` counts groups."""
+    builder = emission.builder
+    row = plan.columns * plan.group * plan.rhs_dtype.itemsize
+    if plan.parts == 1:
+        return builder.multiply(step, row)
+    tile, within = _split(emission, step, AMX_ROWS)
+    return builder.add(builder.multiply(tile, plan.parts * AMX_ROWS * row), builder.multiply(within, row))
+
+
+def store_packed(emission: Emission, plan: MmaPlan, packed: Register, where: str) -> None:
+    """Store elements of the packed operand, all parts of them."""
+    builder = emission.builder
+    for number, part in enumerate([packed] if plan.parts == 1 else halves(builder, packed)):
+        place = builder.moved(where, number * AMX_ROWS * AMX_BYTES)
+        builder.do(f"store {part.typed}, ptr {place}, align {plan.rhs_dtype.itemsize}{emission.arena_suffix}")
 
 
 def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:

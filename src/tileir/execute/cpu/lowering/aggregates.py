@@ -111,7 +111,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     if not isinstance(left, Stored) or not as_it_is:
         copy = lowering.new_buffer(plan.lhs_dtype, plan.m * plan.k)
     memo = _memo(lowering, operation, right, scales, plan)
-    packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.k * plan.n)
+    packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.packed_elements)
     stage = lowering.new_buffer(plan.lhs_dtype, plan.stage_elements) if plan.stage_elements else None
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
     lowering.finish({operation})
@@ -185,7 +185,7 @@ def _memo(
     slots = memo_slots(plan.packed_bytes)
     if slots == 1:
         return None
-    panels = lowering.new_buffer(plan.rhs_dtype, slots * plan.k * plan.n)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 2))
+    panels = lowering.new_buffer(plan.rhs_dtype, slots * plan.packed_elements)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 3))
     panels.persistent = tags.persistent = True
     return Memo(list(keys), slots, panels, tags)

@@ -54,7 +54,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     slots = memo_slots(size)
     panels = lowering.new_buffer(product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 4 * slots)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
     return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
 

@@ -1,10 +1,18 @@
-"""C += A * B on the matrix tiles of AMX: bf16 to f32, and bytes to i32.
+"""C += A * B on the matrix tiles of AMX: bf16, f16 and eight-bit floats to f32, and bytes to i32.
 
 A tile register holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 block of C, two the rows of A and two the
 columns of B, so that every tile of A and B that is loaded takes part in two products.  The plan packs B in panels of 16
-columns: a tile is then 1024 bytes in a row.
+columns: a tile is then 1024 bytes in a row.  Rows of A are copied in the same way, to a stage that stays in the nearest
+cache while all columns pass.
 
-Products of bytes are exact.  Those of bf16 flush subnormal numbers and add in pairs: for plans that are not `exact`.
+Products of bytes are exact.  A product of bf16 adds two chains of 16 fused multiply-adds, even and odd k, to each other
+and then to C: never less accurate than the chain of all k.  f16 is split in two numbers of bf16 (`halves`), every tile
+into two and a product into four.
+
+What the unit does not take as it should (`guards`) is looked for in A as it is copied; who packs B says whether it is
+there.  Such a part of a product is computed from the same tiles by fused multiply-adds of vectors (`tile_chain`).  It
+is always the rows of a block with the columns of A that one operation has, however many operations are taken together,
+so that the result does not depend on that.
 
 The registers have no shape until `configure`; generated code does that once before the products and `release` after
 them.
@@ -16,8 +24,12 @@ from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, STAGED_BYTES, MmaPlan, Rows
+from tileir.execute.cpu.matrix.guards import Guard
+from tileir.execute.cpu.matrix.halves import halves
+from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
+from tileir.execute.cpu.matrix.tile_chain import emit_tile_chain
 from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.llvm import Register, value_type
 
 _TILES: Final = 8
 _TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
@@ -26,11 +38,15 @@ _UNROLL: Final = 2
 
 _PRODUCTS: Final = {
     ("bfloat16", "bfloat16"): "tdpbf16ps",
+    ("float16", "float16"): "tdpfp16ps",
     ("int8", "int8"): "tdpbssd",
     ("int8", "uint8"): "tdpbsud",
     ("uint8", "int8"): "tdpbusd",
     ("uint8", "uint8"): "tdpbuud",
 }
+_SPLIT: Final = "tdpbf16ps"
+_PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
+"""Which part of A meets which of B, in an order in which one of them stays in its register."""
 
 
 def configure(builder: Builder) -> None:
@@ -47,9 +63,12 @@ def release(builder: Builder) -> None:
     builder.call("void", "llvm.x86.tilerelease", [])
 
 
-def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str) -> None:
-    """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty."""
-    product = _Product(builder, plan, stage)
+def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str, odd: str) -> None:
+    """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty.
+
+    `odd` is an i1: something in B is not for the unit.
+    """
+    product = _Product(builder, plan, stage, odd)
     if not stage:
         product.emit(a, b, c, extent, extent)
         return
@@ -57,25 +76,33 @@ def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: 
 
     def part(first: Number) -> None:
         left = builder.moved(a[0], builder.multiply(first, size))
-        right = builder.moved(b, builder.multiply(first, AMX_ROWS * size))
-        rest = builder.emit(f"sub i64 {extent}, {first}")
-        length = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {STAGED_BYTES // size}"])
+        right = builder.moved(b, builder.multiply(first, AMX_ROWS * size * plan.parts))
+        if isinstance(extent, int) and extent <= plan.staged:
+            length: Number = extent
+        else:
+            rest = builder.emit(f"sub i64 {extent}, {first}")
+            length = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {plan.staged}"])
         product.emit((left, a[1]), right, c, length, extent)
 
-    builder.count(0, extent, STAGED_BYTES // size, part)
+    builder.count(0, extent, plan.staged, part)
 
 
 class _Product:
     """Writes the loops."""
 
-    def __init__(self, builder: Builder, plan: MmaPlan, stage: str) -> None:
+    def __init__(self, builder: Builder, plan: MmaPlan, stage: str, odd: str) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
         self.stage: Final = stage
+        self.odd: Final = odd
+        self.guard: Final = Guard(plan.guard) if plan.guard else None
         self.down: Final = plan.rows // AMX_ROWS
         self.across: Final = min(2, plan.n // AMX_ROWS)
         self.tile_k: Final = AMX_BYTES // plan.lhs_dtype.itemsize
-        self.turn: Final = min(plan.k, _UNROLL * self.tile_k)
+        self.turn: Final = min(plan.k, _UNROLL * self.tile_k) if plan.parts == 1 else self.tile_k
+        # How far a step of k is, in the stage and in a panel.
+        self.left_bytes: Final = plan.lhs_dtype.itemsize * plan.rows * plan.parts
+        self.right_bytes: Final = plan.rhs_dtype.itemsize * AMX_ROWS * plan.parts
 
     def _tile(self, name: str, register: int, pointer: str, stride: Number) -> None:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
@@ -87,76 +114,160 @@ class _Product:
         The panels of B go on for `panel_extent`.
         """
         builder, plan = self.builder, self.plan
-        size = plan.accumulator_dtype.itemsize
-        column_bytes = builder.multiply(panel_extent, plan.rhs_dtype.itemsize)
-        c_start, c_stride = c
+        panel_bytes = builder.multiply(panel_extent, self.right_bytes)
 
         def rows(row: Number) -> None:
             left = builder.moved(a[0], builder.multiply(row, a[1]))
-            if self.stage:
-                self._copy(left, a[1], extent)
-            c_rows = builder.moved(c_start, builder.multiply(row, c_stride))
+            c_rows = builder.moved(c[0], builder.multiply(row, c[1])), c[1]
 
-            def columns(column: Number) -> None:
-                block = builder.moved(c_rows, builder.multiply(column, size))
-                panel = builder.moved(b, builder.multiply(column, column_bytes))
-                places = [
-                    builder.moved(block, builder.add(builder.multiply(AMX_ROWS * i, c_stride), AMX_ROWS * j * size))
-                    for i in range(self.down)
-                    for j in range(self.across)
-                ]
-                for number, place in enumerate(places):
-                    self._tile("tileloadd64", number, place, c_stride)
-                self._chain((left, a[1]), panel, builder.multiply(AMX_ROWS, column_bytes), extent)
-                for number, place in enumerate(places):
-                    self._tile("tilestored64", number, place, c_stride)
+            def plain() -> None:
+                self._columns((left, a[1]), b, panel_bytes, c_rows, extent, 0)
 
-            builder.count(0, plan.n, self.across * AMX_ROWS, columns)
+            if not self.stage:
+                plain()
+                return
+            found = self._bring(left, a[1], extent)
+            if self.guard is None:
+                plain()
+                return
+            clean = builder.emit(f"xor i1 {builder.any_of([self.odd, found])}, true")
+            builder.branch(clean, plain, lambda: self._carefully(b, panel_bytes, c_rows, extent), likely=True)
 
         builder.count(0, plan.m, plan.rows, rows)
 
-    def _chain(self, a: Rows, b: str, panel_bytes: Number, extent: Number) -> None:
+    def _columns(self, a: Rows, b: str, panel_bytes: Number, c: Rows, extent: Number, first: Number) -> None:
+        """A block of rows with all columns; k begins at `first` in the stage and in the panels."""
+        builder, plan = self.builder, self.plan
+        size = plan.accumulator_dtype.itemsize
+        c_rows, c_stride = c
+
+        def columns(column: Number) -> None:
+            block = builder.moved(c_rows, builder.multiply(column, size))
+            panel = self._panel(b, panel_bytes, column, first)
+            places = [
+                builder.moved(block, builder.add(builder.multiply(AMX_ROWS * i, c_stride), AMX_ROWS * j * size))
+                for i in range(self.down)
+                for j in range(self.across)
+            ]
+            for number, place in enumerate(places):
+                self._tile("tileloadd64", number, place, c_stride)
+            self._chain(a, panel, panel_bytes, extent, first)
+            for number, place in enumerate(places):
+                self._tile("tilestored64", number, place, c_stride)
+
+        builder.count(0, plan.n, self.across * AMX_ROWS, columns)
+
+    def _panel(self, b: str, panel_bytes: Number, column: Number, first: Number) -> str:
+        """Where the panel of a column is, at a k."""
+        builder = self.builder
+        if isinstance(column, int):
+            number: Number = column // AMX_ROWS
+        else:
+            number = builder.emit(f"lshr i64 {column}, {AMX_ROWS.bit_length() - 1}")
+        panel = builder.moved(b, builder.multiply(number, panel_bytes))
+        return builder.moved(panel, builder.multiply(first, self.right_bytes))
+
+    def _chain(self, a: Rows, b: str, panel_bytes: Number, extent: Number, first: Number) -> None:
         """One block of C, which is in registers, through the whole of k."""
         builder, plan = self.builder, self.plan
-        instruction = f"llvm.x86.{_PRODUCTS[plan.lhs_dtype.name, plan.rhs_dtype.name]}"
-        size = plan.lhs_dtype.itemsize
+        names = plan.lhs_dtype.name, plan.rhs_dtype.name
+        instruction = f"llvm.x86.{_SPLIT if plan.parts == 2 else _PRODUCTS[names]}"
         if self.stage:
-            # Tiles one after the other, those of all rows before those of the next k.
-            lefts = [builder.moved(self.stage, i * _TILE_BYTES) for i in range(self.down)]
+            # Tiles one after the other: those of all rows, then their other parts, then those of the next k.
+            begin = builder.moved(self.stage, builder.multiply(first, self.left_bytes))
+            lefts = [builder.moved(begin, i * _TILE_BYTES) for i in range(self.down)]
             left_stride: Number = AMX_BYTES
-            along, step_bytes = size * plan.rows, AMX_BYTES * plan.rows
+            along = self.left_bytes
         else:
             lefts = [builder.moved(a[0], builder.multiply(AMX_ROWS * i, a[1])) for i in range(self.down)]
-            left_stride, along, step_bytes = a[1], size, AMX_BYTES
+            left_stride, along = a[1], plan.lhs_dtype.itemsize
         rights = [builder.moved(b, builder.multiply(j, panel_bytes)) for j in range(self.across)]
+
+        def load_left(i: int, part: int, k: Number, step: int) -> None:
+            here = builder.moved(lefts[i], builder.multiply(k, along))
+            offset = step * self.tile_k * along + part * self.down * _TILE_BYTES
+            self._tile("tileloadd64", 4 + i, builder.moved(here, offset), left_stride)
+
+        def load_right(j: int, part: int, k: Number, step: int) -> None:
+            here = builder.moved(rights[j], builder.multiply(k, self.right_bytes))
+            offset = (step * plan.parts + part) * _TILE_BYTES
+            self._tile("tileloadd64", 6 + j, builder.moved(here, offset), AMX_BYTES)
 
         def products(k: Number) -> None:
             for step in range(self.turn // self.tile_k):
-                for i in range(self.down):
-                    left = builder.moved(lefts[i], builder.multiply(k, along))
-                    self._tile("tileloadd64", 4 + i, builder.moved(left, step * step_bytes), left_stride)
-                for j in range(self.across):
-                    right = builder.moved(rights[j], builder.multiply(k, AMX_ROWS * size))
-                    self._tile("tileloadd64", 6 + j, builder.moved(right, step * _TILE_BYTES), AMX_BYTES)
-                for i in range(self.down):
-                    for j in range(self.across):
-                        operands = [f"i8 {i * self.across + j}", f"i8 {4 + i}", f"i8 {6 + j}"]
-                        builder.call("void", instruction, operands)
+                in_left = in_right = -1
+                for left, right in _PARTS[plan.parts]:
+                    # Tiles are loaded just before their first products: the others go on meanwhile.
+                    for i in range(self.down):
+                        for j in range(self.across):
+                            if i == 0 and right != in_right:
+                                load_right(j, right, k, step)
+                            if j == 0 and left != in_left:
+                                load_left(i, left, k, step)
+                            operands = [f"i8 {i * self.across + j}", f"i8 {4 + i}", f"i8 {6 + j}"]
+                            builder.call("void", instruction, operands)
+                    in_left, in_right = left, right
 
         builder.count(0, extent, self.turn, products)
 
-    def _copy(self, rows: str, stride: Number, extent: Number) -> None:
-        """Bring the rows of a block into the stage, tile by tile."""
-        builder = self.builder
-        size = self.plan.lhs_dtype.itemsize
+    # --- the stage ---
 
-        def column(k: Number) -> None:
+    def _bring(self, rows: str, stride: Number, extent: Number) -> str:
+        """Bring the rows of a block into the stage, tile by tile; an i1 says whether something there is not for AMX."""
+        builder, plan, guard = self.builder, self.plan, self.guard
+        size = plan.lhs_dtype.itemsize
+        kind = value_type(plan.lhs_dtype, self.tile_k)
+
+        def column(k: Number, before: list[Register]) -> list[Register]:
+            seen = list(before)
             source = builder.moved(rows, builder.multiply(k, size))
-            target = builder.moved(self.stage, builder.multiply(k, size * self.plan.rows))
-            for row in range(self.plan.rows):
-                line = builder.emit(f"load <{AMX_BYTES} x i8>, ptr {source}, align 1")
-                place = builder.moved(target, row * AMX_BYTES)
-                builder.do(f"store <{AMX_BYTES} x i8> {line}, ptr {place}, align {AMX_BYTES}")
+            target = builder.moved(self.stage, builder.multiply(k, self.left_bytes))
+            for row in range(plan.rows):
+                line = builder.value(f"load {kind}, ptr {source}, align {size}", plan.lhs_dtype, self.tile_k)
+                parts = [line] if plan.parts == 1 else halves(builder, line)
+                for number, part in enumerate(parts):
+                    place = builder.moved(target, (number * plan.rows + row) * AMX_BYTES)
+                    builder.do(f"store {part.typed}, ptr {place}, align {AMX_BYTES}")
+                if guard is not None:
+                    # Several, so that none waits for the one before.
+                    seen[row % len(seen)] = guard.seen(builder, seen[row % len(seen)], parts[0])
                 source = builder.moved(source, stride)
+            return seen
 
-        builder.count(0, extent, self.tile_k, column)
+        start = [] if guard is None else [guard.start(self.tile_k)] * 4
+        seen = builder.carry(0, extent, self.tile_k, start, column)
+        return "false" if guard is None else guard.answer(builder, seen)
+
+    # --- what is not for the unit ---
+
+    def _carefully(self, b: str, panel_bytes: Number, c: Rows, extent: Number) -> None:
+        """The staged rows with all columns, each operation's part of k by the unit or without it."""
+        builder, plan, guard = self.builder, self.plan, self.guard
+        assert guard is not None
+        length = min(plan.k, plan.staged)
+
+        def part(first: Number) -> None:
+            stage = builder.moved(self.stage, builder.multiply(first, self.left_bytes))
+            odd = guard.looked(builder, stage, length * self.left_bytes)
+
+            def look(column: Number, seen: list[Register]) -> list[Register]:
+                panel = self._panel(b, panel_bytes, column, first)
+                return guard.looking(builder, panel, length * self.right_bytes, seen)
+
+            columns = builder.carry(0, plan.n, AMX_ROWS, [guard.start(self.tile_k)], look)
+            odd = builder.any_of([odd, guard.answer(builder, columns)])
+
+            def chain(column: Number) -> None:
+                place = builder.moved(c[0], builder.multiply(column, plan.accumulator_dtype.itemsize))
+                panel = self._panel(b, panel_bytes, column, first)
+                emit_tile_chain(builder, plan, stage, panel, (place, c[1]), length)
+
+            def without() -> None:
+                builder.count(0, plan.n, AMX_ROWS, chain)
+
+            def unit() -> None:
+                self._columns((self.stage, AMX_BYTES), b, panel_bytes, c, length, first)
+
+            builder.branch(odd, without, unit)
+
+        builder.count(0, extent, length, part)

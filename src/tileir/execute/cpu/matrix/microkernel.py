@@ -19,16 +19,26 @@ __all__ = ["MmaPlan", "configure", "emit_mma", "plan", "plan_scaled", "release"]
 
 
 def emit_mma(
-    builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, *, suffix: str = "", extent: Number = 0, stage: str = ""
+    builder: Builder,
+    plan: MmaPlan,
+    a: Rows,
+    b: str,
+    c: Rows,
+    *,
+    suffix: str = "",
+    extent: Number = 0,
+    stage: str = "",
+    odd: str = "false",
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
     The suffix (alias metadata, with its comma) ends the loads and stores of B and C, which are scratch memory.
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
-    are as much longer.  `stage` is memory for the plan's `stage_elements`.
+    are as much longer.  `stage` is memory for the plan's `stage_elements`.  `odd` is an i1:
+    the packed operand holds something that the plan's `guard` is about.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
-        emit_amx(builder, plan, a, b, c, extent, stage)
+        emit_amx(builder, plan, a, b, c, extent, stage, odd)
     else:
         Blocks(builder, plan, suffix).emit(a, b, c, extent)

@@ -15,11 +15,14 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 | `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
 | `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
-| `amx`     | mmai; bf16 to f32 unless    | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
-|           | `exact`                     |             |            |       |                                        |
+| `amx`     | mmai; mmaf of bf16, f16 and | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
+|           | f8 unless `exact`           | or f16      |            |       |                                        |
 
 Conversions of factors to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator is
 widened to the C of an operation, which is rounded to f16 when the operation is done.
+
+A plan of two `parts` splits f16 in two numbers of bf16 (`halves`): the packed operand has every tile of the unit twice,
+the high parts and then the low ones.  `guard` is what the unit does not take (`guards`).
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ from typing import Final
 import ml_dtypes
 import numpy
 
+from tileir.execute.cpu.matrix.guards import INFINITE, SUBNORMAL
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.casting import DOUBLE, INT32, SINGLE, UINT8
+from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType
-from tileir.ir.types import BF16, F8E8M0FNU, F16, F32, F64, FloatType, Type
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FloatType, Type
 
 _BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 _INT8: Final = numpy.dtype(numpy.int8)
@@ -43,10 +47,13 @@ AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
 AMX_BYTES: Final = 64
 """Bytes of a row of it."""
-STAGED_BYTES: Final = 2048
-"""How much of each row of the left operand is copied at a time, where it is copied."""
+STAGED_BYTES: Final = 1024
+"""How much of each row of the left operand is staged at a time: 32 of them leave some room in the nearest cache."""
 _STAGED_COLUMNS: Final = 256
 """Columns of the right operand from which on that is worth it."""
+
+_UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
+"""The floats that a matrix unit multiplies."""
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
@@ -57,39 +64,68 @@ class MmaPlan:
     """How a product of an m x k by a k x n tile is computed; the table above says what the kinds are."""
 
     __slots__ = (
-        "accumulator_dtype", "columns", "group", "k", "kind", "lanes", "lhs_dtype", "m", "n", "rhs_dtype", "rows",
+        "accumulator_dtype", "columns", "group", "guard", "k", "kind", "lanes", "lhs_dtype", "m", "n", "parts",
+        "rhs_dtype", "rows",
     )  # fmt: skip
 
-    def __init__(self, kind: str, shape: Shape, dtypes: tuple[DType, DType, DType], block: Shape, group: int) -> None:
+    def __init__(
+        self,
+        kind: str,
+        shape: Shape,
+        dtypes: tuple[DType, DType, DType],
+        block: Shape,
+        group: int,
+        parts: int = 1,
+        guard: str = "",
+    ) -> None:
         self.kind: str = kind
         self.m, self.n, self.k = shape
         self.lhs_dtype, self.rhs_dtype, self.accumulator_dtype = dtypes
         self.rows, self.columns, self.lanes = block
         self.group: int = group
+        self.parts: int = parts
+        self.guard: str = guard
 
     def __repr__(self) -> str:
         block = f"{self.rows}x{self.columns}"
         return f"MmaPlan({self.kind}, {self.m}x{self.n}x{self.k} of {self.lhs_dtype}, {self.rhs_dtype}, blocks {block})"
 
     def packed_index(self, k: int, n: int, extent: int = 0) -> int:
-        """The position of an element of the right operand, in elements; `extent` of k if it is not the plan's."""
+        """The position of an element of the right operand, in elements; `extent` of k if it is not the plan's.
+
+        With two parts it is that of the high one, and the low one is a tile of AMX behind it.
+        """
         panel, column = divmod(n, self.columns)
-        step, part = divmod(k, self.group)
-        return (panel * (extent or self.k) + step * self.group) * self.columns + column * self.group + part
+        step, member = divmod(k, self.group)
+        if self.parts > 1:
+            tile, row = divmod(step, AMX_ROWS)
+            step = tile * self.parts * AMX_ROWS + row
+        panel_size = (extent or self.k) * self.columns * self.parts
+        return panel * panel_size + (step * self.columns + column) * self.group + member
+
+    @property
+    def packed_elements(self) -> int:
+        """How many elements the packed right operand has."""
+        return self.k * self.n * self.parts
 
     @property
     def packed_bytes(self) -> int:
         """The size of the packed right operand."""
-        return self.k * self.n * self.rhs_dtype.itemsize
+        return self.packed_elements * self.rhs_dtype.itemsize
+
+    @property
+    def staged(self) -> int:
+        """How many elements of each row of the left operand are staged at a time."""
+        return STAGED_BYTES // (self.lhs_dtype.itemsize * self.parts)
 
     @property
     def stage_elements(self) -> int:
         """How many elements a copy of a block of rows of the left operand takes, 0 where they are read where they lie.
 
         AMX takes twice as long to load rows that do not begin at a cache line.  A copy is read for all columns, from
-        the nearest caches, which pays for it if there are enough of them.
+        the nearest caches, which pays for it if there are enough of them, or if elements have to be looked at anyway.
         """
-        if self.kind != "amx" or self.n < _STAGED_COLUMNS:
+        if self.kind != "amx" or (self.n < _STAGED_COLUMNS and not self.guard):
             return 0
         return self.rows * STAGED_BYTES // self.lhs_dtype.itemsize
 
@@ -112,9 +148,8 @@ def plan(
     """
     shape = (m, n, k)
     if isinstance(accumulator, FloatType):
-        if not exact and lhs is BF16 and rhs is BF16 and accumulator is F32:
-            if target.has_amx and _fills_amx(shape, 2):
-                return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE))
+        if not exact and lhs in _UNIT_FACTORS and rhs in _UNIT_FACTORS and target.has_amx and _fills_amx(shape, 2):
+            return _narrow(shape, lhs, rhs)
         if accumulator is F64:
             return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
         if accumulator is F32 or accumulator is F16:
@@ -133,6 +168,14 @@ def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
     if scale is F8E8M0FNU:
         return _blocks(target, "double", (m, n, k), DOUBLE, SINGLE)
     return _single(target, (m, n, k))
+
+
+def _narrow(shape: Shape, lhs: Type, rhs: Type) -> MmaPlan:
+    """Floats of 16 and eight bits on AMX."""
+    if F16 in (lhs, rhs):
+        return _amx(shape, (HALF, HALF, SINGLE), 2, INFINITE)
+    # Eight-bit floats are normal numbers of bf16.
+    return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE), 1, SUBNORMAL if BF16 in (lhs, rhs) else "")
 
 
 def _single(target: Target, shape: Shape) -> MmaPlan:
@@ -157,6 +200,7 @@ def _fills_amx(shape: Shape, group: int) -> bool:
     return m >= AMX_ROWS and n >= AMX_ROWS and k >= AMX_ROWS * group
 
 
-def _amx(shape: Shape, dtypes: tuple[DType, DType, DType]) -> MmaPlan:
+def _amx(shape: Shape, dtypes: tuple[DType, DType, DType], parts: int = 1, guard: str = "") -> MmaPlan:
     group = 4 // dtypes[0].itemsize
-    return MmaPlan("amx", shape, dtypes, (min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS), group)
+    block = (min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS)
+    return MmaPlan("amx", shape, dtypes, block, group, parts, guard)

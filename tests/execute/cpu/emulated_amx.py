@@ -1,0 +1,138 @@
+"""Matrix tiles of AMX on a machine that has none: the instructions as functions on memory, for one thread.
+
+The products of bf16 are those of Intel's description: chains of fused multiply-adds for the even and the odd elements
+of k, from zero, that are added to each other and then to C; subnormal numbers count as zero and are never a result.
+"""
+
+from __future__ import annotations
+
+from tileir.execute.cpu.native.target import Target, host
+
+_LOAD = """
+@emulated.tiles = internal global [8 x [1024 x i8]] zeroinitializer, align 64
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare float @llvm.fma.f32(float, float, float)
+declare float @llvm.fabs.f32(float)
+define internal void @emulated.ldtilecfg(ptr %p) noinline { ret void }
+define internal void @emulated.tilerelease() noinline {
+  store [8 x [1024 x i8]] zeroinitializer, ptr @emulated.tiles
+  ret void
+}
+define internal float @emulated.flushed(float %x) noinline {
+  %size = call float @llvm.fabs.f32(float %x)
+  %tiny = fcmp olt float %size, 0x3810000000000000
+  %r = select i1 %tiny, float 0.0, float %x
+  ret float %r
+}
+define internal float @emulated.wide(i16 %x) noinline {
+  %w = zext i16 %x to i32
+  %s = shl i32 %w, 16
+  %f = bitcast i32 %s to float
+  %r = call float @emulated.flushed(float %f)
+  ret float %r
+}
+define internal float @emulated.add(float %x, float %y) noinline {
+  %s = fadd float %x, %y
+  %r = call float @emulated.flushed(float %s)
+  ret float %r
+}
+define internal float @emulated.step(ptr %a, ptr %b, float %sum) noinline {
+  %x = load i16, ptr %a, align 2
+  %y = load i16, ptr %b, align 2
+  %xf = call float @emulated.wide(i16 %x)
+  %yf = call float @emulated.wide(i16 %y)
+  %s = call float @llvm.fma.f32(float %xf, float %yf, float %sum)
+  %r = call float @emulated.flushed(float %s)
+  ret float %r
+}
+"""
+
+_MOVE = """
+define internal void @emulated.NAME(i8 %tile, ptr %p, i64 %stride) noinline {
+entry:
+  %t = zext i8 %tile to i64
+  br label %loop
+loop:
+  %row = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %there = mul i64 %row, %stride
+  %memory = getelementptr i8, ptr %p, i64 %there
+  %here = mul i64 %row, 64
+  %own = getelementptr [1024 x i8], ptr @emulated.tiles, i64 %t, i64 %here
+  call void @llvm.memcpy.p0.p0.i64(ptr %TO, ptr %FROM, i64 64, i1 false)
+  %next = add i64 %row, 1
+  %more = icmp ult i64 %next, 16
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+_PRODUCT = """
+define internal void @emulated.tdpbf16ps(i8 %c8, i8 %a8, i8 %b8) noinline {
+entry:
+  %ct = zext i8 %c8 to i64
+  %at = zext i8 %a8 to i64
+  %bt = zext i8 %b8 to i64
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %inext, %done ]
+  %row = lshr i64 %i, 4
+  %col = and i64 %i, 15
+  %rowbytes = mul i64 %row, 64
+  %colbytes = mul i64 %col, 4
+  %place = add i64 %rowbytes, %colbytes
+  %c = getelementptr [1024 x i8], ptr @emulated.tiles, i64 %ct, i64 %place
+  br label %inner
+inner:
+  %k = phi i64 [ 0, %loop ], [ %knext, %inner ]
+  %even = phi float [ 0.0, %loop ], [ %evennext, %inner ]
+  %odd = phi float [ 0.0, %loop ], [ %oddnext, %inner ]
+  %kbytes = mul i64 %k, 4
+  %krow = mul i64 %k, 64
+  %aplace = add i64 %rowbytes, %kbytes
+  %bplace = add i64 %krow, %colbytes
+  %a = getelementptr [1024 x i8], ptr @emulated.tiles, i64 %at, i64 %aplace
+  %b = getelementptr [1024 x i8], ptr @emulated.tiles, i64 %bt, i64 %bplace
+  %a1 = getelementptr i8, ptr %a, i64 2
+  %b1 = getelementptr i8, ptr %b, i64 2
+  %evennext = call float @emulated.step(ptr %a, ptr %b, float %even)
+  %oddnext = call float @emulated.step(ptr %a1, ptr %b1, float %odd)
+  %knext = add i64 %k, 1
+  %kmore = icmp ult i64 %knext, 16
+  br i1 %kmore, label %inner, label %done
+done:
+  %both = call float @emulated.add(float %evennext, float %oddnext)
+  %before = load float, ptr %c, align 4
+  %start = call float @emulated.flushed(float %before)
+  %after = call float @emulated.add(float %start, float %both)
+  store float %after, ptr %c, align 4
+  %inext = add i64 %i, 1
+  %imore = icmp ult i64 %inext, 256
+  br i1 %imore, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+
+def emulated(text: str) -> str:
+    """A module without instructions of AMX."""
+    if "@llvm.x86.tile" not in text:
+        return text
+    declared = {line for line in _LOAD.splitlines() if line.startswith("declare")}
+    unit = tuple([f"declare void @llvm.x86.{name}" for name in ("tile", "tdp", "ldtile")])
+    lines = [line for line in text.splitlines() if line not in declared and not line.startswith(unit)]
+    moves = [
+        _MOVE.replace("NAME", "tileloadd64").replace("TO", "own").replace("FROM", "memory"),
+        _MOVE.replace("NAME", "tilestored64").replace("TO", "memory").replace("FROM", "own"),
+    ]
+    code = "\n".join(lines)
+    for name in ("tileloadd64", "tilestored64", "tdpbf16ps", "ldtilecfg", "tilerelease"):
+        code = code.replace(f"@llvm.x86.{name}(", f"@emulated.{name}(")
+    return code + _LOAD + "".join(moves) + _PRODUCT
+
+
+def emulating_target() -> Target:
+    """This machine with matrix tiles for bf16 that are only code."""
+    here = host("native")
+    return Target(here.name, here.triple, here.enabled | {"amx-tile", "amx-bf16"}, here.features, True)
