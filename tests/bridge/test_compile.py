@@ -107,6 +107,13 @@ def test_kernel_compiled_for_an_example_takes_arguments_of_its_kind(backend: str
             assert (result == b * F32(factor)).all()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_recording_is_as_exact_as_the_kernel(exact: bool) -> None:
+    a, out = vectors()
+    recording = tileir.record(tileir.compile(scale, (a, out, 1.0, 16), exact=exact), 4, a, out, 1.0, 16)
+    assert recording.launch.exact is exact
+
+
 def test_compiling_runs_nothing() -> None:
     a, out = vectors()
     out[:] = 7

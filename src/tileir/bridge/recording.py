@@ -62,7 +62,8 @@ def _launched(
     if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel):
         function = kernel.cutile_kernel if isinstance(kernel, SpecializedKernel) else kernel
         description = described(function, arguments)
-        kernel, _ = compiled_for(known_for(function), function, description.parameters, "interpreter", False, False)
+        exact = isinstance(kernel, SpecializedKernel) and kernel.kernel.exact
+        kernel, _ = compiled_for(known_for(function), function, description.parameters, "interpreter", exact, False)
         values, more = tuple(description.values), [*more, *description.memory]
     elif not isinstance(kernel, Kernel):
         kernel = compile(kernel, backend="interpreter")

@@ -40,9 +40,9 @@ class Forms:
         print(forms.form("loops").links)
 
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
-    `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast` and `cpu`
-    those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is first
-    asked for.
+    `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
+    `exact` those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is
+    first asked for.
     """
 
     def __init__(
@@ -55,12 +55,13 @@ class Forms:
         fuse_fma: bool = False,
         fast: bool = False,
         cpu: str | None = None,
+        exact: bool = False,
     ) -> None:
         module, found = _kernel_of(program)
         self.module: Operation = module
         self.entry: Operation = found if found is not None and entry is None else select_entry(module, entry)
         self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
-        self._settings: KernelSettings = KernelSettings(fast=fast, cpu=cpu)
+        self._settings: KernelSettings = KernelSettings(exact, fast, cpu)
         self._numbers: Numbers = Numbers()
         self._copy: tuple[Operation, Operation] | None = None
         self._steps: Sequence[Form] | None = None

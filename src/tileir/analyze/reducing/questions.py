@@ -125,7 +125,8 @@ def _launched(program: Program, engine: str, words: LaunchWords, **options: Any)
     arrays: list[Any] = []
 
     def work() -> None:
-        kernel = compile(program.module, entry.symbol_name, engine)
+        # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+        kernel = compile(program.module, entry.symbol_name, engine, exact=True)
         given = arguments_of(chosen, entry)
         kernel.launch(chosen.grid, *given, output=lambda text: None, **options)
         arrays.extend([value for value in given if isinstance(value, numpy.ndarray)])

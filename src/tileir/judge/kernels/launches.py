@@ -83,6 +83,8 @@ def emulated(backend: str, watcher: Launches) -> None:
     """Have this process find a GPU from now on, its launches looked at, and what is uninitialized filled."""
     settings = Settings()
     settings.backend = backend
+    # What is judged must not depend on the processor.  The interpreter would take many times as long for it.
+    settings.exact = backend != "interpreter"
     fill_fresh_memory()
     hook_cutile(cutile())
     emulate_process(settings, None, watcher)

@@ -75,7 +75,7 @@ def opened(
     known = values if values is not None else [None] * len(parameters)
     parts = [
         first,
-        forms_part(Forms(launch.module, kernel.name)),
+        forms_part(Forms(launch.module, kernel.name, exact=kernel.exact)),
         cost_part(kernel, launch.grid, known, targets),
     ]
     if recording is not None:
