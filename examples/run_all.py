@@ -3,9 +3,10 @@
     pip install 'tileir[cpu]' cuda-tile
     python examples/run_all.py [ENGINE ..]
 
-Each runs in the interpreter and in the CPU engine, or in those that are named, as `tileiras` on a machine with a GPU.
-Without cuda-tile the kernels in cuTile are left out, without
-llvmlite the CPU engine.  The exit status is 1 if a result is wrong.
+Each runs in the interpreter and in the CPU engine, or in those that are named, as `tileiras` on a machine with a GPU,
+in the default mode: everything exact but products of floats, which use the best unit of the machine.
+Without cuda-tile the kernels in cuTile are left out, without llvmlite the CPU engine.  The exit status is 1 if a result
+is wrong.
 """
 
 from __future__ import annotations
@@ -160,6 +161,7 @@ if cutile_kernels is not None:
 def run_examples() -> bool:
     """Print the table; true if all results are right.  Times are those of a second launch: the first one compiles."""
     columns = "".join([f"{f'{name} error':>20}{'ms':>9}" for name in BACKENDS])
+    print("  by default: products of floats by the best unit of the machine (exact=True: the same bits anywhere)")
     print(f"  {'kernel':<12}{'written as':<16}{columns}  status")
     right = True
     for example in examples():

@@ -64,10 +64,11 @@ def compile(
 
     `backend` is "cpu" (docs/cpu.md), "interpreter", the name of a registered or installed engine (docs/execution.md),
     or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that only it supports, with an
-    observer, a schedule or `sanitize="all"`.  `exact` makes the interpreter compute `mmaf` as a chain of fused
-    multiply-adds in order of k, each rounded once, instead of with `numpy.matmul`; the CPU engine always does, so with
-    `exact` both give the same bits (docs/numerics.md).  `fast` lets the CPU engine use faster functions and matrix
-    units that round differently, and `cpu` names the machine that it generates code for, by default this one.
+    observer, a schedule or `sanitize="all"`.  Products of floats are computed by the best unit of the machine, as
+    accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each step rounded once,
+    so that the interpreter and the CPU engine give the same bits on every machine (docs/numerics.md).  `fast` lets the
+    CPU engine use faster functions that round differently; it contradicts `exact`.  `cpu` names the machine that it
+    generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
     before, a path or bytes, for backend="tileiras" (docs/gpu.md).  `tune` has the first launch of each kind search

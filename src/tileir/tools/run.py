@@ -34,7 +34,7 @@ USAGE = Usage(
             "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
         ),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
-        Option("fast", "faster functions and matrix units (cpu, triton); results round differently"),
+        Option("fast", "faster functions (cpu, triton) and products (triton); results round differently"),
         Option("unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("cpu", "the machine that the cpu backend generates code for (default: this one)", value="NAME"),
         Option(
@@ -66,7 +66,7 @@ USAGE = Usage(
             "names in traces and findings: those of the Python script, if the program is from one (default), or tile",
             choices=("script", "tile"),
         ),
-        Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
+        Option("exact", "mmaf as a chain of fused multiply-adds: the same bits on every machine"),
         OVERWRITE,
         COLOR,
         Option("quiet", "no summary of what was written", short="q"),

@@ -68,7 +68,7 @@ class EngineComparison(Comparison):
         products = [one for one in recording.program.operations if one.declaration in (MMAF, MMAF_SCALED)]
         if products and not recording.launch.exact:
             self.notes.append(
-                "Products of matrices are added up in another order, unless the kernel is compiled with exact=True."
+                "Engines add up products of floats in their own orders, unless the kernel is compiled with exact=True."
             )
 
     def compare_block(self, block: int) -> BlockComparison:
