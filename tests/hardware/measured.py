@@ -46,13 +46,13 @@ def patterns(element: str, bits: list[int]) -> Any:
     return numpy.array(bits, f"u{dtype.itemsize}").view(dtype)
 
 
-def found(case: Measured, backend: str, *, optimized: bool = False, **options: Any) -> Bits:
-    """The patterns that an engine gives, as many as were measured."""
+def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
+    """The patterns that an engine gives, as many as were measured: those that are defined, of products too."""
     arguments = [value.copy() if isinstance(value, numpy.ndarray) else value for value in case.arguments]
     module = tileir.parse(case.text)
     if optimized:
         tileir.optimize(module, 3, "full")
-    tileir.compile(module, backend=backend, **options).launch(1, *arguments)
+    tileir.compile(module, backend=backend, exact=True).launch(1, *arguments)
     output = arguments[case.output].reshape(-1)
     bits = output.view(f"u{output.dtype.itemsize}")[case.start : case.start + len(case.ours)]
     return [int(pattern) for pattern in bits]

@@ -189,7 +189,7 @@ def _compare(
         plain(exact, grid, *arguments, **{**options, "output": lambda text: None})
         wanted = [place.content() for place in places]
     _put(places, before)
-    native = Kernel(kernel.entry, kernel.exact, kernel.schedule, kernel.globals, "cpu", cpu=cpu)
+    native = Kernel(kernel.entry, True, kernel.schedule, kernel.globals, "cpu", cpu=cpu)
     again: list[str] = []
     try:
         plain(native, grid, *arguments, **{**options, "output": again.append, "num_threads": 1})

@@ -302,7 +302,7 @@ def check_shrunk(seed: int) -> bool:
     module = tileir.parse(written.text)
     run_passes(module, ["dce"])
     reference = tileir.compile(module, backend="interpreter", exact=True)
-    native = tileir.compile(module, backend="cpu")
+    native = tileir.compile(module, backend="cpu", exact=True)
     dtypes = dtypes_of(reference)
     number = rng.choice([place for place, array in enumerate(written.arguments) if isinstance(array, Array)])
     array = written.arguments[number]

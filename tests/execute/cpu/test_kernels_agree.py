@@ -128,7 +128,7 @@ def check(seed: int, monkeypatch: pytest.MonkeyPatch, ways: list[tuple[str, int]
     moved = 0
     for machine, streamed in ways:
         monkeypatch.setattr(streaming, "STREAMED_BYTES", streamed)
-        kernel = tileir.compile(module, backend="cpu", cpu=None if machine == "native" else machine)
+        kernel = tileir.compile(module, backend="cpu", exact=True, cpu=None if machine == "native" else machine)
         for threads in (1, 1) if written.is_racy else (3, 1, 2):
             found = Memories(written, dtypes, seed, moved)
             kernel.launch(written.grid, *found.arguments, num_threads=threads)
@@ -174,8 +174,33 @@ def test_elements_are_gathered_from_memory_and_from_the_tables_of_functions(mach
     assert result.any()
 
 
+def check_by_default(seed: int) -> None:
+    """Whether a kernel gives the same in every launch, whatever units its products are computed by."""
+    written = whole_kernel(seed)
+    module = tileir.parse(written.text)
+    dtypes = dtypes_of(tileir.compile(module, backend="interpreter"))
+    kernel = tileir.compile(module, backend="cpu")
+    first: Memories | None = None
+    ways: list[dict[str, Any]] = [{"num_threads": 1}, {"num_threads": 1, "unchecked": True}]
+    if not written.is_racy:
+        ways += [{"num_threads": 3}, {"num_threads": 2}]
+    for options in [*ways, {"num_threads": 1, "observer": tileir.Sanitizer()}]:
+        found = Memories(written, dtypes, seed)
+        kernel.launch(written.grid, *found.arguments, **options)
+        first = first if first is not None else found
+        wrong = first.differences(found)
+        assert not wrong, ((seed, options), wrong)
+
+
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_whole_kernels_give_the_same_in_every_launch(start: int) -> None:
+    for seed in range(start, start + 10):
+        check_by_default(seed)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(1000, 1500, 50))
 def test_many_whole_kernels_agree(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(start, start + 50):
         check(seed, monkeypatch, all_ways(seed))
+        check_by_default(seed)

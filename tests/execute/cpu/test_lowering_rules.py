@@ -337,11 +337,11 @@ def test_scales_in_all_their_formats() -> None:
 
 
 @pytest.mark.parametrize("element", ["f16", "f8E4M3FN", "f8E5M2"])
-@pytest.mark.parametrize("fast", [False, True], ids=["exact", "fast"])
+@pytest.mark.parametrize("mode", ["exact", "default", "fast"])
 @pytest.mark.parametrize("shape", [(1, 1, 8), (4, 8, 16), (16, 32, 64)], ids=str)
 @pytest.mark.parametrize("batch", ["", "2x"], ids=["flat", "batched"])
 def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
-    element: str, fast: bool, shape: tuple[int, int, int], batch: str
+    element: str, mode: str, shape: tuple[int, int, int], batch: str
 ) -> None:
     """Two products in a row, and a loop of three: five roundings, not one, and not one for each term."""
     m, n, k = shape
@@ -376,10 +376,14 @@ def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
     # Products of about a third of a unit of f16 at 2048, positive: what is lost at each step is lost for good.
     a, b = (rng.uniform(0.25, 1.5, (2 if batch else 1) * size).astype(numpy.float32) for size in (m * k, k * n))
     results = []
-    for options in ({"backend": "cpu", "fast": fast}, {"backend": "interpreter", "exact": True}):
+    native = {"backend": "cpu", "exact": mode == "exact", "fast": mode == "fast"}
+    for options in (native, {"backend": "interpreter", "exact": True}):
         results.append(numpy.zeros(count, numpy.float16))
         tileir.compile(module, **options).launch(1, a, b, results[-1])  # type: ignore[call-overload]
-    assert (results[0] == results[1]).all()
+    if mode == "exact":
+        assert (results[0] == results[1]).all()
+    # Five times at most half a unit of f16, where another order of the sum is rounded to the other side.
+    assert numpy.allclose(results[0], results[1], rtol=5 * 2.0**-11, atol=0)
     near = numpy.zeros(count, numpy.float16)
     tileir.compile(module, backend="interpreter").launch(1, a, b, near)
     assert numpy.allclose(near, results[0], rtol=3e-3, atol=0)

@@ -32,7 +32,7 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 def kernel(text: str, run: tuple[str, str | None]) -> tileir.Kernel:
     backend, cpu = run
     # The chain of products is what both engines have in common.
-    return tileir.compile(tileir.parse(text), backend=backend, cpu=cpu, exact=backend == "interpreter")
+    return tileir.compile(tileir.parse(text), backend=backend, cpu=cpu, exact=True)
 
 
 def pointers(name: str, element: object, count: int) -> str:

@@ -427,7 +427,7 @@ def _random_reports(seed: int) -> int:
             kernel.launch((2, 2), *values, observer=Observers([expected, StepLimit(1500)]), output=len)
         except (Enough, tileir.TileIRError):
             continue
-        compiled = tileir.compile(module, name, backend="cpu")
+        compiled = tileir.compile(module, name, backend="cpu", exact=True)
         compiled.launch((2, 2), *again, observer=sanitizer, output=len, num_threads=1)
         assert texts(sanitizer.report) == texts(expected.report), (seed, name)
         found += len(sanitizer.report)
