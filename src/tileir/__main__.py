@@ -1,7 +1,5 @@
 """`python -m tileir` is the `tileir` command."""
 
-import sys
+from tileir.tools.main import command
 
-from tileir.tools.main import main
-
-sys.exit(main())
+command()

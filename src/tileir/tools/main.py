@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
+from tileir.annotations import NoReturn
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE
 
@@ -34,6 +36,19 @@ COMMANDS = {
     "lsp": "serve editors: the language server",
     "completion": "print a script that completes command lines in bash, zsh or fish",
 }
+
+
+def command() -> NoReturn:
+    """The `tileir` script: `main`, and with it the process ends.
+
+    Python takes modules and objects apart one by one on its way out, for which nobody waits.  Not so where somebody may
+    have something left to do: a thread, a function that is called at the end (coverage has one), `python -i`.
+    """
+    status = main()
+    if "threading" not in sys.modules and "atexit" not in sys.modules and not sys.flags.inspect:
+        # Both streams are flushed.
+        os._exit(status)
+    sys.exit(status)
 
 
 def main() -> int:
