@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -46,7 +49,49 @@ def constant_name(declaration: OperationDeclaration) -> str:
 
 def test_every_declaration_is_a_constant_of_the_package_and_nothing_else_is() -> None:
     assert {name: getattr(ops, name) for name in ops.__all__} == {constant_name(d): d for d in DOCUMENTED}
-    assert sorted(name for name in vars(ops) if name.isupper()) == sorted(ops.__all__) == list(ops.__all__)
+    public = (name for name in vars(ops) if name.isupper() and name[0] != "_" and name != "REGISTRY")
+    assert set(public) - {"TYPE_CHECKING"} == set(ops.__all__)
+    assert sorted(ops.__all__) == list(ops.__all__)
+
+
+def test_the_index_of_the_package_has_every_operation_with_its_chapter_and_opcode() -> None:
+    for chapter, entries in ops._CHAPTERS.items():
+        module = importlib.import_module(f"tileir.dialect.ops.{chapter}")
+        for entry in entries.split():
+            name, _, opcode = entry.partition("=")
+            declaration = getattr(module, name)
+            assert declaration is getattr(ops, name)
+            assert declaration.opcode == (int(opcode) if opcode else None), name
+    listed = [entry.partition("=")[0] for entries in ops._CHAPTERS.values() for entry in entries.split()]
+    assert listed == [constant_name(d) for d in DOCUMENTED]
+
+
+def test_chapters_are_loaded_when_one_of_their_operations_is_asked_for_and_come_in_the_same_order() -> None:
+    program = """
+import sys
+from tileir.dialect import ops
+from tileir.ir.declaration import REGISTRY
+
+def chapters():
+    return sorted(name[19:] for name in sys.modules if name.startswith("tileir.dialect.ops."))
+
+print(*chapters())
+assert REGISTRY.find("cuda_tile.mmaf").opcode == 73 and REGISTRY.find("cuda_tile.nothing") is None
+REGISTRY.with_opcode(2)
+print(*chapters())
+print(*[declaration.name for declaration in REGISTRY.declarations()])
+"""
+    programs = [program.replace("REGISTRY.find", "ops.MMAF; REGISTRY.with_opcode(62); REGISTRY.find"), program]
+    programs[1] = program.replace(' and REGISTRY.find("cuda_tile.nothing") is None', "")
+    first, second = (
+        subprocess.run([sys.executable, "-c", each], capture_output=True, text=True, check=True).stdout.splitlines()
+        for each in programs
+    )
+    assert first[0] == second[0] == ""
+    assert second[1].split() == ["elementwise", "floating_point", "matrix"]
+    # One that nobody declares is looked for everywhere.
+    assert set(first[1].split()) == {*ops._CHAPTERS, "elementwise"}
+    assert first[2] == second[2] == " ".join([d.name for d in DOCUMENTED])
 
 
 def test_the_operations_of_the_test_suite_are_constants_of_their_module() -> None:

@@ -1,4 +1,4 @@
-"""What `tileir check` imports for a small program: start-up is little else.
+"""What `tileir check` and `tileir dis` import for a small program: start-up is little else.
 
 `benchmarks/startup.py` measures the time.  Here the modules are named, so that one that comes to them is seen: import it
 where it is used, or add it to the list if nearly every program needs it.
@@ -16,45 +16,63 @@ import tileir
 SOURCE = Path(str(tileir.__file__)).parent
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 
-# Beside the packages themselves; `ops` stands for all its chapters, which register operations.
-NEEDED = {
+# Beside the packages themselves.
+CHECK = {
     "tools": "arguments check main programs reporting",
     "bytecode": "magic",
     "text": "access_syntax aggregate_syntax alias_reading attributes cursor dense dialect_types directive"
     " draft_spellings enum_syntax format lexer locations parser reading stack state structure_syntax types values",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
-    " memory_model ops types view_rules",
-    "ir": "attributes collector core declaration dense diagnostics dominance effects enums escapes floats interning"
-    " location quoting reducing symbols token_starts traversal type_rules types values verifier",
+    " memory_model ops types",
+    # The chapters of the operations that the program has.
+    "dialect.ops": "builtin control_flow core elementwise floating_point integer memory structure",
+    "ir": "attributes collector core declaration dense diagnostics dominance enums escapes floats interning"
+    " location quoting reducing symbols traversal type_rules types values verifier",
+}
+DIS = {
+    "tools": "arguments disassemble main programs",
+    "bytecode": "attributes body_reader constants container debug layouts magic origin primitives reader records"
+    " region_reader strings tables types",
+    "text": "access_syntax aggregate_syntax aliases directive draft_spellings enum_syntax format names printer state"
+    " structure_syntax",
+    "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
+    " inference memory_model ops types",
+    "dialect.ops": "control_flow core elementwise floating_point integer memory structure",
+    "ir": "attributes collector core declaration dense diagnostics dominance enums equality escapes floats interning"
+    " location quoting reducing symbols traversal type_rules types values verifier",
 }
 
 
-def imported_by_check(path: Path) -> tuple[set[str], set[str]]:
-    """The modules of the package, and those of Python beside some that cost next to nothing, and `re`."""
+def imported_by(*command: str, beside: str = "") -> tuple[set[str], set[str]]:
+    """The modules of the package, and those of Python that come to the ones every program has and to `beside`."""
     program = (
-        "import __future__, collections.abc, gc, io, os, re, stat, sys; before = set(sys.modules); "
-        f"sys.argv = ['tileir', 'check', {str(path)!r}]; "
+        f"import __future__, errno, gc, io, os, stat, sys{beside}; before = set(sys.modules); "
+        f"sys.argv = ['tileir', *{command!r}]; "
         "from tileir.tools.main import main; status = main(); "
-        "print(status, *sorted(set(sys.modules) - before))"
+        "print('', file=sys.stderr); print(status, *sorted(set(sys.modules) - before), file=sys.stderr)"
     )
     # `-S` leaves out site-packages, and with it what an editable installation imports.
     environment = dict(os.environ, PYTHONPATH=str(SOURCE.parent))
     done = subprocess.run(
         [sys.executable, "-S", "-c", program], capture_output=True, timeout=60, env=environment, text=True
     )
-    status, *names = done.stdout.split()
-    assert (status, done.stderr) == ("0", "")
+    told, _, found = done.stderr.rstrip().rpartition("\n")
+    status, *names = found.split()
+    assert (status, told.strip()) == ("0", "")
     ours = {name for name in names if name.partition(".")[0] == "tileir"}
     return ours, {name for name in names if name not in ours}
 
 
-def test_check_of_a_small_program_imports_what_it_needs_and_nothing_else() -> None:
-    ours, others = imported_by_check(EXAMPLE)
-    chapters = {path.stem for path in (SOURCE / "dialect" / "ops").glob("*.py")} - {"__init__", "testing"}
+def imported_by_check(path: Path) -> tuple[set[str], set[str]]:
+    # The lexer is an expression of `re`.
+    return imported_by("check", str(path), beside=", collections.abc, re")
+
+
+def compare(found: tuple[set[str], set[str]], layers: dict[str, str]) -> None:
+    ours, others = found
     needed = {"tileir", "tileir.annotations", "tileir.forking"}
-    for layer, names in NEEDED.items():
+    for layer, names in layers.items():
         needed |= {f"tileir.{layer}", *(f"tileir.{layer}.{name}" for name in names.split())}
-    needed |= {f"tileir.dialect.ops.{name}" for name in chapters}
     assert sorted(ours - needed) == []
     assert sorted(needed - ours) == []
     # A compiled build comes with a module of its own, and with what loading libraries brings.
@@ -63,7 +81,33 @@ def test_check_of_a_small_program_imports_what_it_needs_and_nothing_else() -> No
     assert others - own - libraries == set()
 
 
+def test_check_of_a_small_program_imports_what_it_needs_and_nothing_else() -> None:
+    compare(imported_by_check(EXAMPLE), CHECK)
+
+
+def test_dis_of_a_small_program_imports_what_it_needs_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "small.tileirbc"
+    path.write_bytes(tileir.to_bytecode(tileir.load(str(EXAMPLE))))
+    compare(imported_by("dis", str(path)), DIS)
+
+
 def test_views_and_loops_bring_the_modules_of_their_syntax() -> None:
     plain, _ = imported_by_check(EXAMPLE)
     found, _ = imported_by_check(EXAMPLE.with_name("matmul.mlir"))
-    assert found - plain == {"tileir.text.control_flow_syntax", "tileir.text.view_syntax"}
+    chapters = {f"tileir.dialect.ops.{name}" for name in ("matrix", "miscellaneous", "views")}
+    syntax = {"tileir.text.control_flow_syntax", "tileir.text.view_syntax"}
+    assert found - plain == {*chapters, *syntax, "tileir.dialect.view_rules"}
+
+
+def test_the_process_ends_with_the_command_unless_somebody_has_something_left_to_do() -> None:
+    program = "import sys; sys.argv = ['tileir', '--version']; {}from tileir.tools.main import command; command()"
+    for before, said in (
+        ("", []),
+        ("import atexit; atexit.register(print, 'at the end'); ", ["at the end"]),
+        ("import threading; threading.Timer(0.2, print, ['a thread']).start(); ", ["a thread"]),
+    ):
+        done = subprocess.run([sys.executable, "-c", program.format(before)], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        version, *rest = done.stdout.splitlines()
+        assert version.startswith("tileir ")
+        assert rest == said

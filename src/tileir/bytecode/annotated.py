@@ -287,12 +287,12 @@ class _Builder:
     def _opcode_name(self, opcode: int, parent: Piece) -> str:
         if parent.operation is not None:
             return parent.operation.declaration.spelled_name(self.version)
-        record = None if self.documented else records.records_of(self.version).get(opcode)
+        record = None if self.documented else records.record_of(opcode, self.version)
         return record.declaration.spelled_name(self.version) if record is not None else ""
 
     def _flag_names(self, parent: Piece, flags: int) -> str:
         opcode = parent.children[0].value
-        record = None if opcode is None else records.records_of(self.version).get(opcode)
+        record = None if opcode is None else records.record_of(opcode, self.version)
         if record is None:
             return ""
         bits = [(field.bit, field.name) for field in record.attributes]

@@ -8,7 +8,7 @@ from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.primitives import Malformed
-from tileir.bytecode.records import AttributeField, Record, records_of
+from tileir.bytecode.records import AttributeField, Record, record_of, used_records
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
@@ -55,7 +55,7 @@ class BodyReader(RegionReader):
 
     def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable) -> None:
         super().__init__(data, start, end, tables)
-        self.records: dict[int, Record] = records_of(tables.version)
+        self.records: dict[int, Record] = used_records(tables.version)
         # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
         self.debug: DebugTable = debug
         self.has_locations: bool = False
@@ -209,7 +209,7 @@ class BodyReader(RegionReader):
     def _read_operation(self, block: Block) -> bool:
         """One instruction up to its regions, field by field; True if it has any."""
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
-        record = self.records.get(opcode)
+        record = record_of(opcode, self.tables.version)
         if record is None and opcode > records.maximum_opcode(self.tables.version):
             self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
         location = self.next_location() if self.has_locations else UNKNOWN

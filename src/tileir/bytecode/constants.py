@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
-from tileir.bytecode.trace import Trace
 from tileir.dialect.types import TileType
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, FloatType, IntegerType, Type
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Trace
 
 
 class ConstantTable:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
-from tileir.bytecode.trace import Trace
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Trace
 
 END: Final = 0
 STRING: Final = 1

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.container import check_count, read_offsets, starts_of
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, PartWanted, varints
 from tileir.bytecode.strings import StringInterner, StringTable
-from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     DICompileUnit,
     DIFile,
@@ -35,6 +34,9 @@ from tileir.ir.location import (
     call_site_location,
     file_location,
 )
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Trace
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2

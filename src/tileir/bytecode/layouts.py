@@ -6,7 +6,7 @@ from tileir.annotations import Final
 from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
 from tileir.bytecode.origin import origin_of
 from tileir.bytecode.primitives import BytecodeError
-from tileir.dialect.ops import BUILTIN_MODULE, MODULE
+from tileir.dialect.ops import MODULE
 from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
@@ -54,6 +54,9 @@ def tile_module(module: Operation) -> Operation:
     if module.declaration is MODULE:
         return module
     message = f"expected a CUDA Tile IR module, but got a {module.name}"
+    # Imported here: the reader makes none.
+    from tileir.dialect.ops import BUILTIN_MODULE
+
     if module.declaration is BUILTIN_MODULE:
         contents = list(module.regions[0].blocks[0])
         if len(contents) == 1 and contents[0].declaration is MODULE:

@@ -6,11 +6,13 @@ item takes at least one byte, so a list is never longer than the piece it is rea
 
 from __future__ import annotations
 
-from tileir.annotations import Final, NoReturn
-from tileir.bytecode.trace import Trace
+from tileir.annotations import TYPE_CHECKING, Final, NoReturn
 from tileir.dialect.attributes import DILocation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Trace
 
 # Counts of types, operands, array elements and so on are bounded like this by NVIDIA's reader.
 MAXIMUM_COUNT: Final = (1 << 32) - 2

@@ -202,24 +202,49 @@ def records_by_declaration(version: Version) -> dict[OperationDeclaration, Recor
     return found
 
 
-def records_of(version: Version) -> dict[int, Record]:
-    """The records of a version by opcode."""
+def _is_recorded(declaration: OperationDeclaration, version: Version) -> bool:
+    """Whether an operation is an instruction of a version."""
+    since = declaration.since
+    return since is not None and since <= version and declaration not in _STRUCTURAL
+
+
+def _opcodes(version: Version) -> list[int]:
+    """The opcodes of a version, in order of declaration."""
+    return [each.opcode for each in REGISTRY.declarations() if each.opcode is not None and _is_recorded(each, version)]
+
+
+def used_records(version: Version) -> dict[int, Record]:
+    """The records that `record_of` was asked for, by opcode: a small program has few of them."""
     found = _records.get(version)
     if found is None:
-        found = {}
-        for declaration in REGISTRY.declarations():
-            opcode = declaration.opcode
-            since = declaration.since
-            if opcode is None or since is None or since > version or declaration in _STRUCTURAL:
-                continue
-            found[opcode] = Record(declaration, version)
-        _records[version] = found
+        found = _records[version] = {}
+    return found
+
+
+def record_of(opcode: int, version: Version) -> Record | None:
+    """The record of an opcode."""
+    used = used_records(version)
+    found = used.get(opcode)
+    if found is None:
+        declaration = REGISTRY.with_opcode(opcode)
+        if declaration is not None and _is_recorded(declaration, version):
+            found = used[opcode] = Record(declaration, version)
+    return found
+
+
+def records_of(version: Version) -> dict[int, Record]:
+    """All records of a version by opcode."""
+    found: dict[int, Record] = {}
+    for opcode in _opcodes(version):
+        record = record_of(opcode, version)
+        if record is not None:
+            found[opcode] = record
     return found
 
 
 def maximum_opcode(version: Version) -> int:
     """The last opcode of a version."""
-    return max(records_of(version))
+    return max(_opcodes(version))
 
 
 def notation(declaration: OperationDeclaration, version: Version) -> str:

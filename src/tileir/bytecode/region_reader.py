@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.records import Record
 from tileir.bytecode.tables import Tables
-from tileir.bytecode.trace import Span
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
@@ -14,6 +13,9 @@ from tileir.ir.location import Location
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Span
 
 # How far reading has come with the regions of an operation.
 _IN_REGION: Final = 0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.bytecode.container import check_count, read_offsets
 from tileir.bytecode.primitives import ByteReader, Malformed, PartWanted
-from tileir.bytecode.trace import Trace
 from tileir.dialect.availability import (
     ELEMENT_GATES,
     GATHER_SCATTER_VIEW_GATE,
@@ -52,6 +49,9 @@ from tileir.ir.types import (
     Type,
     function_type,
 )
+
+if TYPE_CHECKING:
+    from tileir.bytecode.trace import Trace
 
 SCALARS: Final[dict[int, Type]] = {
     0: I1,

@@ -15,10 +15,10 @@ makes it; `finish` verifies the whole.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.annotations import Callable
 from tileir.dialect.calls import Call
 from tileir.dialect.construct import described, element, tile, value_type
 from tileir.dialect.inference import number_type, result_types

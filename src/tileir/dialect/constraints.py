@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.dialect.enums import (
     ATOMIC_MODE,
     MEMORY_ORDERING,

@@ -6,8 +6,7 @@ extent or stride is None, and parameters that make no type are a `BuildError` wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from tileir.annotations import Sequence
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     DYNAMIC,

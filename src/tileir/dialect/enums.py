@@ -6,9 +6,7 @@ something of their own (`cluster`, `seq_cst`) and read as aliases where they do 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import V13_4, AttributeConstraint, AttributeDeclaration
 from tileir.ir.enums import EnumKind

@@ -6,9 +6,7 @@ is a warning, with "error" the operation is refused after its warnings (the cont
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute, hint_entry_mistake
 from tileir.ir.attributes import Attribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Operation

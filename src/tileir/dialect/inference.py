@@ -8,9 +8,7 @@ that several operations share are here, below the declarations; those of one ope
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.dialect.calls import Call
 from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE
 from tileir.dialect.construct import described, element, extents, tile, value_type

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from tileir.annotations import Callable, Iterable
 from tileir.dialect.attributes import optimization_hints, optimization_hints_mistake
 from tileir.dialect.construct import described
 from tileir.dialect.enums import enum_kind_of

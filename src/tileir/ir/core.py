@@ -7,9 +7,7 @@ Lists that are nearly always empty or short are shared or small: a program has m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from tileir.annotations import TYPE_CHECKING, Final, cast
+from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, cast
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location

@@ -6,9 +6,7 @@ declaration (one per operation, in `dialect/ops/`, one file per chapter of the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import VersionError
 from tileir.ir.interning import COMPOSITE, forget_with, intern, register
@@ -17,7 +15,7 @@ from tileir.ir.types import Type
 
 if TYPE_CHECKING:
     from tileir.ir.core import Operation
-    from tileir.ir.verifier import VerifyContext
+    from tileir.ir.verifier import VerifyContext  # noqa: F401  (in a text below)
 
 Version = tuple[int, int]
 Verifier = Callable[["Operation", "VerifyContext"], None]
@@ -395,31 +393,106 @@ class OperationDeclaration:
 
 
 class Registry:
-    """The declarations by name, those of aliases included.
+    """The declarations by name, those of aliases included, and by opcode.
 
-    `forget` empties the tables that others derive from all declarations, whenever one comes or goes.
+    Those of a chapter are loaded when one of them is asked for, and the rest when all are.  `forget` empties the tables
+    that others derive from all declarations, whenever one comes or goes.
     """
 
-    __slots__ = ("by_name", "forget")
+    __slots__ = ("_chapter_of", "_load", "_in_order", "_loaded", "_opcodes", "_order", "_waiting", "forget")
 
     def __init__(self) -> None:
-        self.by_name: dict[str, OperationDeclaration] = {}
+        self._loaded: dict[str, OperationDeclaration] = {}
+        self._opcodes: dict[int, OperationDeclaration] = {}
+        # The chapters that are not loaded yet, and what is in all of them: by name, and by opcode as a text.
+        self._waiting: list[str] = []
+        self._chapter_of: dict[str, str] = {}
+        self._order: dict[str, int] = {}
+        self._in_order: bool = True
+        self._load: Callable[[str], object] = str
         self.forget: list[Callable[[], None]] = []
+
+    def expect(self, chapters: dict[str, str], load: Callable[[str], object]) -> None:
+        """Tell what `load` of a chapter will add: the mnemonics in capitals, with opcodes as in `ADDF=2`."""
+        self._load = load
+        for chapter, entries in chapters.items():
+            self._waiting.append(chapter)
+            self._in_order = False
+            for entry in entries.split():
+                name, _, opcode = entry.partition("=")
+                # Of another dialect, whose name is then that of the chapter, in front of the mnemonic too.
+                other = name.startswith(f"{chapter.upper()}_")
+                full = f"{chapter}.{name[len(chapter) + 1 :].lower()}" if other else f"cuda_tile.{name.lower()}"
+                self._order[full] = len(self._order)
+                self._chapter_of[full] = chapter
+                if opcode:
+                    self._chapter_of[opcode] = chapter
+
+    @property
+    def by_name(self) -> dict[str, OperationDeclaration]:
+        """All declarations by name."""
+        if not self._in_order:
+            for chapter in list(self._waiting):
+                self._loaded_chapter(chapter)
+            # As if the chapters had been loaded in their order; what they do not have comes last, as it came.
+            last = len(self._order)
+            order = self._order
+            rows = [(order.get(found.name, last), name) for name, found in self._loaded.items()]
+            rows.sort(key=_place)
+            self._loaded = {name: self._loaded[name] for _, name in rows}
+            self._in_order = True
+        return self._loaded
+
+    def _loaded_chapter(self, chapter: str) -> None:
+        self._load(chapter)
+        if chapter in self._waiting:
+            self._waiting.remove(chapter)
+
+    def find(self, name: str) -> OperationDeclaration | None:
+        """The declaration of a name."""
+        found = self._loaded.get(name)
+        if found is None and self._waiting:
+            chapter = self._chapter_of.get(name)
+            if chapter is None:
+                # An alias, or nothing.
+                return self.by_name.get(name)
+            self._loaded_chapter(chapter)
+            found = self._loaded.get(name)
+        return found
+
+    def with_opcode(self, opcode: int) -> OperationDeclaration | None:
+        """The declaration with an opcode."""
+        found = self._opcodes.get(opcode)
+        if found is None and self._waiting:
+            chapter = self._chapter_of.get(str(opcode))
+            if chapter is not None:
+                self._loaded_chapter(chapter)
+                found = self._opcodes.get(opcode)
+        return found
+
+    def loaded(self) -> list[OperationDeclaration]:
+        """The declarations that something asked for so far."""
+        return list(self._loaded.values())
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
         dialect = declaration.name[: -len(declaration.mnemonic)]
         for name in (declaration.mnemonic, declaration.newer_mnemonic, *declaration.aliases):
             if name is not None:
-                if dialect + name in self.by_name:
+                if dialect + name in self._loaded:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
-                self.by_name[dialect + name] = declaration
-        self._changed()
+                self._loaded[dialect + name] = declaration
+        if declaration.opcode is not None:
+            self._opcodes[declaration.opcode] = declaration
+        if declaration.name not in self._order:
+            self._changed()
         return declaration
 
     def remove(self, declaration: OperationDeclaration) -> None:
         """Take back a declaration that was added."""
-        for name in [name for name, found in self.by_name.items() if found is declaration]:
-            del self.by_name[name]
+        for name in [name for name, found in self._loaded.items() if found is declaration]:
+            del self._loaded[name]
+        if declaration.opcode is not None and self._opcodes.get(declaration.opcode) is declaration:
+            del self._opcodes[declaration.opcode]
         self._changed()
 
     def _changed(self) -> None:
@@ -429,6 +502,10 @@ class Registry:
     def declarations(self) -> list[OperationDeclaration]:
         """Each declaration once, in order of declaration."""
         return list(dict.fromkeys(self.by_name.values()))
+
+
+def _place(row: tuple[int, str]) -> int:
+    return row[0]
 
 
 REGISTRY: Final = Registry()
@@ -456,7 +533,7 @@ def _forget_types() -> None:
     """Empty what remembers answers about types."""
     for constraint in _CONSTRAINTS:
         constraint.accepted.clear()
-    for declaration in REGISTRY.by_name.values():
+    for declaration in REGISTRY.loaded():
         declaration.verified_types.clear()
     for declaration in list(_unregistered.values()):
         declaration.verified_types.clear()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from tileir.annotations import Callable
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import GRAPH_REGION, ISOLATED
 from tileir.ir.diagnostics import Diagnostic, note

@@ -6,14 +6,16 @@ holds only the token's number until somebody asks for the line (one in a thousan
 
 from __future__ import annotations
 
-import re
-
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.quoting import quote
 from tileir.ir.reducing import REDUCING, Reduced
-from tileir.ir.token_starts import TokenStarts
+
+if TYPE_CHECKING:
+    import re
+
+    from tileir.ir.token_starts import TokenStarts
 
 
 class Location(Attribute):
@@ -156,6 +158,15 @@ class CharacterLocation(TextLocation):
 _LONGEST_LINE_SHOWN: Final = 1000
 
 
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    found = text.find("\n")
+    while found >= 0:
+        starts.append(found + 1)
+        found = text.find("\n", found + 1)
+    return starts
+
+
 class SourceText:
     """A text being parsed, with the positions of its tokens found on demand.
 
@@ -186,6 +197,9 @@ class SourceText:
         if self._starts is None:
             starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
             starts.append(len(self.text.rstrip()))
+            # Imported here: a program without mistakes is read without it.
+            from tileir.ir.token_starts import TokenStarts
+
             self._starts = TokenStarts(starts, len(self.text))
         found = self._starts
         return found[token] if token < len(found) else found[-1]
@@ -193,7 +207,7 @@ class SourceText:
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
         if self._line_starts is None:
-            self._line_starts = [0] + [m.end() for m in re.finditer("\n", self.text)]
+            self._line_starts = _line_starts(self.text)
         starts = self._line_starts
         low, high = 0, len(starts)
         while high - low > 1:

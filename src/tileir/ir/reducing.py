@@ -6,9 +6,7 @@ so that no arrow points up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 
 Reduced = tuple[object, tuple[object, ...]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tileir.annotations import Iterator
 
 
 class TokenStarts:

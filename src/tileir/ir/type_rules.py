@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:

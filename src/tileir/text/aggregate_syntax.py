@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
-from tileir.dialect.ops import SCAN, YIELD
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_REGIONS, Operation
@@ -31,6 +28,9 @@ class Combine(Custom):
         return ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
+        # Imported here: this file has the syntax of other operations too, and their chapters are not needed for these.
+        from tileir.dialect.ops import SCAN, YIELD
+
         parser.expect(":")
         types = parser.parse_type_list()
         if len(types) > 1 and self.declaration is SCAN:
@@ -191,7 +191,9 @@ class PrintArguments(Custom):
 
     def _placeholders(self, parser: Parser, text: str, types: list[Type], token: int) -> str:
         """A bare `%` takes the conversion of its argument's element type (docs/conflicts.md A8)."""
-        # Compiled here: most programs print nothing.
+        # Here, not above: most programs print nothing.
+        import re
+
         expression = re.compile(_EXPRESSION)
         parts: list[str] = []
         index = 0

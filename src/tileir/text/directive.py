@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import TYPE_CHECKING, NoReturn
+from tileir.annotations import TYPE_CHECKING, Callable, NoReturn
 from tileir.dialect.enums import enum_kind_of as enum_kind_of
 from tileir.ir.attributes import (
     UNIT,

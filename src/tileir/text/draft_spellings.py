@@ -9,7 +9,6 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE
 from tileir.dialect.enums import ATOMIC_MODE, ENUM_KINDS, SIGNEDNESS
-from tileir.dialect.ops import ASSUME_COND, EXTI, MAXF, MINF, REMF, TRUNCI
 from tileir.dialect.types import TileType, pointer_mistake, pointer_type, scalar_tile, with_element
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
@@ -17,11 +16,10 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import TextLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, I1, I32, FloatType, IntegerType, Type
-from tileir.text.cursor import Cursor
-from tileir.text.dense import DenseReader
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.cursor import Cursor
     from tileir.text.dialect_types import TypeText
     from tileir.text.parser import Parser
     from tileir.text.types import TypeCursor
@@ -93,6 +91,9 @@ def splat_elements(cursor: TypeCursor) -> Attribute | None:
     if not cursor.draft_spellings or not cursor.accept("dense"):
         return None
     cursor.expect("<")
+    # Imported here: printing comes by this file, and reads no literals.
+    from tileir.text.dense import DenseReader
+
     reader = DenseReader(cursor)
     reader.read()
     if not reader.elements or not reader.is_uniform:
@@ -125,6 +126,9 @@ def dictionary_entry(parser: Parser, state: ParseState, name: str, value: Attrib
         parser.remark("'overflow_behavior' is read as 'overflow'", token)
         state.set_attribute("overflow", value)
         return True
+    # Imported here, as below: its chapter may have nothing else that the program needs.
+    from tileir.dialect.ops import MAXF, MINF, REMF
+
     if name == "rounding_mode" and declaration is REMF and value is ENUM_KINDS["rounding"]["nearest_even"]:
         parser.remark("'rounding_mode' is dropped: a remainder is exact", token)
         return True
@@ -226,6 +230,8 @@ def convert_shift_amount(parser: Parser, state: ParseState) -> None:
         return
     wider = type.element.width > own.element.width
     # The amount is unsigned; one that truncation changes is past the width, where a shift promises nothing.
+    from tileir.dialect.ops import EXTI, TRUNCI
+
     declaration = EXTI if wider else TRUNCI
     attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]} if wider else NO_ATTRIBUTES
     location = TextLocation(state.source, state.name_token)
@@ -252,6 +258,8 @@ def condition_of_assume(parser: Parser, state: ParseState) -> bool:
     """`assume %condition : type`, which is another operation (C1)."""
     if parser.peek()[:1] != "%" or not parser.draft_spellings:
         return False
+    from tileir.dialect.ops import ASSUME_COND
+
     parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
     state.switch(ASSUME_COND, parser.assembly(ASSUME_COND))
     for directive in state.assembly.directives:

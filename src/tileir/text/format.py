@@ -16,8 +16,6 @@ printers do, double blanks included.
 
 from __future__ import annotations
 
-import re
-
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
@@ -50,7 +48,12 @@ from tileir.text.state import ParseState
 if TYPE_CHECKING:
     from tileir.text.parser import Parser
 
-ELEMENT: Final = re.compile(r"'([^']*)'|\$(\w+)|([a-z][\w\-]*)\(([^()]*)\)|([a-z][\w\-]*)|(\(|\)\?|~|_)")
+# What an element of a format is.
+LITERAL: Final = 0
+VARIABLE: Final = 1
+CALLED: Final = 2  # a word with arguments
+WORD: Final = 3
+MARK: Final = 4
 
 _STRUCTURE: Final = "structure"
 _CONTROL_FLOW: Final = "control flow"
@@ -83,6 +86,56 @@ CUSTOM: Final[dict[str, str]] = {
     "view-access": _ACCESSES,
     "load-operands": _ACCESSES,
 }
+
+
+class Element:
+    """One element of a format: what it is, its text, and of a word the arguments."""
+
+    __slots__ = ("arguments", "kind", "text")
+
+    def __init__(self, kind: int, text: str, arguments: str = "") -> None:
+        self.kind: int = kind
+        self.text: str = text
+        self.arguments: str = arguments
+
+
+def elements_of(syntax: str) -> list[Element]:
+    """The elements of a format.  Found by hand: importing `re` takes half as long as starting Python."""
+    found: list[Element] = []
+    position = 0
+    while position < len(syntax):
+        start = position
+        character = syntax[start]
+        position += 1
+        if character == "'":
+            position = syntax.index("'", position) + 1
+            found.append(Element(LITERAL, syntax[start + 1 : position - 1]))
+        elif character == "$":
+            position = _word_end(syntax, position, "_")
+            found.append(Element(VARIABLE, syntax[start + 1 : position]))
+        elif "a" <= character <= "z":
+            position = _word_end(syntax, position, "_-")
+            word = syntax[start:position]
+            if syntax[position : position + 1] == "(":
+                end = syntax.index(")", position)
+                found.append(Element(CALLED, word, syntax[position + 1 : end]))
+                position = end + 1
+            else:
+                found.append(Element(WORD, word))
+        elif character == ")":
+            position = syntax.index("?", start) + 1
+            found.append(Element(MARK, ")?"))
+        elif not character.isspace():
+            if character not in "(~_":
+                raise ValueError(f"'{character}' has no meaning in the format '{syntax}'")
+            found.append(Element(MARK, character))
+    return found
+
+
+def _word_end(syntax: str, position: int, more: str) -> int:
+    while position < len(syntax) and (syntax[position].isalnum() or syntax[position] in more):
+        position += 1
+    return position
 
 
 def custom_directive(word: str) -> CustomClass:
@@ -278,11 +331,10 @@ class _Compiler:
         return -1
 
     def compile(self) -> list[Directive]:
-        elements = list(ELEMENT.finditer(self.declaration.syntax))
         stack: list[list[Directive]] = [[]]
         dictionaries: list[AttributeDictionary] = []
-        for element in elements:
-            mark = element.group(6)
+        for element in elements_of(self.declaration.syntax):
+            mark = element.text if element.kind == MARK else ""
             if mark == "(":
                 stack.append([])
             elif mark == ")?":
@@ -325,16 +377,16 @@ class _Compiler:
             pieces = pieces[1:]
         return fused
 
-    def _element(self, element: re.Match[str]) -> Directive:
-        literal, variable, called, arguments, word = element.group(1, 2, 3, 4, 5)
-        if literal is not None:
-            return self._literal(literal)
-        if variable is not None:
-            return self._placed(self._variable(variable))
-        if called in ("type", "full-type"):
-            return self._placed(self._type(arguments[1:], called == "full-type"))
-        if called is not None:
-            return self._called(called, arguments)
+    def _element(self, element: Element) -> Directive:
+        word = element.text
+        if element.kind == LITERAL:
+            return self._literal(word)
+        if element.kind == VARIABLE:
+            return self._placed(self._variable(word))
+        if element.kind == CALLED:
+            if word in ("type", "full-type"):
+                return self._placed(self._type(element.arguments[1:], word == "full-type"))
+            return self._called(word, element.arguments)
         if word == "attr-dict":
             return AttributeDictionary(frozenset())
         if word == "hints":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.dialect.ops import ASSUME, CONSTANT
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.values import OperationResult, Value
@@ -124,9 +124,12 @@ class Naming:
         if declaration is CONSTANT:
             value = operation.attributes.get("value")
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
-        if declaration is ASSUME:
-            return self._assume_hint(operation)
-        return None
+        if declaration.is_numbered:
+            return None
+        # Imported here and below: programs without it need not load its chapter.
+        from tileir.dialect.ops import ASSUME
+
+        return self._assume_hint(operation) if declaration is ASSUME else None
 
     def _constant_hint(self, value: DenseAttribute) -> str:
         found = self.constant_names.get(value)
@@ -137,6 +140,8 @@ class Naming:
 
     def _assume_hint(self, operation: Operation) -> str:
         """`assume_` and the hint of what it assumes about; chains are followed without recursion."""
+        from tileir.dialect.ops import ASSUME
+
         prefix = ""
         value: Value = operation.operands[0] if operation.operands else operation.results[0]
         while isinstance(value, OperationResult):

@@ -9,9 +9,8 @@ not add noise.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from tileir.annotations import Final, NoReturn
+from tileir.annotations import Callable, Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import REGISTRY, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
@@ -403,7 +402,7 @@ class Parser(ValueCursor):
 
     def lookup(self, name: str) -> OperationDeclaration | None:
         """The declaration of a full name, if the dialect version has it."""
-        found = REGISTRY.by_name.get(name)
+        found = REGISTRY.find(name)
         if found is None or (found.testing and not self.testing):
             return None
         if found.testing:

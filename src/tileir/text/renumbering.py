@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 
+from tileir.annotations import Iterable
 from tileir.ir.location import CharacterLocation
 from tileir.text.recording import Body, Scope, Statement
 from tileir.text.token_text import TokenChange

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Callable
+
+from tileir.annotations import Callable
 
 
 class _Outcome:

@@ -24,8 +24,6 @@ from tileir.ir.location import Location, TextLocation
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text import draft_spellings
-from tileir.text.dense import DenseReader
-from tileir.text.dialect_types import builtin_type
 from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
 
@@ -36,6 +34,10 @@ if TYPE_CHECKING:
 
 def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
     """dense ::= `<` element `:` literal `>` `:` type, or the draft's `dense` `<` literal `>` `:` type"""
+    # Imported here: printing needs neither.
+    from tileir.text.dense import DenseReader
+    from tileir.text.dialect_types import builtin_type
+
     is_draft = draft_spellings.dense_literal(parser)
     parser.expect("<")
     element: Type | None = None

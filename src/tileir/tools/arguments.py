@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Callable
 from tileir.ir.escapes import harmless
 
 if TYPE_CHECKING:
@@ -62,6 +61,11 @@ class Option:
 COLOR = Option(
     "color", "colours: on a terminal (auto, the default), always or never", choices=("auto", "always", "never")
 )
+
+
+# What tools take that write files.
+OVERWRITE = Option("overwrite", "let the output replace an input file of another kind")
+OUTPUT_DIRECTORY = Option("output-dir", "write the output of each FILE there, under its name", value="DIR")
 
 
 class Arguments:

@@ -8,8 +8,18 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, output_paths, protect_input, write_bytes
+from tileir.tools.arguments import (
+    COLOR,
+    EXIT_FINE,
+    EXIT_USAGE,
+    EXIT_WRONG_INPUT,
+    OUTPUT_DIRECTORY,
+    OVERWRITE,
+    Arguments,
+    Option,
+    Usage,
+)
+from tileir.tools.output import output_paths, protect_input, write_bytes
 from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
 USAGE = Usage(

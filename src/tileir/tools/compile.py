@@ -13,13 +13,15 @@ from tileir.tools.arguments import (
     EXIT_TIMED_OUT,
     EXIT_USAGE,
     EXIT_WRONG_INPUT,
+    OUTPUT_DIRECTORY,
+    OVERWRITE,
     Arguments,
     Option,
     Usage,
 )
 from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.compile_report import Report
-from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, check_target, output_paths, protect_input, write_bytes
+from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
 from tileir.tools.programs import (
     READING_OPTIONS,
     Program,

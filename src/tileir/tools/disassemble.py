@@ -11,8 +11,7 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, output_paths, protect_input, write_output
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OUTPUT_DIRECTORY, OVERWRITE, Arguments, Option, Usage
 from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, guarded, not_bytecode, read_bytes
 
 USAGE = Usage(
@@ -46,7 +45,12 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    outputs = output_paths(given, ".mlir")
+    outputs = ["-"] * len(given.operands)
+    if given.has("output") or given.has(OUTPUT_DIRECTORY.name):
+        # Imported here: most of the time the text goes to standard output.
+        from tileir.tools.output import output_paths
+
+        outputs = output_paths(given, ".mlir")
     several = len(outputs) > 1
     status = EXIT_FINE
     for path, output in zip(given.operands, outputs, strict=True):
@@ -55,9 +59,12 @@ def _run(arguments: list[str]) -> int:
             if text is None:
                 status = max(status, EXIT_WRONG_INPUT)
                 continue
+            if output == "-":
+                sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
+                continue
+            from tileir.tools.output import protect_input, write_output
+
             protect_input(given, output, path, (BYTECODE, TEXT))
-            if several and output == "-":
-                text = f"// {harmless(path)}\n{text}\n"
             write_output(output, text)
         except ToolFailure as failure:
             # The other files are printed all the same.

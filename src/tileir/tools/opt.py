@@ -5,9 +5,9 @@ from __future__ import annotations
 from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, Usage
 from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization, passes_help
-from tileir.tools.output import OVERWRITE, protect_input, write_output
+from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program, tell
 
 USAGE = Usage(

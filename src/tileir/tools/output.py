@@ -12,16 +12,10 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable
-from typing import Any, Protocol
 
-from tileir.tools.arguments import EXIT_USAGE, Arguments, Option
+from tileir.annotations import Any, Callable, Protocol
+from tileir.tools.arguments import EXIT_USAGE, OUTPUT_DIRECTORY, OVERWRITE, Arguments
 from tileir.tools.programs import STANDARD_INPUT, ToolFailure, reason
-
-OVERWRITE = Option("overwrite", "let the output replace an input file of another kind")
-
-
-OUTPUT_DIRECTORY = Option("output-dir", "write the output of each FILE there, under its name", value="DIR")
 
 
 class Sink(Protocol):

@@ -6,9 +6,8 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Callable
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
@@ -16,7 +15,6 @@ from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
-from tileir.text.reading import read_text
 from tileir.tools.arguments import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
@@ -102,6 +100,9 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
     """Decode and verify what was in a file."""
     if is_bytecode(data):
         return _read_bytecode(data, settings)
+    # Imported here: who prints bytecode does not pay for the parser.
+    from tileir.text.reading import read_text
+
     text = decode(data, name)
     found = read_text(
         text,

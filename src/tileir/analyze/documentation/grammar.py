@@ -14,7 +14,7 @@ from tileir.dialect.ops import MODULE
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration, Version
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.text.directive import enum_kind_of
-from tileir.text.format import ELEMENT, custom_directive
+from tileir.text.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),
@@ -59,23 +59,22 @@ def results_form(declaration: OperationDeclaration) -> str:
 def body(declaration: OperationDeclaration) -> str:
     """What follows the name of the operation."""
     lines: list[_Line] = [_Line()]
-    for element in ELEMENT.finditer(declaration.syntax):
-        literal, variable, called, arguments, word, mark = element.group(1, 2, 3, 4, 5, 6)
-        if mark == "(":
+    for element in elements_of(declaration.syntax):
+        if element.kind == LITERAL:
+            lines[-1].add(element.text)
+        elif element.kind == VARIABLE:
+            lines[-1].add(_variable(declaration, element.text))
+        elif element.kind == CALLED:
+            lines[-1].add(_called(declaration, element.text, element.arguments))
+        elif element.kind == WORD:
+            lines[-1].add(_word(declaration, element.text))
+        elif element.text == "(":
             lines.append(_Line())
-        elif mark == ")?":
+        elif element.text == ")?":
             inner = lines.pop().text
             lines[-1].add(_optional(inner))
-        elif mark == "~":
+        elif element.text == "~":
             lines[-1].glue()
-        elif literal is not None:
-            lines[-1].add(literal)
-        elif variable is not None:
-            lines[-1].add(_variable(declaration, variable))
-        elif called is not None:
-            lines[-1].add(_called(declaration, called, arguments))
-        elif word is not None:
-            lines[-1].add(_word(declaration, word))
     return lines[0].text
 
 
@@ -163,9 +162,9 @@ def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDecla
     kind = enum_kind_of(declared)
     if kind is None:
         return None
-    for element in ELEMENT.finditer(declaration.syntax):
-        if element.group(3) in ("rounding", "open-rounding"):
-            names = element.group(4).replace(",", " ").split()
+    for element in elements_of(declaration.syntax):
+        if element.kind == CALLED and element.text in ("rounding", "open-rounding"):
+            names = element.arguments.replace(",", " ").split()
             if names[0] == declared.name:
                 return names[1:]
     public = [keyword for keyword, value in kind.values.items() if value < FIRST_DRAFT_ONLY_VALUE]

@@ -7,9 +7,7 @@ draft quotes them bare.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.body_reader import BodyReader

@@ -1,12 +1,13 @@
-"""One declaration per operation, one file per chapter of the operations draft; importing this package registers them all.
+"""One declaration per operation, one file per chapter of the operations draft; importing this package makes them known.
 
 Each declaration is a constant named as its mnemonic in upper case, and code asks `operation.declaration is FOR`: what an
 operation is, is decided by the declaration, and a slip in its name is an import error.
 
     from tileir.dialect.ops import ADDF, FOR
 
-Import from here, not from the chapter.  It costs the same (a chapter's module is in this package, which loads them all
-first), a compiled module reads the chapter's constant either way, and an operation may change its chapter.  The module
+Import from here, not from the chapter.  A chapter is loaded when something in it is first asked for, by this package or
+by the registry: a small program has operations of a few.  So it costs the same, a compiled module reads the chapter's
+constant either way, and an operation may change its chapter.  The module
 around everything is BUILTIN_MODULE.  The operations of NVIDIA's test suite are in `testing` (TESTING_FUNC), which only
 who wants them imports.
 
@@ -14,93 +15,122 @@ Below this package nothing can import it: `ir`, and the files of `dialect` that 
 about an operation is a trait or a field of its declaration.
 """
 
-from tileir.dialect.ops.aggregates import REDUCE, SCAN
-from tileir.dialect.ops.atomics import (
-    ATOMIC_CAS_TKO,
-    ATOMIC_LOAD_TKO,
-    ATOMIC_RED_VIEW_TKO,
-    ATOMIC_RMW_TKO,
-    ATOMIC_STORE_TKO,
-)
-from tileir.dialect.ops.bitwise import ANDI, BREV, CLZ, CTZ, NOTI, ORI, POPCNT, XORI
-from tileir.dialect.ops.builtin import BUILTIN_MODULE
-from tileir.dialect.ops.control_flow import ASSERT, BREAK, CONTINUE, FOR, IF, LOOP, RETURN, YIELD
-from tileir.dialect.ops.conversions import (
-    BITCAST,
-    EXTI,
-    FTOF,
-    FTOI,
-    INT_TO_PTR,
-    ITOF,
-    PACK,
-    PTR_TO_INT,
-    PTR_TO_PTR,
-    TRUNCI,
-    UNPACK,
-)
-from tileir.dialect.ops.core import BROADCAST, CAT, CONSTANT, EXTRACT, INSERT, IOTA, OFFSET, PERMUTE, RESHAPE, SELECT
-from tileir.dialect.ops.floating_point import (
-    ABSF,
-    ADDF,
-    CEIL,
-    CMPF,
-    DIVF,
-    FLOOR,
-    FMA,
-    MAXF,
-    MAXIMUMF,
-    MINF,
-    MINIMUMF,
-    MULF,
-    NEGF,
-    RECIPF,
-    REMF,
-    SUBF,
-)
-from tileir.dialect.ops.floating_point_functions import (
-    ATAN2,
-    COS,
-    COSH,
-    EXP,
-    EXP2,
-    FPOWI,
-    LOG,
-    LOG1P,
-    LOG2,
-    LOG10,
-    POW,
-    RSQRT,
-    SIGMOID,
-    SIN,
-    SINH,
-    SQRT,
-    TAN,
-    TANH,
-)
-from tileir.dialect.ops.integer import ABSI, ADDI, CMPI, DIVI, MAXI, MINI, MULHII, MULI, NEGI, REMI, SHLI, SHRI, SUBI
-from tileir.dialect.ops.matrix import MMAF, MMAF_SCALED, MMAI
-from tileir.dialect.ops.memory import (
-    ALLOCA,
-    GDC_LAUNCH_DEPENDENTS_TKO,
-    GDC_WAIT_TKO,
-    JOIN_TOKENS,
-    LOAD_PTR_TKO,
-    MAKE_TOKEN,
-    MEMORY_FENCE_ALIAS_TKO,
-    STORE_PTR_TKO,
-)
-from tileir.dialect.ops.miscellaneous import ASSUME, ASSUME_COND, BARRIER, PRINT_TKO, UNREALIZED_CONVERSION_CAST
-from tileir.dialect.ops.structure import ENTRY, GET_GLOBAL, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, GLOBAL, MODULE
-from tileir.dialect.ops.views import (
-    GET_INDEX_SPACE_SHAPE,
-    GET_TENSOR_SHAPE,
-    LOAD_VIEW_TKO,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    STORE_VIEW_TKO,
-)
+from tileir.annotations import TYPE_CHECKING, Final
+from tileir.ir.declaration import REGISTRY
+
+if TYPE_CHECKING:
+    from tileir.dialect.ops.aggregates import REDUCE, SCAN
+    from tileir.dialect.ops.atomics import (
+        ATOMIC_CAS_TKO,
+        ATOMIC_LOAD_TKO,
+        ATOMIC_RED_VIEW_TKO,
+        ATOMIC_RMW_TKO,
+        ATOMIC_STORE_TKO,
+    )
+    from tileir.dialect.ops.bitwise import ANDI, BREV, CLZ, CTZ, NOTI, ORI, POPCNT, XORI
+    from tileir.dialect.ops.builtin import BUILTIN_MODULE
+    from tileir.dialect.ops.control_flow import ASSERT, BREAK, CONTINUE, FOR, IF, LOOP, RETURN, YIELD
+    from tileir.dialect.ops.conversions import (
+        BITCAST,
+        EXTI,
+        FTOF,
+        FTOI,
+        INT_TO_PTR,
+        ITOF,
+        PACK,
+        PTR_TO_INT,
+        PTR_TO_PTR,
+        TRUNCI,
+        UNPACK,
+    )
+    from tileir.dialect.ops.core import (
+        BROADCAST,
+        CAT,
+        CONSTANT,
+        EXTRACT,
+        INSERT,
+        IOTA,
+        OFFSET,
+        PERMUTE,
+        RESHAPE,
+        SELECT,
+    )
+    from tileir.dialect.ops.floating_point import (
+        ABSF,
+        ADDF,
+        CEIL,
+        CMPF,
+        DIVF,
+        FLOOR,
+        FMA,
+        MAXF,
+        MAXIMUMF,
+        MINF,
+        MINIMUMF,
+        MULF,
+        NEGF,
+        RECIPF,
+        REMF,
+        SUBF,
+    )
+    from tileir.dialect.ops.floating_point_functions import (
+        ATAN2,
+        COS,
+        COSH,
+        EXP,
+        EXP2,
+        FPOWI,
+        LOG,
+        LOG1P,
+        LOG2,
+        LOG10,
+        POW,
+        RSQRT,
+        SIGMOID,
+        SIN,
+        SINH,
+        SQRT,
+        TAN,
+        TANH,
+    )
+    from tileir.dialect.ops.integer import (
+        ABSI,
+        ADDI,
+        CMPI,
+        DIVI,
+        MAXI,
+        MINI,
+        MULHII,
+        MULI,
+        NEGI,
+        REMI,
+        SHLI,
+        SHRI,
+        SUBI,
+    )
+    from tileir.dialect.ops.matrix import MMAF, MMAF_SCALED, MMAI
+    from tileir.dialect.ops.memory import (
+        ALLOCA,
+        GDC_LAUNCH_DEPENDENTS_TKO,
+        GDC_WAIT_TKO,
+        JOIN_TOKENS,
+        LOAD_PTR_TKO,
+        MAKE_TOKEN,
+        MEMORY_FENCE_ALIAS_TKO,
+        STORE_PTR_TKO,
+    )
+    from tileir.dialect.ops.miscellaneous import ASSUME, ASSUME_COND, BARRIER, PRINT_TKO, UNREALIZED_CONVERSION_CAST
+    from tileir.dialect.ops.structure import ENTRY, GET_GLOBAL, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, GLOBAL, MODULE
+    from tileir.dialect.ops.views import (
+        GET_INDEX_SPACE_SHAPE,
+        GET_TENSOR_SHAPE,
+        LOAD_VIEW_TKO,
+        MAKE_GATHER_SCATTER_VIEW,
+        MAKE_PARTITION_VIEW,
+        MAKE_STRIDED_VIEW,
+        MAKE_TENSOR_VIEW,
+        STORE_VIEW_TKO,
+    )
 
 __all__ = [
     "ABSF",
@@ -226,3 +256,42 @@ __all__ = [
     "XORI",
     "YIELD",
 ]
+
+# The operations of each chapter with their opcodes, in order of declaration: where to look for one that is asked for.
+_CHAPTERS: Final = {
+    "control_flow": "ASSERT=5 BREAK=10 CONTINUE=17 RETURN=92 YIELD=109 FOR=41 IF=50 LOOP=65",
+    "aggregates": "REDUCE=88 SCAN=94",
+    "atomics": "ATOMIC_CAS_TKO=7 ATOMIC_RMW_TKO=8 ATOMIC_LOAD_TKO ATOMIC_STORE_TKO ATOMIC_RED_VIEW_TKO=117",
+    "bitwise": "ANDI=4 ORI=82 XORI=108 NOTI POPCNT CLZ CTZ BREV",
+    "builtin": "BUILTIN_MODULE",
+    "conversions": "BITCAST=9 EXTI=37 FTOF=42 FTOI=43 ITOF=59 INT_TO_PTR=51 PTR_TO_INT=86 PTR_TO_PTR=87 TRUNCI=107"
+    " PACK=111 UNPACK=112",
+    "core": "BROADCAST=11 CAT=12 CONSTANT=16 EXTRACT=38 INSERT=118 IOTA=58 OFFSET=81 PERMUTE=83 RESHAPE=91 SELECT=95",
+    "floating_point": "ABSF=0 ADDF=2 CEIL=13 CMPF=14 DIVF=20 FLOOR=39 FMA=40 MAXF=69 MAXIMUMF MINF=71 MINIMUMF MULF=76"
+    " NEGF=79 RECIPF REMF=89 SUBF=103",
+    "floating_point_functions": "EXP2=24 EXP=23 LOG10 LOG1P LOG2=64 LOG=63 SIGMOID ATAN2=110 COSH=19 COS=18 SINH=99 SIN=98 TAN=105"
+    " TANH=106 POW=84 FPOWI=121 RSQRT=93 SQRT=100",
+    "integer": "ABSI=1 ADDI=3 CMPI=15 DIVI=21 MAXI=70 MINI=72 MULHII=77 MULI=78 NEGI=80 REMI=90 SHLI=96 SHRI=97"
+    " SUBI=104",
+    "matrix": "MMAF=73 MMAF_SCALED=114 MMAI=74",
+    "memory": "JOIN_TOKENS=60 LOAD_PTR_TKO=61 MAKE_TOKEN=68 STORE_PTR_TKO=101 ALLOCA=113 MEMORY_FENCE_ALIAS_TKO=122"
+    " GDC_LAUNCH_DEPENDENTS_TKO=119 GDC_WAIT_TKO=120",
+    "miscellaneous": "ASSUME=6 ASSUME_COND PRINT_TKO=85 BARRIER UNREALIZED_CONVERSION_CAST",
+    "structure": "MODULE=75 ENTRY=22 GLOBAL=49 GET_GLOBAL=44 GET_NUM_TILE_BLOCKS=46 GET_TILE_BLOCK_ID=48",
+    "views": "GET_INDEX_SPACE_SHAPE=45 GET_TENSOR_SHAPE=47 LOAD_VIEW_TKO=62 MAKE_PARTITION_VIEW=66"
+    " MAKE_TENSOR_VIEW=67 STORE_VIEW_TKO=102 MAKE_STRIDED_VIEW=116 MAKE_GATHER_SCATTER_VIEW=115",
+}
+
+REGISTRY.expect(_CHAPTERS, lambda chapter: __import__(f"tileir.dialect.ops.{chapter}"))
+
+
+# A type checker knows the names from above; told of this function, it would take every name to be one.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        for chapter, entries in _CHAPTERS.items():
+            if any(entry.partition("=")[0] == name for entry in entries.split()):
+                module = __import__(f"tileir.dialect.ops.{chapter}", fromlist=[name])
+                found = globals()[name] = getattr(module, name)
+                return found
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
