@@ -42,6 +42,8 @@ class Module:
         """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
         self.native_scale: bool = False
         """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
+        self.native_range: bool = False
+        """Whether the machine has AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""
         self.native_extremes: bool = False
         """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
         self.fast: bool = False

@@ -14,6 +14,7 @@ import numpy
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
 from tileir.execute.cpu.vector.llvm import Register, value_type
+from tileir.execute.cpu.vector.parts import in_parts
 from tileir.execute.cpu.vector.tracing import Tracer
 
 SHIFTER: Final = 1.5 * 2.0**23
@@ -144,24 +145,11 @@ class Machine:
     def _native(self, name: str, values: list[Any]) -> Tracer:
         """One instruction on f32 vectors, or several on parts of a wide one."""
         registers = [value.register for value in values]
-        if self.width <= 16:
-            return Tracer(self.builder, self._on_register(name, registers, self.width))
-        parts = []
-        for start in range(0, self.width, 16):
-            places = list(range(start, start + 16))
-            parts.append(self._on_register(name, [self._shuffle(one, None, places) for one in registers], 16))
-        while len(parts) > 1:
-            places = list(range(2 * parts[0].width))
-            parts = [self._shuffle(parts[at], parts[at + 1], places) for at in range(0, len(parts), 2)]
-        return Tracer(self.builder, parts[0])
+        found = in_parts(self.builder, registers, 16, lambda parts: self._on_register(name, parts))
+        return Tracer(self.builder, found)
 
-    def _shuffle(self, first: Register, second: Register | None, places: list[int]) -> Register:
-        other = second.typed if second is not None else f"{first.type} poison"
-        mask = ", ".join([f"i32 {place}" for place in places])
-        text = f"shufflevector {first.typed}, {other}, <{len(places)} x i32> <{mask}>"
-        return self.builder.value(text, SINGLE, len(places))
-
-    def _on_register(self, name: str, values: list[Register], width: int) -> Register:
+    def _on_register(self, name: str, values: list[Register]) -> Register:
+        width = values[0].width
         kind = value_type(SINGLE, width)
         operands = [value.typed for value in values]
         operands += [f"{kind} zeroinitializer", f"i{max(width, 8)} -1"]

@@ -4,9 +4,10 @@ Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for qu
 and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
 
 Maxima and minima: NaN loses or wins, signalling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
-No machine has an instruction for that.  Those of 64-bit ARM order zeros and take a quiet NaN as they should.
-Elsewhere it is made of `a > b ? a : b`, which is an instruction of x86 and gives `b` where the two are equal: for zeros
-the other way round gives the other one, and the two together, by `and` or `or` of their bits, the right one.
+No machine has an instruction for that.  Those of 64-bit ARM and, for vectors, one of AVX-512 order zeros and take a
+quiet NaN as they should.  Elsewhere it is made of `a > b ? a : b`, which is an instruction of x86 and gives `b` where
+the two are equal: for zeros the other way round gives the other one, and the two together, by `and` or `or` of their
+bits, the right one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tileir.execute.cpu.vector.casting import (
 )
 from tileir.execute.cpu.vector.casting import cast as convert_to
 from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.parts import in_parts
 from tileir.execute.dtypes import DType
 from tileir.ir import floats
 
@@ -110,7 +112,7 @@ def ready(builder: Builder, propagates: bool, value: Register) -> Register:
     """An operand of `joined`."""
     if value.dtype == HALF or value.dtype.name == "bfloat16":
         value = to_single(builder, value)
-    if builder.module.native_extremes and not propagates:
+    if not propagates and (builder.module.native_extremes or _has_range(builder, value)):
         # The instruction would let a signalling NaN win.
         return intrinsic(builder, "canonicalize", [value])
     return value
@@ -120,12 +122,35 @@ def joined(builder: Builder, largest: bool, propagates: bool, left: Register, ri
     """The larger or smaller one, or some NaN, which may be joined again."""
     if builder.module.native_extremes:
         return intrinsic(builder, ("maximum" if largest else "minimum") + ("" if propagates else "num"), [left, right])
+    if not propagates and _has_range(builder, left):
+        lanes = 64 // left.dtype.itemsize
+        return in_parts(builder, [left, right], lanes, lambda parts: _range(builder, largest, parts))
     first, second = _is_nan(builder, left), _is_nan(builder, right)
     if not propagates:
         left = choose(builder, first, right, left)
         return _of_numbers(builder, largest, left, choose(builder, second, left, right))
     result = choose(builder, second, right, _of_numbers(builder, largest, left, right))
     return choose(builder, first, left, result)
+
+
+def _has_range(builder: Builder, value: Register) -> bool:
+    """Whether the instruction of AVX-512 takes a vector, or parts of it."""
+    return builder.module.native_range and value.width * value.dtype.itemsize in (16, 32, 64, 128, 256)
+
+
+def _range(builder: Builder, largest: bool, operands: list[Register]) -> Register:
+    """One instruction: zeros are in order, and of a number and a quiet NaN it gives the number."""
+    like = operands[0]
+    size = like.dtype.itemsize
+    whole = 8 * like.width * size
+    # The sign is that of the operand it chooses.
+    arguments = [*[operand.typed for operand in operands], f"i32 {5 if largest else 4}"]
+    arguments += [f"{like.type} zeroinitializer", f"i{max(like.width, 8)} -1"]
+    if whole == 512:
+        # Exceptions as they are in force.
+        arguments.append("i32 4")
+    symbol = f"llvm.x86.avx512.mask.range.{'ps' if size == 4 else 'pd'}.{whole}"
+    return Register(builder.call(like.type, symbol, arguments), like.dtype, like.width)
 
 
 def canonical(builder: Builder, result: Register, dtype: DType) -> Register:
