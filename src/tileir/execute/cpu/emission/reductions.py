@@ -11,24 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
-from tileir.dialect.ops import MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
+from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.halving import Combine, Registers, RowVectors, halved, halved_together
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index
 from tileir.execute.cpu.emission.versions import lanes_of, versions
-from tileir.execute.cpu.loops.expressions import Stored, is_along_lanes, row_major
+from tileir.execute.cpu.loops.expressions import Applied, Gathered, Stored, is_along_lanes, nodes, row_major
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import Reduce, works_on_vectors
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.casting import SINGLE, from_storage, is_machine_float, to_storage
+from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE, from_storage, is_machine_float, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES
 from tileir.ir.attributes import IntegerAttribute
-
-Registers = list[Register]
-Combine = Callable[[Registers, Registers], Registers]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -104,6 +102,14 @@ _EXTREMES: Final = {MAXF: (True, False), MINF: (False, False), MAXIMUMF: (True, 
 
 # --- along the lanes ---
 
+_ABREAST: Final = 4
+"""How many vectors go through a function side by side: two units are kept busy by eight chains of steps of four cycles,
+and vectors of f32 are two of f64 there."""
+_FEWEST_TOGETHER: Final = 4
+"""Lanes from which on rows go through the last steps of the tree together."""
+_LATENT: Final = frozenset({EXP, EXP2})
+"""Functions whose steps wait for each other, with few values in between."""
+
 
 def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None:
     combine = body.combine
@@ -111,14 +117,27 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
     extent = shape[axis]
     virtual = min(extent, LANES)
     roots = statement.roots
-    lanes = min(lanes_of(emission, roots, []), virtual)
+    vector = min(lanes_of(emission, roots, []), virtual)
+    lanes = _abreast(emission, statement, vector, virtual)
+    # The last steps of the tree go together for some rows.
+    rows = max([place for place in range(axis) if shape[place] > 1], default=-1)
+    together = min(shape[rows], vector) if rows >= 0 and vector >= _FEWEST_TOGETHER else 1
     builder = emission.builder
 
     def emit(masked: bool) -> None:
         nest = NestEmission(emission, (), lanes, masked)
         outer: list[Axis] = []
+        block, row, inside = FIRST, FIRST, 0
         for place, size in enumerate(shape):
-            outer.append(FIRST if place == axis or size == 1 else nest.open_loop(size))
+            if place == axis or size == 1:
+                outer.append(FIRST)
+            elif place == rows and together > 1:
+                block, inside = nest.open_loop(size, together), nest.depth
+                row = nest.open_loop(together)
+                with nest.at_level(row.level):
+                    outer.append(Axis(builder.add(block.base, row.base), False, row.level))
+            else:
+                outer.append(nest.open_loop(size))
 
         def items(base: Number, level: int) -> list[Registers]:
             """The elements of the virtual lanes from a position on: by vector, then by operand."""
@@ -154,47 +173,43 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             # After the loop the registers of its last turn count.
             vectors = results
         with nest.at_level(level, after=extent > virtual):
-            single = body.finish(_tree(emission, vectors, combine))
-            _put_results(emission, nest, statement, single, tuple(outer))
+            narrow = halved(builder, vectors, combine, vector if together > 1 else 1)
+            if together == 1:
+                _put_results(emission, nest, statement, body.finish(narrow), tuple(outer))
+            else:
+                waiting = RowVectors(emission, narrow, together)
+                waiting.put(row.base, narrow)
+        if together > 1:
+            with nest.at_level(inside, after=True):
+                outer[rows] = block
+                single = body.finish(halved_together(builder, waiting.all(), combine))
+                _put_results(emission, nest, statement, single, tuple(outer))
         nest.close()
 
     versions(emission, roots, [], emit, statement)
 
 
-def _tree(emission: Emission, vectors: list[Registers], combine: Combine) -> Registers:
-    """Halve until one is left: item j + half is the first argument, item j the second."""
-    while len(vectors) > 1:
-        half = len(vectors) // 2
-        vectors = [combine(high, low) for high, low in zip(vectors[half:], vectors[:half], strict=True)]
-    (registers,) = vectors
-    width = registers[0].width
-    while width > 1:
-        width //= 2
-        high = [_part(emission, register, width, width) for register in registers]
-        low = [_part(emission, register, 0, width) for register in registers]
-        registers = combine(high, low)
-    return registers
+def _abreast(emission: Emission, statement: Reduce, vector: int, virtual: int) -> int:
+    """The lanes of a nest that computes functions: some vectors go through a function side by side.
 
-
-def _part(emission: Emission, register: Register, start: int, count: int) -> Register:
-    """Some neighbouring lanes of a vector; a single one is a scalar."""
-    builder = emission.builder
-    if not register.width:
-        return register
-    if count == 1:
-        return builder.value(f"extractelement {register.typed}, i64 {start}", register.dtype)
-    chosen = ", ".join([f"i32 {start + lane}" for lane in range(count)])
-    text = f"shufflevector {register.typed}, {register.type} poison, <{count} x i32> <{chosen}>"
-    return builder.value(text, register.dtype, count)
+    Each step of a function waits for the one before; a vector alone would leave the machine idle for most of that time.
+    Fast functions are short enough for the machine to see the next ones.
+    """
+    if emission.options.fast:
+        return vector
+    found = list(nodes(statement.roots))
+    waits = any(isinstance(node, Applied) and node.operation.declaration in _LATENT for node in found)
+    if not waits or any(isinstance(node, Gathered) or node.dtype == DOUBLE for node in found):
+        return vector
+    return min(_ABREAST * vector, virtual)
 
 
 def _put_results(emission: Emission, nest: NestEmission, statement: Reduce, registers: Registers, outer: Index) -> None:
+    """Store the results of a row, or those of several, which are lanes."""
     builder = emission.builder
     axes = [index for place, index in enumerate(outer) if place != statement.axis]
     shape = [extent for place, extent in enumerate(statement.shape) if place != statement.axis]
     for result, target, register in zip(statement.operation.results, statement.targets, registers, strict=True):
-        if register.width:
-            register = _part(emission, register, 0, 1)
         if target is None:
             emission.put(result, register)
             continue

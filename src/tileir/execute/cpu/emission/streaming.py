@@ -135,5 +135,6 @@ def fetch(nest: LoopNest, where: str, ahead: Number, size: int) -> None:
     """
     if nest.offset * size % CACHE_LINE:
         return
-    place = nest.builder.moved(where, ahead)
-    nest.builder.call("void", "llvm.prefetch.p0", [f"ptr {place}", "i32 0", "i32 2", "i32 1"])
+    for line in range(0, nest.lanes * size, CACHE_LINE):
+        place = nest.builder.moved(where, nest.builder.add(ahead, line))
+        nest.builder.call("void", "llvm.prefetch.p0", [f"ptr {place}", "i32 0", "i32 2", "i32 1"])
