@@ -17,6 +17,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Axis
 from tileir.execute.cpu.emission.panels import panel_of
+from tileir.execute.cpu.emission.transposing import lies_in_columns, transposed
 from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Multiply
@@ -27,6 +28,7 @@ from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
 from tileir.ir import floats
@@ -206,11 +208,14 @@ def guarded(emission: Emission, plan: MmaPlan, panel: str, size: Number) -> str:
 
 
 def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
-    builder = emission.builder
     plan = statement.plan
     roots = [statement.rhs, *statement.scales[1:]]
     lanes = min(lanes_of(emission, roots, []), plan.columns)
     group, size = plan.group, plan.rhs_dtype.itemsize
+    side = min(emission.target.vector_bytes // (group * size), plan.columns, plan.k // group)
+    if not statement.scales and group * size in (4, 8) and side > 1 and lies_in_columns(emission, statement.rhs):
+        versions(emission, roots, [], lambda masked: _pack_columns(emission, statement, batch, pointer, side, masked))
+        return
 
     def emit(masked: bool) -> None:
         nest = NestEmission(emission, (plan.k // group, plan.n), lanes, masked)
@@ -222,11 +227,8 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
             members.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
             packed = woven(emission, members)
-            panel, within = _split(emission, column.base, plan.columns)
-            offset = builder.multiply(panel, plan.k * plan.columns * size * plan.parts)
-            offset = builder.add(offset, builder.multiply(within, group * size))
-            offset = builder.add(offset, row_offset(emission, plan, step.base))
-            store_packed(emission, plan, packed, builder.moved(pointer, offset))
+            where = _packed_place(emission, plan, pointer, step.base, column.base)
+            store_packed(emission, plan, packed, where)
         nest.close()
 
     versions(emission, roots, [], emit)
@@ -248,6 +250,37 @@ def store_packed(emission: Emission, plan: MmaPlan, packed: Register, where: str
     for number, part in enumerate([packed] if plan.parts == 1 else halves(builder, packed)):
         place = builder.moved(where, number * AMX_ROWS * AMX_BYTES)
         builder.do(f"store {part.typed}, ptr {place}, align {plan.rhs_dtype.itemsize}{emission.arena_suffix}")
+
+
+def _packed_place(emission: Emission, plan: MmaPlan, pointer: str, step: Number, column: Number) -> str:
+    """Where the group of a column is: `plan.packed_index` in code."""
+    builder = emission.builder
+    size = plan.rhs_dtype.itemsize
+    panel, within = _split(emission, column, plan.columns)
+    offset = builder.multiply(panel, plan.k * plan.columns * size * plan.parts)
+    offset = builder.add(offset, builder.multiply(within, plan.group * size))
+    return builder.moved(pointer, builder.add(offset, row_offset(emission, plan, step)))
+
+
+def _pack_columns(
+    emission: Emission, statement: Multiply, batch: Number, pointer: str, side: int, masked: bool
+) -> None:
+    """Pack an operand that lies in columns, squares of so many groups a side."""
+    builder, plan = emission.builder, statement.plan
+    group, size = plan.group, plan.rhs_dtype.itemsize
+    nest = NestEmission(emission, (plan.n // side, plan.k), side * group, masked)
+    square, along = nest.index
+    with nest.at_level(square.level):
+        first = builder.multiply(square.base, side)
+        columns = [Axis(builder.add(first, number), False, square.level) for number in range(side)]
+    registers = [_element(emission, nest, statement, 1, batch, along, column) for column in columns]
+    vectors = [nest.spread_lanes(register, along) for register in registers]
+    with nest.at_level(nest.depth):
+        step, _ = _split(emission, along.base, group)
+        for number, packed in enumerate(transposed(builder, vectors, group * size)):
+            where = _packed_place(emission, plan, pointer, builder.add(step, number), first)
+            store_packed(emission, plan, packed, where)
+    nest.close()
 
 
 def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:
@@ -284,6 +317,4 @@ def _woven(emission: Emission, first: Register, second: Register) -> Register:
         one = builder.emit(f"insertelement {pair} poison, {first.typed}, i64 0")
         return builder.value(f"insertelement {pair} {one}, {second.typed}, i64 1", first.dtype, 2)
     width = first.width
-    chosen = ", ".join([f"i32 {lane // 2 + (width if lane % 2 else 0)}" for lane in range(2 * width)])
-    text = f"shufflevector {first.typed}, {second.typed}, <{2 * width} x i32> <{chosen}>"
-    return builder.value(text, first.dtype, 2 * width)
+    return shuffled(builder, first, second, [lane // 2 + (width if lane % 2 else 0) for lane in range(2 * width)])
