@@ -169,11 +169,16 @@ def matmul(tile: tuple[int, int, int], element: str = "f32") -> str:
     )
 
 
-def attention(heads: int, length: int, width: int, rows: int, columns: int) -> str:
-    """Flash attention: softmax(q k^T / sqrt(width)) v, a block of rows of a head for each tile block."""
+def attention(
+    heads: int, length: int, width: int, rows: int, columns: int, element: str = "f32", causal: bool = False
+) -> str:
+    """Flash attention: softmax(q k^T / sqrt(width)) v, a block of rows of a head for each tile block.
+
+    `causal` leaves out the keys that come after a query: blocks of them altogether, others by a mask.
+    """
     strides = f"{length * width}, {width}, 1"
     shape = f"{heads}, {length}, {width}"
-    tensor = f"tensor_view<{heads}x{length}x{width}xf32, strides=[{strides}]>"
+    tensor = f"tensor_view<{heads}x{length}x{width}x{element}, strides=[{strides}]>"
     views = {
         "q": f"partition_view<tile=(1x{rows}x{width}), {tensor}>",
         "k": f"partition_view<tile=(1x{width}x{columns}), {tensor}, dim_map=[0, 2, 1]>",
@@ -181,21 +186,38 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
         "o": f"partition_view<tile=(1x{rows}x{width}), {tensor}>",
     }
     made = "".join([_views(x, tensor, view, shape, strides) for x, view in views.items()])
-    block = {"q": f"tile<1x{rows}x{width}xf32>", "k": f"tile<1x{width}x{columns}xf32>"}
-    block["v"] = f"tile<1x{columns}x{width}xf32>"
+    block = {"q": f"tile<1x{rows}x{width}x{element}>", "k": f"tile<1x{width}x{columns}x{element}>"}
+    block["v"] = f"tile<1x{columns}x{width}x{element}>"
     scores, part, column = f"tile<{rows}x{columns}xf32>", f"tile<{rows}x{width}xf32>", f"tile<{rows}x1xf32>"
-    largest = _reduced("high", "scaled", "maxf", "0xFF800000", str(rows)).replace("TILE", scores)
+    left, right = f"tile<{rows}x{width}x{element}>", f"tile<{width}x{columns}x{element}>"
+    weights, values = f"tile<{rows}x{columns}x{element}>", f"tile<{columns}x{width}x{element}>"
+    largest = _reduced("high", "score", "maxf", "0xFF800000", str(rows)).replace("TILE", scores)
     total = _reduced("more", "p", "addf", "0.0", str(rows)).replace("TILE", scores)
-    pointers = ", ".join([f"%{x}: tile<ptr<f32>>" for x in views])
+    pointers = ", ".join([f"%{x}: tile<ptr<{element}>>" for x in views])
+    exact = element == "f32"
+    weight = "%p" if exact else "%pn"
+    count = f"%count = constant <i32: {length // columns}> : tile<i32>"
+    if causal:
+        count = f"""%height = constant <i32: {rows}> : tile<i32>
+        %pace = constant <i32: {columns}> : tile<i32>
+        %next = addi %x, %one : tile<i32>
+        %end = muli %next, %height : tile<i32>
+        %count = divi %end, %pace signed rounding<positive_inf> : tile<i32>
+        %start = muli %x, %height : tile<i32>
+        %lane = iota : tile<{columns}xi32>
+        %across = reshape %lane : tile<{columns}xi32> -> tile<1x{columns}xi32>
+        %line = iota : tile<{rows}xi32>
+        %down = reshape %line : tile<{rows}xi32> -> tile<{rows}x1xi32>
+        %never = constant <f32: 0xFF800000> : {scores}"""
     return _module(
         pointers,
         f"""%x, %h, %z = get_tile_block_id : tile<i32>
         {made}
         %zero = constant <i32: 0> : tile<i32>
         %one = constant <i32: 1> : tile<i32>
-        %count = constant <i32: {length // columns}> : tile<i32>
+        {count}
         %q3, %tq1 = load_view_tko weak %vq[%h, %x, %zero] : {views["q"]}, tile<i32> -> {block["q"]}, token
-        %q2 = reshape %q3 : {block["q"]} -> {part}
+        %q2 = reshape %q3 : {block["q"]} -> {left}
         %scale = constant <f32: {math.log2(math.e) / math.sqrt(width)}> : {scores}
         %no.scores = constant <f32: 0.0> : {scores}
         %nothing = constant <f32: 0.0> : {part}
@@ -204,13 +226,14 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
         %m, %l, %o2 = for %j in (%zero to %count, step %one) : tile<i32>
             iter_values(%m0 = %lowest, %l0 = %none, %o0 = %nothing) -> ({column}, {column}, {part}) {{
           %k3, %tk1 = load_view_tko weak %vk[%h, %zero, %j] : {views["k"]}, tile<i32> -> {block["k"]}, token
-          %k2 = reshape %k3 : {block["k"]} -> tile<{width}x{columns}xf32>
-          %s = mmaf %q2, %k2, %no.scores : {part}, tile<{width}x{columns}xf32>, {scores}
-          %scaled = mulf %s, %scale : {scores}
+          %k2 = reshape %k3 : {block["k"]} -> {right}
+          %s = mmaf %q2, %k2, %no.scores : {left}, {right}, {scores}
+          {"%scaled" if causal else "%score"} = mulf %s, %scale : {scores}
+          {_masked(rows, columns) if causal else ""}
           {largest}
           %m1 = maxf %m0, %high : {column}
           %mb = broadcast %m1 : {column} -> {scores}
-          %d = subf %scaled, %mb : {scores}
+          %d = subf %score, %mb : {scores}
           %p = exp2 %d : {scores}
           %dm = subf %m0, %m1 : {column}
           %fade = exp2 %dm : {column}
@@ -220,12 +243,28 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
           %fb = broadcast %fade : {column} -> {part}
           %of = mulf %o0, %fb : {part}
           %v3, %tv1 = load_view_tko weak %vv[%h, %j, %zero] : {views["v"]}, tile<i32> -> {block["v"]}, token
-          %v2 = reshape %v3 : {block["v"]} -> tile<{columns}x{width}xf32>
-          %o1 = mmaf %p, %v2, %of : {scores}, tile<{columns}x{width}xf32>, {part}
+          %v2 = reshape %v3 : {block["v"]} -> {values}
+          {"" if exact else f"%pn = ftof %p : {scores} -> {weights}"}
+          %o1 = mmaf {weight}, %v2, %of : {weights}, {values}, {part}
           continue %m1, %l1, %o1 : {column}, {column}, {part}
         }}
         %lb = broadcast %l : {column} -> {part}
-        %r2 = divf %o2, %lb : {part}
-        %r3 = reshape %r2 : {part} -> {block["q"]}
+        {"%r2" if exact else "%wide"} = divf %o2, %lb : {part}
+        {"" if exact else f"%r2 = ftof %wide : {part} -> {left}"}
+        %r3 = reshape %r2 : {left} -> {block["q"]}
         %t = store_view_tko weak %r3, %vo[%h, %x, %zero] : {block["q"]}, {views["o"]}, tile<i32> -> token""",
     )
+
+
+def _masked(rows: int, columns: int) -> str:
+    """`%score`: `%scaled` where the key is not after the query."""
+    scores, numbers, truth = [f"tile<{rows}x{columns}x{element}>" for element in ("f32", "i32", "i1")]
+    return f"""%first = muli %j, %pace : tile<i32>
+          %ahead = subi %first, %start : tile<i32>
+          %ahead1 = reshape %ahead : tile<i32> -> tile<1x1xi32>
+          %aheadb = broadcast %ahead1 : tile<1x1xi32> -> tile<1x{columns}xi32>
+          %keys = addi %across, %aheadb : tile<1x{columns}xi32>
+          %keysb = broadcast %keys : tile<1x{columns}xi32> -> {numbers}
+          %queries = broadcast %down : tile<{rows}x1xi32> -> {numbers}
+          %seen = cmpi less_than_or_equal %keysb, %queries, signed : {numbers} -> {truth}
+          %score = select %seen, %scaled, %never : {truth}, {scores}"""
