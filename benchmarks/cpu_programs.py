@@ -137,28 +137,34 @@ def layer_norm(size: int) -> str:
 # --- matrix products ---
 
 
-def matmul(tile: tuple[int, int, int], element: str = "f32") -> str:
-    """Matrices of any extents, with f32 results; rows are as far apart as the pitches say."""
+def matmul(tile: tuple[int, int, int], element: str = "f32", turned: bool = False) -> str:
+    """Matrices of any extents, with f32 results (f64 of f64); rows are as far apart as the pitches say.
+
+    B `turned` lies in memory as its transpose.
+    """
     m, n, k = tile
-    tensors = {x: f"tensor_view<?x?x{element if x != 'c' else 'f32'}, strides=[?,1]>" for x in "abc"}
-    shapes = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
+    result = element if element == "f64" else "f32"
+    tensors = {x: f"tensor_view<?x?x{element if x != 'c' else result}, strides=[?,1]>" for x in "abc"}
+    shapes = {"a": ("m", "k"), "b": ("n", "k") if turned else ("k", "n"), "c": ("m", "n")}
     tiles = {"a": f"{m}x{k}", "b": f"{k}x{n}", "c": f"{m}x{n}"}
     views = {x: f"partition_view<tile=({tiles[x]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
+    if turned:
+        views["b"] = views["b"].replace(">>", ">, dim_map=[1, 0]>")
     made = "".join(
         f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{columns}, 1]"
         f" : tile<i32> -> {tensors[x]}\n%v{x} = make_partition_view %t{x} : {views[x]}\n"
         for x, (rows, columns) in shapes.items()
     )
-    left, right, part = f"tile<{m}x{k}x{element}>", f"tile<{k}x{n}x{element}>", f"tile<{m}x{n}xf32>"
+    left, right, part = f"tile<{m}x{k}x{element}>", f"tile<{k}x{n}x{element}>", f"tile<{m}x{n}x{result}>"
     return _module(
-        f"%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>,"
+        f"%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %c: tile<ptr<{result}>>, %m: tile<i32>, %n: tile<i32>,"
         " %k: tile<i32>, %pitch.n: tile<i32>, %pitch.k: tile<i32>",
         f"""%i, %j, %z = get_tile_block_id : tile<i32>
         {made}
         %zero = constant <i32: 0> : tile<i32>
         %one = constant <i32: 1> : tile<i32>
         %rows, %count = get_index_space_shape %va : {views["a"]} -> tile<i32>
-        %empty = constant <f32: 0.0> : {part}
+        %empty = constant <{result}: 0.0> : {part}
         %sum = for %step in (%zero to %count, step %one) : tile<i32> iter_values(%acc = %empty) -> ({part}) {{
           %x, %tx = load_view_tko weak %va[%i, %step] : {views["a"]}, tile<i32> -> {left}, token
           %y, %ty = load_view_tko weak %vb[%step, %j] : {views["b"]}, tile<i32> -> {right}, token

@@ -1,0 +1,150 @@
+"""Matrix products of f32 and f64 on one thread, at many tile shapes, beside OpenBLAS (NumPy) and MKL (PyTorch).
+
+    python benchmarks/matmul_shapes.py                       # every third tile shape, a few minutes
+    python benchmarks/matmul_shapes.py --all --size 2048     # all 64
+    python benchmarks/matmul_shapes.py --kinds               # other extents, types, ways to memory
+
+All take turns in one run, the best of the rounds counts, in CPU time. A row is the speed over that of each peer, and
+over that of the best tile shape: a shape far below the best is a cliff.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import cpu_pointer_programs
+import cpu_programs
+import tileir
+from measure import machine, table, tileir_build
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+SIDES = (32, 64, 128, 256)
+Shape = tuple[int, int, int]
+
+
+class Race:
+    """Products of the same two matrices, which take turns."""
+
+    def __init__(self, m: int, n: int, k: int, dtype: Any = numpy.float32, turned: bool = False) -> None:
+        random = numpy.random.default_rng(0)
+        self.extents: Shape = (m, n, k)
+        self.a = random.standard_normal((m, k)).astype(dtype)
+        self.b = random.standard_normal((n, k) if turned else (k, n)).astype(dtype)
+        self.right = self.b.T if turned else self.b
+        self.wanted = self.a @ self.right
+        d = numpy.zeros_like(self.wanted)
+        self.peers: dict[str, Callable[[], object]] = {"OpenBLAS": lambda: numpy.matmul(self.a, self.right, out=d)}
+        if torch is not None:
+            torch.set_num_threads(1)
+            x, y, z = torch.from_numpy(self.a), torch.from_numpy(self.right), torch.from_numpy(numpy.zeros_like(d))
+            self.peers["MKL"] = lambda: torch.mm(x, y, out=z)
+        self.ours: dict[str, Callable[[], object]] = {}
+
+    def add(self, name: str, text: str, tile: Shape, scalars: list[int]) -> None:
+        kernel = tileir.compile(tileir.parse(text), backend="cpu")
+        c = numpy.zeros_like(self.wanted)
+        grid = (-(-self.extents[0] // tile[0]), -(-self.extents[1] // tile[1]))
+
+        def action() -> None:
+            kernel.launch(grid, self.a, self.b, c, *scalars, num_threads=1)
+
+        action()
+        difference = float(abs(c - self.wanted).max())
+        if not difference <= 1e-5 * self.extents[2]:
+            raise SystemExit(f"{name} is wrong by {difference}: nothing to measure")
+        self.ours[name] = action
+
+    def run(self, rounds: int) -> dict[str, float]:
+        actions = {**self.peers, **self.ours}
+        best = dict.fromkeys(actions, float("inf"))
+        for _ in range(rounds):
+            for name, action in actions.items():
+                start = time.process_time()
+                action()
+                best[name] = min(best[name], time.process_time() - start)
+        return best
+
+    def rows(self, rounds: int, title: str = "") -> list[tuple[str, ...]]:
+        best = self.run(rounds)
+        first = min(best[name] for name in self.ours)
+        m, n, k = self.extents
+        return [
+            (
+                title + name,
+                f"{2 * m * n * k / best[name] / 1e9:.1f}",
+                *[f"{best[peer] / best[name]:.2f}" for peer in self.peers],
+                f"{first / best[name]:.2f}",
+            )
+            for name in self.ours
+        ]
+
+
+def shapes(sizes: list[int], every: int, rounds: int) -> list[tuple[str, ...]]:
+    found = []
+    for size in sizes:
+        race = Race(size, size, size)
+        for tile in list(itertools.product(SIDES, SIDES, SIDES))[::every]:
+            race.add("x".join(map(str, tile)), cpu_programs.matmul(tile), tile, [size] * 5)
+        found += race.rows(rounds, f"{size}^3 ")
+    return found
+
+
+def kinds(rounds: int) -> list[tuple[str, ...]]:
+    """Other extents, types and ways to memory."""
+    found = []
+    for m, n, k in ((1000, 1000, 1000), (4096, 512, 512), (16, 1024, 1024), (32, 4096, 512), (512, 512, 4096)):
+        race = Race(m, n, k)
+        for tile in ((min(m, 64), 128, 64), (min(m, 128), 128, 32), (min(m, 32), 32, 32)):
+            tile = (1 << (tile[0].bit_length() - 1), *tile[1:])
+            race.add("x".join(map(str, tile)), cpu_programs.matmul(tile), tile, [m, n, k, n, k])
+        found += race.rows(rounds, f"{m}x{n}x{k} ")
+    size = 1024
+    race = Race(size, size, size)
+    for side in (32, 64, 128):
+        race.add(f"{side}x{side}x{side}", cpu_pointer_programs.matmul(side), (side, side, side), [size])
+    found += race.rows(rounds, "through pointers ")
+    race = Race(size, size, size, turned=True)
+    for tile in ((64, 128, 64), (128, 128, 32), (32, 32, 32)):
+        race.add("x".join(map(str, tile)), cpu_programs.matmul(tile, turned=True), tile, [size] * 5)
+    found += race.rows(rounds, "B transposed ")
+    race = Race(size, size, size, numpy.float64)
+    for tile in ((64, 128, 64), (128, 128, 32), (32, 32, 32)):
+        race.add("x".join(map(str, tile)), cpu_programs.matmul(tile, "f64"), tile, [size] * 5)
+    return found + race.rows(rounds, "f64 ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", type=int, action="append")
+    parser.add_argument("--all", action="store_true", help="every tile shape")
+    parser.add_argument("--every", type=int, default=3)
+    parser.add_argument("--kinds", action="store_true", help="other extents, types and ways to memory instead")
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args()
+    if any(os.environ.get(variable) != "1" for variable in THREAD_VARIABLES):
+        # OpenBLAS looks when it is loaded, which it is by now.
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(THREAD_VARIABLES, "1"))
+    print(f"{tileir_build()}, {machine()}")
+    if options.kinds:
+        rows = kinds(options.rounds)
+    else:
+        rows = shapes(options.size or [1024], 1 if options.all else options.every, options.rounds)
+    peers = ["of OpenBLAS"] + (["of MKL"] if torch is not None else [])
+    print(table(("product, tiles", "GFLOP/s", *peers, "of the best"), rows))
+
+
+if __name__ == "__main__":
+    main()
