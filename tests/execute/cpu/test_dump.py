@@ -62,7 +62,7 @@ def test_products_show_their_plan_and_their_operands() -> None:
     start = next(number for number, line in enumerate(lines) if "multiply" in line)
     assert lines[start : start + 3] == [
         "  multiply 64x64x32: b0 += %pview[%blockId_x, %loopIdx] x %pview_4[%loopIdx, %blockId_y]",
-        "    plan: fma, blocks of 4x16 in vectors of 8, float32 x float32 to float32",
+        "    plan: fma, blocks of 6x16 in vectors of 8, float32 x float32 to float32",
         "    left: a copy in b1; right: 256 packed panels remembered in b2 by %loopIdx, %blockId_y (b3)",
     ]
     assert any(line.endswith("kept from tile block to tile block") for line in lines)

@@ -8,6 +8,7 @@ with a row of a panel, so that A needs no packing and any row stride will do.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy
@@ -21,7 +22,15 @@ Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
 
 _UNROLL: Final = 4
-"""Steps along k in one turn of the innermost loop."""
+"""Steps along k in one turn of the innermost loop, if they are short."""
+_LONG_STEP: Final = 24
+"""Vectors of C that make a step long enough to take half as many."""
+_LINE: Final = 64
+"""Bytes that come into the nearest cache together."""
+_AHEAD: Final = 8
+"""How many steps before they are used the elements of a long panel are asked for: it comes from the second cache."""
+_LONG_BYTES: Final = 1 << 14
+"""Bytes of a packed operand from which on it does not stay in the nearest cache, beside everything else."""
 
 
 class Blocks:
@@ -34,13 +43,15 @@ class Blocks:
         self.suffix: Final = suffix
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.columns // plan.lanes
+        self.fetches: bool = False
 
     def emit(self, a: Rows, b: str, c: Rows, extent: Number) -> None:
         builder, plan = self.builder, self.plan
+        self.fetches = plan.kind == "fma" and (extent != plan.k or plan.packed_bytes > _LONG_BYTES)
 
-        def rows(row: Number) -> None:
+        def rows(row: Number, count: int) -> None:
             first = builder.moved(a[0], builder.multiply(row, a[1]))
-            pointers = [builder.moved(first, builder.multiply(one, a[1])) for one in range(plan.rows)]
+            pointers = [builder.moved(first, builder.multiply(one, a[1])) for one in range(count)]
             c_rows = builder.moved(c[0], builder.multiply(row, c[1]))
 
             def columns(column: Number) -> None:
@@ -51,7 +62,10 @@ class Blocks:
 
             builder.count(0, plan.n, plan.columns, columns)
 
-        builder.count(0, plan.m, plan.rows, rows)
+        start = 0
+        for count, end in plan.row_blocks:
+            builder.count(start, end, count, partial(rows, count=count))
+            start = end
 
     def _block(self, rows: list[str], panel: str, block: Rows, extent: Number) -> None:
         """One block of C through the whole of k."""
@@ -61,13 +75,13 @@ class Blocks:
         size = dtype.itemsize
         places = [
             builder.moved(block[0], builder.add(builder.multiply(row, block[1]), vector * plan.lanes * size))
-            for row in range(plan.rows)
+            for row in range(len(rows))
             for vector in range(self.vectors)
         ]
         start = [
             builder.value(f"load {kind}, ptr {place}, align {size}{self.suffix}", dtype, self.width) for place in places
         ]
-        turn = min(plan.k, _UNROLL * plan.group)
+        turn = min(plan.k, plan.group * (_UNROLL // 2 if len(places) >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
             return self._steps(rows, panel, index, accumulators, turn // plan.group)
@@ -87,6 +101,8 @@ class Blocks:
         left_rows = [builder.moved(row, a_offset) for row in rows]
         current = accumulators
         for step in range(count):
+            if self.fetches:
+                self._fetch(builder.moved(right_rows, (step + _AHEAD) * b_bytes), b_bytes)
             right = [
                 self._load_right(builder.moved(right_rows, step * b_bytes + vector * b_bytes // self.vectors))
                 for vector in range(self.vectors)
@@ -98,6 +114,11 @@ class Blocks:
                     new.append(self.step(builder, left, right[vector], current[row * self.vectors + vector]))
             current = new
         return current
+
+    def _fetch(self, pointer: str, size: int) -> None:
+        for line in range(0, size, _LINE):
+            operands = [f"ptr {self.builder.moved(pointer, line)}", "i32 0", "i32 3", "i32 1"]
+            self.builder.call("void", "llvm.prefetch.p0", operands)
 
     def _load_left(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""

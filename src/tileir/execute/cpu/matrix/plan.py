@@ -54,6 +54,10 @@ _STAGED_COLUMNS: Final = 256
 
 _UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
 """The floats that a matrix unit multiplies."""
+_ROWS: Final = 6
+"""Rows of a large block of C."""
+_LEAST_ROWS: Final = 4
+"""And of what is left over: no power of two is a multiple of six, but a sum of sixes and one or two fours."""
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
@@ -107,6 +111,20 @@ class MmaPlan:
     def packed_elements(self) -> int:
         """How many elements the packed right operand has."""
         return self.k * self.n * self.parts
+
+    @property
+    def row_blocks(self) -> list[tuple[int, int]]:
+        """How the rows of C are divided, from the first on: so many rows at a time, up to a row.
+
+        Where the plan's rows do not divide them the last blocks are smaller, but not so small that a step would wait
+        for the one before.
+        """
+        rest = self.m % self.rows
+        if rest and rest < _LEAST_ROWS:
+            rest += self.rows
+        whole = self.m - rest
+        blocks = [(self.rows, whole)] if whole else []
+        return [*blocks, (_LEAST_ROWS, self.m)] if rest else blocks
 
     @property
     def packed_bytes(self) -> int:
@@ -186,12 +204,20 @@ def _single(target: Target, shape: Shape) -> MmaPlan:
 
 
 def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> MmaPlan:
-    """A block of C in registers: half of them for it, the other half for the factors."""
+    """A block of C in registers: half of them for it, the other half for the factors.
+
+    A step of fma needs no others, so that three quarters of them can hold C where it is large enough: six rows of four
+    vectors, or of two.  The more of C a step computes, the fewer elements are loaded for each.
+    """
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8
-    rows = min(m, max(1, registers // min(2, n // lanes)))
-    columns = min(n, registers // rows * lanes)
+    across = registers // 4
+    if kind == "fma" and m >= 8 and n >= across * lanes:
+        rows, columns = (_ROWS if m > 8 else 4), across * lanes
+    else:
+        rows = min(m, max(1, registers // min(2, n // lanes)))
+        columns = min(n, registers // rows * lanes)
     return MmaPlan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
 
 
