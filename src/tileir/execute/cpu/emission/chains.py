@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
+_MANY_BLOCKS: Final = 8
+"""Tile blocks in a row that share panels from which on these are worth packing once more."""
+_ROWS_AHEAD: Final = 8
+"""How many rows before it is packed a row is asked for."""
+_LINE: Final = 64
+
 
 def emit_chain(emission: Emission, statement: Chain) -> None:
+    """Emit the turns whose tiles lie within their tensors at once, and the loop for those that are left."""
     builder = emission.builder
     product = statement.product
     plan = product.plan
     loop = statement.loop.operation
     lower, upper = (emission.whole(value) for value in loop.operands[:2])
-    turns = builder.subtract(upper, lower)
     # The boxes of the first turn: the counter is the lower bound.
     counter = loop.regions[0].blocks[0].arguments[0]
     emission.scalars[counter] = emission.scalars[loop.operands[0]]
@@ -29,14 +42,15 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
     right = accesses.open_box(emission, product.rhs.operation)
     answers = [builder.emit(f"icmp sge i64 {lower}, 0")]
     answers += [box.view.tensor.fits(box.operation) for box in (left, right)]
+    turns: Number = builder.subtract(upper, lower)
     for box, along in ((left, 1), (right, 0)):
-        for axis in (0, 1):
-            length: Number = box.view.shape[axis]
-            if axis == along:
-                length = builder.multiply(turns, plan.k)
-            end = builder.add(box.starts[axis], length)
-            answers.append(builder.emit(f"icmp ule i64 {end}, {box.view.extents[axis]}"))
+        across = 1 - along
+        end = builder.add(box.starts[across], box.view.shape[across])
+        answers.append(builder.emit(f"icmp ule i64 {end}, {box.view.extents[across]}"))
         answers.append(builder.emit(f"icmp eq i64 {box.view.strides[1]}, 1"))
+        operands = [f"i64 {box.view.extents[along]}", f"i64 {box.starts[along]}"]
+        room = builder.emit(f"udiv i64 {builder.call('i64', 'llvm.usub.sat.i64', operands)}, {plan.k}")
+        turns = builder.call("i64", "llvm.smin.i64", [f"i64 {turns}", f"i64 {room}"])
     answers.append(builder.emit(f"icmp sgt i64 {turns}, 0"))
 
     def part(turn: Number) -> None:
@@ -45,11 +59,12 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
         extent = builder.emit(f"mul i64 {count}, {plan.k}")
         _emit_part(emission, statement, left, right, turn, lower, extent)
 
-    builder.branch(
-        builder.all_of(answers),
-        lambda: builder.count(0, turns, statement.tiles, part),
-        lambda: emission.statements([statement.loop]),
-    )
+    def parts() -> list[str]:
+        builder.count(0, turns, statement.tiles, part)
+        return [f"i64 {builder.add(lower, turns)}"]
+
+    (next_turn,) = builder.branch(builder.all_of(answers), parts, lambda: [f"i64 {lower}"])
+    emit_repeat(emission, statement.loop, casting.cast(builder, Register(next_turn, casting.INT64), dtype_of(counter)))
 
 
 def _emit_part(
@@ -66,7 +81,8 @@ def _emit_part(
     first = builder.add(lower, turn)
     keys = [str(first), str(emission.whole(memo.keys[0]))]
     panel_size = statement.tiles * plan.packed_bytes
-    slot = builder.add(builder.emit(f"udiv i64 {first}, {statement.tiles}"), keys[1])
+    slot = builder.emit(f"udiv i64 {first}, {statement.tiles}")
+    slot = str(builder.add(slot, builder.multiply(_column_slots(emission), keys[1])))
 
     def pack(panel: str) -> str:
         _pack_rows(emission, product, b_pointer, row, panel, extent)
@@ -75,7 +91,23 @@ def _emit_part(
     panel, odd = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
     stage = stage_of(emission, product)
-    emit_mma(builder, plan, rows, panel, target, suffix=emission.arena_suffix, extent=extent, stage=stage, odd=odd)
+    suffix, shared = emission.arena_suffix, product.chained
+    emit_mma(builder, plan, rows, panel, target, suffix=suffix, extent=extent, stage=stage, odd=odd, shared=shared)
+
+
+def _column_slots(emission: Emission) -> str:
+    """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
+
+    Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
+    when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
+    """
+    fastest = shared_axis(emission.program)
+    if fastest < 0:
+        return "1"
+    extent = emission.frame.record_slot(slots.GRID + fastest)
+    emission.frame.add(f"%few.blocks = icmp ult i64 {extent}, {_MANY_BLOCKS}")
+    emission.frame.add("%column.slots = zext i1 %few.blocks to i64")
+    return "%column.slots"
 
 
 def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str) -> None:
@@ -89,6 +121,12 @@ def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, 
 
     def step(position: Number) -> None:
         here = builder.moved(source, builder.multiply(builder.multiply(position, group), row))
+        # Rows are often pages apart, where no machine looks ahead by itself.
+        for part in range(group):
+            ahead = builder.moved(here, builder.multiply(row, _ROWS_AHEAD + part))
+            for line in range(0, plan.n * size, _LINE):
+                operands = [f"ptr {builder.moved(ahead, line)}", "i32 0", "i32 3", "i32 1"]
+                builder.call("void", "llvm.prefetch.p0", operands)
         there = builder.moved(panel, row_offset(emission, plan, position))
         for column in range(0, plan.n, columns):
             rows = []

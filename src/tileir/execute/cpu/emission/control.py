@@ -25,7 +25,8 @@ def emit_branch(emission: Emission, statement: Branch) -> None:
     _take_all(emission, list(operation.results))
 
 
-def emit_repeat(emission: Emission, statement: Repeat) -> None:
+def emit_repeat(emission: Emission, statement: Repeat, first: Register | None = None) -> None:
+    """Emit a loop; a `for` may begin at another number than its lower bound."""
     builder = emission.builder
     operation = statement.operation
     block = operation.regions[0].blocks[0]
@@ -35,7 +36,7 @@ def emit_repeat(emission: Emission, statement: Repeat) -> None:
     results: list[Value] = arguments if counted else list(operation.results)
     _put_all(emission, operation.operands[3:] if counted else operation.operands, arguments)
     loop = Loop(builder)
-    wide, counter, upper, step = _counter(emission, operation, loop) if counted else ("", "", "", "")
+    wide, counter, upper, step = _counter(emission, operation, loop, first) if counted else ("", "", "", "")
 
     def body() -> None:
         if counted:
@@ -65,9 +66,11 @@ def emit_repeat(emission: Emission, statement: Repeat) -> None:
             emission.scalars[result] = emission.scalars[found]
 
 
-def _counter(emission: Emission, operation: Operation, loop: Loop) -> tuple[str, str, str, str]:
+def _counter(emission: Emission, operation: Operation, loop: Loop, first: Register | None) -> tuple[str, str, str, str]:
     """Of a `for`: a type so wide that adding the step never wraps, the counter, its upper bound and its step."""
     bounds = [emission.scalars[value] for value in operation.operands[:3]]
+    if first is not None:
+        bounds[0] = first
     unsigned = "unsignedCmp" in operation.attributes
     _check_step(emission, operation, bounds[2], unsigned)
     if emission.sanitize:

@@ -48,7 +48,8 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         place = builder.multiply(number, plan.m * plan.n * size)
         target = builder.moved(emission.buffer(statement.accumulator), place), plan.n * size
         stage = stage_of(emission, statement)
-        emit_mma(builder, plan, left, right, target, suffix=emission.arena_suffix, stage=stage, odd=odd)
+        suffix, shared = emission.arena_suffix, statement.chained
+        emit_mma(builder, plan, left, right, target, suffix=suffix, stage=stage, odd=odd, shared=shared)
 
     builder.count(0, batch, 1, one)
 

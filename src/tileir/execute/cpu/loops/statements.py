@@ -165,6 +165,8 @@ class Multiply(Statement):
     memo: Memo | None
     stage: Buffer | None
     """For a few rows of the left operand at a time (`matrix.amx`)."""
+    chained: bool = False
+    """Whether it is also part of a chain."""
 
     @property
     def roots(self) -> list[Expression]:

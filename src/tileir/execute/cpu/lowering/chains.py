@@ -1,8 +1,8 @@
 """Loops over k that only add products of tiles, taken many iterations at a time.
 
 The tiles that such a loop multiplies lie side by side in memory, so many products of short tiles are one of long ones.
-The sum is the same: its terms are added in the same order.  Matrix units gain most: their accumulators stay in
-registers from the first term to the last.
+The sum is the same: its terms are added in the same order.  Accumulators stay in registers from the first term to the
+last, and the right operand is packed in stretches that fill a good part of the second cache, whatever the tiles are.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, T
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
+from tileir.ir.types import TF32
 from tileir.ir.values import Value
 
 _LENGTH: Final = 1024
 """About how many terms are taken together."""
-_PANEL_BYTES: Final = 1 << 20
-"""How large the packed operand of that may be."""
+_PANEL_BYTES: Final[dict[str, int]] = {"amx": 1 << 20, "fma": 1 << 18}
+"""How large the packed operand of that may be, by the kind of the plan: that of vectors is read once for every few
+rows, and should stay in the second cache beside the rest."""
 
 
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
@@ -33,8 +35,9 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
         return None
     product, end = loop.body
-    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind != "amx":
+    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind not in _PANEL_BYTES:
         return None
+    plan = product.plan
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
         return None
@@ -48,14 +51,17 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     if end.operation.operands[0] is not product.operation.results[0]:
         return None
-    tiles = max(min(_LENGTH // product.plan.k, _PANEL_BYTES // product.plan.packed_bytes), 1)
-    size = tiles * product.plan.packed_bytes
-    if size > _PANEL_BYTES:
+    if plan.kind == "fma" and (rhs.dtype != plan.rhs_dtype or rhs.element is TF32):
+        return None
+    tiles = max(min(_LENGTH // plan.k, _PANEL_BYTES[plan.kind] // plan.packed_bytes), 1)
+    size = tiles * plan.packed_bytes
+    if size > _PANEL_BYTES[plan.kind]:
         return None
     slots = memo_slots(size)
-    panels = lowering.new_buffer(product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
+    panels = lowering.new_buffer(plan.rhs_dtype, slots * size // plan.rhs_dtype.itemsize)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
+    product.chained = True
     return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
 
 
