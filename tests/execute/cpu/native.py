@@ -9,7 +9,7 @@ import numpy
 from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.compilation import assemble
-from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, Record
+from tileir.execute.cpu.native.record import ARGUMENTS, BUDGET, CHUNK, COUNT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.target import host
 from tileir.execute.launch import Kernel
@@ -24,14 +24,15 @@ entry:
   %stop.address = getelementptr i64, ptr %record, i64 5
   %chunk.address = getelementptr i64, ptr %record, i64 6
   %chunk = load i64, ptr %chunk.address
-  %turns.address = getelementptr i64, ptr %record, i64 16
+  %turns.address = getelementptr i64, ptr %record, i64 FIRST
   %turns = load i64, ptr %turns.address
-  %visits.address = getelementptr i64, ptr %record, i64 17
+  %visits.address = getelementptr i64, ptr %record, i64 SECOND
   %visits = load ptr, ptr %visits.address
-  %launches.address = getelementptr i64, ptr %record, i64 18
+  %launches.address = getelementptr i64, ptr %record, i64 THIRD
   %launches = load ptr, ptr %launches.address
   %number = load i64, ptr %arena
-  %counter = getelementptr i64, ptr %arena, i64 1
+  %budget.address = getelementptr i64, ptr %arena, i64 BUDGET
+  %counter = getelementptr i64, ptr %arena, i64 7
   br label %fetch
 fetch:
   %stop = load atomic i64, ptr %stop.address monotonic, align 8
@@ -61,7 +62,13 @@ done:
   store i64 %number, ptr %launch
   %b.next = add i64 %b, 1
   %next = icmp slt i64 %b.next, %end
-  br i1 %next, label %block, label %fetch
+  br i1 %next, label %block, label %spend
+spend:
+  %budget = load i64, ptr %budget.address
+  %budget.left = add i64 %budget, -1
+  store i64 %budget.left, ptr %budget.address
+  %spent = icmp eq i64 %budget.left, 0
+  br i1 %spent, label %exit, label %fetch
 exit:
   ret i64 0
 }
@@ -70,7 +77,10 @@ declare i64 @llvm.smin.i64(i64, i64)
 
 
 def counting() -> Loaded:
-    return load(assemble(COUNTING, host()))
+    text = COUNTING.replace("BUDGET", str(BUDGET))
+    for number, name in enumerate(("FIRST", "SECOND", "THIRD")):
+        text = text.replace(name, str(ARGUMENTS + number))
+    return load(assemble(text, host()))
 
 
 def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 1, arena_bytes: int = 64) -> Any:

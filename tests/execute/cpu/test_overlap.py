@@ -20,7 +20,7 @@ from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.overlapping import LONG, PROGRAM, TILE
 
 import tileir
-from tileir.execute.cpu.native import thread_pool
+from tileir.execute.cpu.native import helpers
 
 ROOT = Path(__file__).parents[3]
 
@@ -295,7 +295,7 @@ def test_launches_of_another_task_on_the_thread_are_not_put_off(step: tileir.Ker
 def test_who_waits_does_the_work_where_no_helper_can_be_had(
     step: tileir.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thread_pool, "lend", lambda job, most: False)
+    monkeypatch.setattr(helpers, "lend", lambda job, most: False)
 
     def make(launch: Launch, arrays: list[Any]) -> None:
         for number in range(100):
@@ -399,7 +399,7 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
 
     agrees(chain, step, 10)
     for _ in range(100):
-        if len(thread_pool._idle) == thread_pool._helper_count:
+        if len(helpers._idle) == helpers._helper_count:
             break
         time.sleep(0.01)
-    assert len(thread_pool._idle) == thread_pool._helper_count
+    assert len(helpers._idle) == helpers._helper_count

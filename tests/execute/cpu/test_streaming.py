@@ -120,7 +120,8 @@ def test_every_way_out_of_the_worker_waits() -> None:
 
 def test_a_launch_has_to_write_much() -> None:
     text = native(doubled()).dump("llvm")
-    (line,) = [line for line in text.splitlines() if "icmp uge i64" in line]
+    worker = text.partition("define i64 @worker")[2]
+    (line,) = [line for line in worker.splitlines() if "icmp uge i64" in line]
     assert line.endswith(f", {STREAMED_BYTES // (2048 * 4)}")
 
 

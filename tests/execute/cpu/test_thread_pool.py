@@ -17,8 +17,8 @@ from tests.execute.cpu.native import count, counting, cpu_kernel
 
 import tileir
 from tileir.execute import memory
-from tileir.execute.cpu.native import scratch, thread_pool
-from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, TAIL, TAIL_SHIFT, Record
+from tileir.execute.cpu.native import helpers, posting, scratch, thread_pool
+from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, LANES, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
 
@@ -28,6 +28,15 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def function() -> Loaded:
     return counting()
+
+
+@pytest.fixture(params=["posted", "jobs"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How launches come to helpers: as this system has it, and as one without `posting` has it."""
+    if request.param == "jobs":
+        monkeypatch.setattr(posting, "_post", [None])
+        monkeypatch.setattr(helpers, "_idle", [])
+        monkeypatch.setattr(helpers, "_helper_count", 0)
 
 
 @pytest.fixture(autouse=True)
@@ -55,11 +64,11 @@ def test_what_is_expected_of_a_launch_changes_nothing(function: Loaded, pace: in
 
 
 def test_record_states_all_tile_blocks_after_a_launch_in_slices(function: Loaded) -> None:
-    record = Record(19)
-    for slot, value in ((COUNT, 100), (CHUNK, 3), (16, 1)):
+    record = Record(ARGUMENTS + 3)
+    for slot, value in ((COUNT, 100), (CHUNK, 3), (ARGUMENTS, 1)):
         record.slots[slot] = value
     arrays = [numpy.zeros(100, numpy.int64), numpy.zeros(100, numpy.int64)]
-    record.slots[17], record.slots[18] = [array.ctypes.data for array in arrays]
+    record.slots[ARGUMENTS + 1], record.slots[ARGUMENTS + 2] = [array.ctypes.data for array in arrays]
     thread_pool.run(function, record, 64, 1)
     assert arrays[0].tolist() == [1] * 100
     assert record.slots[COUNT] == 100
@@ -76,7 +85,7 @@ def test_scratch_memory_begins_with_a_number_that_no_earlier_launch_had(function
 
 
 def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
-    record = Record(19)
+    record = Record(ARGUMENTS + 3)
     record.slots[COUNT], record.slots[CHUNK], record.slots[STOP] = 100, 1, 1
     # No array to write to: a tile block that ran would end the process.
     for threads in (1, 2):
@@ -110,18 +119,18 @@ def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: py
 
 
 def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    thread_pool.release_memory()
-    original = scratch.Arena
+    count(function, 10, 1, 2)
+    tileir.release_memory()
 
     def arena(size: int) -> scratch.Arena:
-        if threading.current_thread() is not threading.main_thread():
-            raise LaunchError("no memory for a helper")
-        return original(size)
+        raise LaunchError("no memory for a helper")
 
-    monkeypatch.setattr(scratch, "Arena", arena)
-    with pytest.raises(LaunchError, match="no memory for a helper"):
-        count(function, 10, 1, 2)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(scratch, "Arena", arena)
+        function.pace = 10_000_000
+        with pytest.raises(LaunchError, match="no memory for a helper"):
+            count(function, 10, 1, 2)
+    assert len(helpers._idle) == helpers._helper_count
     visits, _ = count(function, 10, 1, 2)
     assert visits.tolist() == [1] * 10
 
@@ -170,16 +179,16 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
 def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
     function.pace = 10_000_000
     count(function, 100, 1, 3)
-    before = thread_pool._helper_count
+    before = helpers._helper_count
     for _ in range(10):
         function.pace = 10_000_000
         count(function, 100, 1, 3)
-    assert thread_pool._helper_count == before
+    assert helpers._helper_count == before
 
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 16, 1, 1)
-    monkeypatch.setattr(thread_pool, "_take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
+    monkeypatch.setattr(helpers, "take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
     for _ in range(10):
         function.pace = 100
         count(function, 16, 1, 4)
@@ -189,7 +198,7 @@ def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypat
 def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thread_pool, "_take_helpers", lambda wanted, taken: None)
+    monkeypatch.setattr(helpers, "take_helpers", lambda wanted, taken: None)
     for blocks in (2, 100, 5000):
         function.pace = pace
         visits, _ = count(function, blocks, 1, 4)
@@ -274,7 +283,7 @@ def test_exception_of_any_signal_handler_stops_the_workers_before_it_is_raised(f
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(thread_pool._idle) == thread_pool._helper_count
+    assert len(helpers._idle) == helpers._helper_count
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")
@@ -307,7 +316,7 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert alarms > 0
-    assert len(thread_pool._idle) == thread_pool._helper_count
+    assert len(helpers._idle) == helpers._helper_count
 
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 5, 7), (16, 8, 1), (1000, 1, 1)])
@@ -317,14 +326,17 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
 ) -> None:
     kernel = cpu_kernel(tileir.compile(tileir.parse(_COUNTING), backend="cpu"))
     count = extents[0] * extents[1] * extents[2]
-    for threads in (1, 3):
+    for threads, lanes in ((1, 0), (3, 0), (3, -1)):
         visits = numpy.zeros(extents[::-1], numpy.int32)
         binding = kernel._binder((visits, *extents), extents, chunk)
         binding.record.slots[TAIL] = tail
+        binding.record.slots[LANES] = lanes
         version = kernel.version(binding.overlap, False)
         version.loaded.pace = 0
         thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
+        if binding.record.slots[LANES] > 0:
+            continue
         # Where the last chunk ended: past the tail it is at most a small one beyond the last tile block.
         beyond = binding.record.slots[NEXT] - count
         assert 0 <= beyond < (max(1, chunk >> TAIL_SHIFT) if tail else chunk)

@@ -12,7 +12,8 @@ Facts about tile IR that any engine may want are in `execute/analysis`.  The fol
 
     native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
                  an object), `runtime` (loading), `keys` (of objects on disk), `record` (what a launch hands to code),
-                 `binding` (arguments into a record), `thread_pool`, `overlapping` (several launches at once)
+                 `binding` (arguments into a record), `thread_pool`, `posting` (launches to helper threads),
+                 `overlapping` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)

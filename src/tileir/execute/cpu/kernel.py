@@ -21,7 +21,7 @@ from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
 from tileir.execute.cpu.native.filling import Fill, filling
 from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
-from tileir.execute.cpu.native.thread_pool import WORTH_WAKING, run_short
+from tileir.execute.cpu.native.thread_pool import WORTH_SLICING, WORTH_WAKING, run_short
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -176,6 +176,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
         else:
+            # One counter, which tells how far it is.
+            slots[record.LANES] = -1
             _tell_progress(slots, count, progress, lambda: self._run(version, binding, threads, keep, calls_back))
         if inspector is not None and inspector.error is not None:
             failures.append(inspector.error)
@@ -390,13 +392,16 @@ def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
 class _DirectLaunches(DirectLaunches):
     """Launches of a kernel whose arguments are of a kind that was looked at."""
 
-    __slots__ = ("_fill", "_is_plain", "_kernel", "_options", "_version")
+    __slots__ = ("_fill", "_is_plain", "_kernel", "_options", "_short", "_version")
 
     def __init__(self, kernel: CpuKernel, fill: Fill, options: LaunchOptions) -> None:
         self._kernel: CpuKernel = kernel
         self._fill: Fill = fill
         self._options: LaunchOptions = options
         self._is_plain: bool = not options.memory and options.progress is None and not options.sanitize
+        threads = kernel._threads if options.num_threads is None else options.num_threads
+        self._short: int = WORTH_WAKING if threads > 1 else WORTH_SLICING
+        """Nanoseconds of work below which a launch is not shared, nor made in slices."""
         self._version: Version | None = None
         """The version for arrays apart, once there is one that neither prints nor has loops."""
 
@@ -404,7 +409,7 @@ class _DirectLaunches(DirectLaunches):
         kernel, version = self._kernel, self._version
         x, y, z = grid
         count = x * y * z
-        if version is None or memory or not 0 < version.loaded.pace * count < WORTH_WAKING or overlapped() is not None:
+        if version is None or memory or not 0 < version.loaded.pace * count < self._short or overlapped() is not None:
             kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
             if version is None and self._is_plain:
                 self._version = kernel.short_version(self._options.unchecked)

@@ -7,7 +7,8 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
-from tileir.execute.cpu.loops.order import PLAIN
+from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
+from tileir.execute.cpu.loops.order import PLAIN, may_change_order
 from tileir.execute.cpu.matrix.microkernel import configure
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Loop
@@ -26,14 +27,19 @@ def emit_worker(emission: Emission) -> str:
         bounds.emit_suitability(emission)
     if emission.uses_amx:
         configure(builder)
+    define_function(module, may_change_order(emission.program.entry))
+    end = emission.frame.stack("i64", 1, 8)
     chunks = Loop(builder)
     stopped = ""
 
     def chunk() -> None:
         nonlocal stopped
-        stopped = _emit_blocks(emission, *_take_chunk(emission, chunks.end))
+        stopped = _emit_blocks(emission, *take_chunk(builder, end, chunks.end))
 
-    chunks.write(chunk, lambda: builder.emit(f"xor i1 {stopped}, true"))
+    def more() -> str:
+        return builder.all_of([builder.emit(f"xor i1 {stopped}, true"), is_within_budget(builder)])
+
+    chunks.write(chunk, more)
     leave_worker(emission, 0)
     if emission.called:
         builder.label(FAILED)
@@ -44,34 +50,6 @@ def emit_worker(emission: Emission) -> str:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")
     module.add(lines)
     return module.text()
-
-
-def _take_chunk(emission: Emission, finish: str) -> tuple[str, str]:
-    """Take the next tile blocks, from the first to one before the end; to a label if there are none."""
-    builder = emission.builder
-    chunk, tail, count = (emission.frame.record_slot(slot) for slot in (slots.CHUNK, slots.TAIL, slots.COUNT))
-    attempts = Loop(builder)
-    seen = builder.emit("load atomic i64, ptr %record monotonic, align 8")
-    first = attempts.carry("i64", seen)
-    end = exchange = ""
-
-    def attempt() -> None:
-        nonlocal end, exchange
-        builder.go_on(builder.emit(f"icmp ult i64 {first}, {count}"), finish)
-        is_whole = builder.emit(f"icmp ult i64 {builder.emit(f'add i64 {first}, {tail}')}, {count}")
-        part = builder.emit(f"lshr i64 {chunk}, {slots.TAIL_SHIFT}")
-        part = builder.call("i64", "llvm.umax.i64", [f"i64 {part}", "i64 1"])
-        size = builder.emit(f"select i1 {is_whole}, i64 {chunk}, i64 {part}")
-        end = builder.emit(f"add i64 {first}, {size}")
-        exchange = builder.emit(f"cmpxchg ptr %record, i64 {first}, i64 {end} monotonic monotonic, align 8")
-
-    def is_lost() -> str:
-        attempts.becomes(first, builder.emit(f"extractvalue {{ i64, i1 }} {exchange}, 0"))
-        taken = builder.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1")
-        return builder.emit(f"xor i1 {taken}, true")
-
-    attempts.write(attempt, is_lost)
-    return first, builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {count}"])
 
 
 def _emit_blocks(emission: Emission, first: str, end: str) -> str:

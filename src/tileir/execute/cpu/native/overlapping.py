@@ -22,10 +22,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.cpu.native import thread_pool
+from tileir.execute.cpu.native import helpers, thread_pool
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.cpu.native.conflicts import Accesses
-from tileir.execute.cpu.native.pending import Launch, run_chain
+from tileir.execute.cpu.native.helpers import Helper, Job
+from tileir.execute.cpu.native.pending import WORTH_SHARING, Launch, run_chain
 from tileir.execute.cpu.native.record import FAILED, STOP
 from tileir.execute.cpu.native.scratch import Scratch
 from tileir.execute.errors import LaunchError
@@ -36,13 +37,13 @@ _MOST: Final = 256
 """Launches under way; one more waits until half of them are done."""
 _CHAIN_MOST: Final = 64
 """Launches that a thread begins at once."""
-_UNKNOWN: Final = 10 * thread_pool.WORTH_WAKING
+_UNKNOWN: Final = 10 * WORTH_SHARING
 """Nanoseconds that a launch may take of which that is not known."""
 _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
-class _Service(thread_pool.Job):
+class _Service(Job):
     """A helper at work on the launches of a context, from when it is woken until it finds nothing to do."""
 
     __slots__ = ("has_arrived", "launches")
@@ -52,10 +53,10 @@ class _Service(thread_pool.Job):
         self.launches: Launches = launches
         self.has_arrived: bool = False
 
-    def work(self, helper: thread_pool.Helper) -> None:
+    def work(self, helper: Helper) -> None:
         self.launches.serve(self, helper)
 
-    def finish(self, helper: thread_pool.Helper) -> None:
+    def finish(self, helper: Helper) -> None:
         """Nobody waits for this: who waits was told when it ended."""
 
 
@@ -222,7 +223,7 @@ class Launches:
 
     # --- for helpers ---
 
-    def serve(self, service: _Service, helper: thread_pool.Helper) -> None:
+    def serve(self, service: _Service, helper: Helper) -> None:
         chain: list[Launch] = []
         try:
             while True:
@@ -328,11 +329,11 @@ class Launches:
                 places += launch.limit - launch.threads
                 work += _UNKNOWN
         coming = sum([not service.has_arrived for service in self._services])
-        for _ in range(min(places - coming, work // thread_pool.WORTH_WAKING, free)):
+        for _ in range(min(places - coming, work // WORTH_SHARING, free)):
             service = _Service(self)
             self._services.append(service)
             try:
-                thread_pool.lend(service, self._threads)
+                helpers.lend(service, self._threads)
             finally:
                 if not service.started:
                     self._services.remove(service)

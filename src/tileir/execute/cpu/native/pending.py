@@ -7,13 +7,14 @@ from array import array
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute import code_cache
-from tileir.execute.cpu.native import thread_pool
-from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, Record
-from tileir.execute.cpu.native.runtime import Loaded, load
-from tileir.execute.cpu.native.scratch import Scratch
+from tileir.execute.cpu.native.runtime import Loaded
+from tileir.execute.cpu.native.scratch import Scratch, numbers
+from tileir.execute.cpu.native.stored import stored_function
 from tileir.execute.cpu.native.target import host
+
+WORTH_SHARING: Final = 30_000
+"""Nanoseconds of work below which one thread does it: helpers come by way of Python."""
 
 
 class Launch:
@@ -41,9 +42,9 @@ class Launch:
         """Whether that can be relied on."""
         self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
         """How many threads may work on it."""
-        if 0 < self.expected < thread_pool.WORTH_WAKING:
+        if 0 < self.expected < WORTH_SHARING:
             self.limit = 1
-        self.number: int = next(thread_pool.numbers)
+        self.number: int = next(numbers)
         self.threads: int = 0
         self.joined: int = 0
         """How many threads had a part in it."""
@@ -117,17 +118,7 @@ def _chain_function() -> Loaded:
     global _chain
     made = _chain
     if made is None:
-        store, target = code_cache.default_cache(), host()
-        key = key_of(target, [_CHAIN])
-        found = store.get(key)
-        if found is not None:
-            data = found[0]
-        else:
-            from tileir.execute.cpu.native.compilation import assemble
-
-            data = assemble(_CHAIN, target)
-            store.put(key, data, {})
-        made = _chain = load(data)
+        made = _chain = stored_function(_CHAIN, host())
     return made
 
 

@@ -6,8 +6,8 @@ first failure in it.  The worker of every thread is one function
     i64 worker(ptr record, ptr arena)
 
 which runs tile blocks until none is left, `STOP` is set, or a tile block failed.  `arena` is scratch memory of the
-thread, aligned to 64 bytes, of the size the compiled kernel states; its content does not matter, except that the first
-8 bytes of it hold a number that differs from launch to launch (panels kept from an earlier launch are void).
+thread, aligned to 64 bytes, of the size the compiled kernel states.  Its content does not matter, except for the first
+words: a number that differs from launch to launch (panels kept from an earlier launch are void), `LANE` and `BUDGET`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,21 @@ TAIL: Final = 15
 """How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
 TAIL_SHIFT: Final = 3
 """The binary logarithm of how much smaller these are."""
-ARGUMENTS: Final = 16
+STRETCHES: Final = 16
+"""The address of a table with the addresses of stretches: two words each, the next number to hand out and where they
+end.  A worker begins with the stretch of its `LANE` and goes on with those after it.  Only where tile blocks may run in
+any order (`order`)."""
+LANES: Final = 17
+"""How many stretches there are; where there are none all workers take numbers from `NEXT`.  Below zero as long as there
+must not be any."""
+ARGUMENTS: Final = 18
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
+
+LANE: Final = 1
+"""A word of the arena: the stretch that the worker takes tile blocks from."""
+BUDGET: Final = 2
+"""A word of the arena: after how many chunks the worker returns, which it counts down; 0 if it is not to."""
 
 Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 """What compiled code calls: a site, the number of a tile block, a table of values."""

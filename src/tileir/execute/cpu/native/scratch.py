@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
+import os
 import sys
 from typing import Any, Final
 
@@ -46,6 +48,9 @@ def _too_large(size: int, why: str) -> LaunchError:
     )
 
 
+# A number that no data left in scratch memory is likely to hold, and then the ones after it: of launches.
+numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
+
 spare: list[Arena] = []
 """Arenas that no thread uses."""
 
@@ -80,13 +85,18 @@ class Scratch:
     def __init__(self) -> None:
         self.arena: Arena | None = None
 
+    def reserve(self, size: int) -> Arena:
+        """Have other scratch memory, of a size."""
+        # The old one goes first: there may not be memory for both.
+        self.arena = None
+        self.arena = arena = arena_of(size)
+        return arena
+
     def for_launch(self, size: int, number: int) -> int:
         """The address of scratch memory for a launch of a number."""
         arena = self.arena
         if arena is None or arena.size < size:
-            # The old one goes first: there may not be memory for both.
-            self.arena = arena = None
-            self.arena = arena = arena_of(size)
+            arena = self.reserve(size)
         arena.tag.value = number
         return arena.address
 
