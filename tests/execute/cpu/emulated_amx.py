@@ -6,6 +6,10 @@ of k, from zero, that are added to each other and then to C; subnormal numbers c
 
 from __future__ import annotations
 
+import pytest
+
+from tileir.execute.cpu.native import compilation
+from tileir.execute.cpu.native import target as targets
 from tileir.execute.cpu.native.target import Target, host
 
 _LOAD = """
@@ -136,3 +140,12 @@ def emulating_target() -> Target:
     """This machine with matrix tiles for bf16 that are only code."""
     here = host("native")
     return Target(here.name, here.triple, here.enabled | {"amx-tile", "amx-bf16"}, here.features, True)
+
+
+def emulate(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a machine with emulated tiles, which kernels can be compiled for until the test is over."""
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+    monkeypatch.setitem(targets._hosts, "emulated", emulating_target())
+    real = compilation.assemble
+    monkeypatch.setattr(compilation, "assemble", lambda text, target, level=3: real(emulated(text), target, level))
+    return "emulated"

@@ -16,13 +16,11 @@ from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tests.execute.cpu.emulated_amx import emulated, emulating_target
+from tests.execute.cpu.emulated_amx import emulate, emulated, emulating_target
 
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, release
-from tileir.execute.cpu.native import compilation
-from tileir.execute.cpu.native import target as targets
 from tileir.execute.cpu.native.compilation import assemble, assembly
 from tileir.execute.cpu.native.runtime import load
 from tileir.execute.cpu.native.target import host
@@ -274,13 +272,7 @@ def unit(monkeypatch):
     """The name of a machine with matrix tiles that runs here."""
     if not HERE.has_avx512:
         pytest.skip("neither matrix tiles nor the vectors of the machines that have them")
-    if UNIT is HERE:
-        return "native"
-    monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setitem(targets._hosts, "emulated", UNIT)
-    real = compilation.assemble
-    monkeypatch.setattr(compilation, "assemble", lambda text, target, level=3: real(emulated(text), target, level))
-    return "emulated"
+    return "native" if UNIT is HERE else emulate(monkeypatch)
 
 
 def matmul(element, tile, result="f32"):

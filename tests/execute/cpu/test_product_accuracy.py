@@ -6,6 +6,7 @@ fractions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -15,10 +16,12 @@ import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.execute.cpu.emulated_amx import emulate
 from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.product_programs import FORMS, PAIRS, Tile, product_kernel
 
 import tileir
+from tileir.execute.cpu.native.target import host
 from tileir.execute.launch import Kernel
 
 Array = numpy.ndarray[Any, Any]
@@ -28,6 +31,10 @@ Extents = tuple[int, int, int]
 TILES: list[Tile] = [(32, 32, 64), (16, 64, 32), (4, 8, 16)]
 """Two that fill the tiles of matrix units, whose k is 32 numbers of two bytes, and one that does not."""
 
+HERE = host("native")
+NARROW = ("bf16", "f16", "f8E4M3FN", "f8E5M2")
+"""What matrix tiles multiply."""
+
 DTYPES: dict[str, Any] = {
     "bf16": ml_dtypes.bfloat16,
     "f16": numpy.float16,
@@ -36,6 +43,8 @@ DTYPES: dict[str, Any] = {
     "f64": numpy.float64,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
     "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
 }
 EXPONENTS = {
     "bf16": (-133, 127), "f16": (-24, 15), "f32": (-149, 127), "tf32": (-136, 127), "f64": (-1074, 1023),
@@ -150,8 +159,8 @@ class Data:
         a, b, c = self.normal()
         return self.made(doubles(a), 0.0 * doubles(b), 0.0 * doubles(c))
 
-    def kinds(self) -> dict[str, Matrices]:
-        return {
+    def kinds(self, form: str) -> dict[str, Matrices]:
+        found = {
             "normal": self.normal(),
             "large": self.normal(3.0 if self.accumulator == "f16" else 16.0),
             "integers": self.integers(),
@@ -162,12 +171,32 @@ class Data:
             "special": self.special(),
             "zeros": self.zeros(),
         }
+        return {name: self.held(matrices, form) for name, matrices in found.items()}
+
+    def held(self, matrices: Matrices, form: str) -> Matrices:
+        """Numbers that stay what they are on the way to a product: conversions to eight bits saturate."""
+        if form != "converted" or self.element not in ("f64", "f8E4M3FN", "f8E5M2"):
+            return matrices
+        with numpy.errstate(all="ignore"):
+            a, b = (doubles(each.astype(numpy.float32)) for each in matrices[:2])
+            if self.element != "f64":
+                largest = float(ml_dtypes.finfo(DTYPES[self.element]).max)
+                a, b = numpy.clip(a, -largest, largest), numpy.clip(b, -largest, largest)
+        return rounded(self.element, a), rounded(self.element, b), matrices[2]
 
 
 @cache
-def kernel(element: str, accumulator: str, tile: Tile, form: str, mode: str = "default", engine: str = "cpu") -> Kernel:
+def kernel(
+    element: str,
+    accumulator: str,
+    tile: Tile,
+    form: str,
+    mode: str = "default",
+    engine: str = "cpu",
+    machine: str | None = None,
+) -> Kernel:
     module = tileir.parse(product_kernel(element, accumulator, tile, form))
-    return tileir.compile(module, None, engine, exact=mode == "exact", fast=mode == "fast")
+    return tileir.compile(module, None, engine, exact=mode == "exact", fast=mode == "fast", cpu=machine)
 
 
 def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_place: bool = False, **how: Any) -> Array:
@@ -175,7 +204,8 @@ def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_plac
     a, b, c = matrices
     (m, k), n = a.shape, b.shape[1]
     if form == "converted":
-        a, b = a.astype(numpy.float32), b.astype(numpy.float32)
+        with numpy.errstate(all="ignore"):
+            a, b = a.astype(numpy.float32), b.astype(numpy.float32)
     if form == "transposed":
         b = b.T
     c = c.copy()
@@ -183,6 +213,16 @@ def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_plac
     grid = (-(-m // tile[0]), -(-n // tile[1]))
     compiled.launch(grid, numpy.ascontiguousarray(a), numpy.ascontiguousarray(b), c, d, m, n, k, **how)
     return d
+
+
+def cases(pairs: Sequence[tuple[str, str]]) -> list[Any]:
+    """Every form of every pair; the long tests have those that only multiply what others do."""
+    usual = {"bf16": FORMS, "f16": FORMS, "f32": ("views", "pointers")}
+    return [
+        pytest.param(*pair, form, marks=[] if form in usual.get(pair[0], ("views",)) else [pytest.mark.long])
+        for pair in pairs
+        for form in FORMS
+    ]
 
 
 def extents_of(form: str, tile: Tile) -> Extents:
@@ -234,21 +274,41 @@ def _check_exactly(a: Array, b: Array, c: float, found: float, bound: float, wor
     assert abs(Fraction(float(found)) - total) <= Fraction(float(bound)) * Fraction(1001, 1000), words
 
 
-@pytest.mark.parametrize("tile", TILES, ids=str)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("element", "accumulator"), PAIRS)
+@pytest.mark.parametrize(
+    "tile", [TILES[0], *[pytest.param(tile, marks=pytest.mark.long) for tile in TILES[1:]]], ids=str
+)
+@pytest.mark.parametrize(("element", "accumulator", "form"), cases(PAIRS))
 def test_a_product_is_as_accurate_as_a_chain(element: str, accumulator: str, form: str, tile: Tile) -> None:
-    compiled = kernel(element, accumulator, tile, form)
-    data = Data(element, accumulator, extents_of(form, tile), 1)
-    for name, matrices in data.kinds().items():
-        if form == "converted" and element == "f64":
-            with numpy.errstate(all="ignore"):
-                matrices = (*[each.astype(numpy.float32).astype(float) for each in matrices[:2]], matrices[2])  # type: ignore[assignment]
-        result = product(compiled, form, tile, matrices)
+    check_kinds(kernel(element, accumulator, tile, form), element, accumulator, form, tile)
+
+
+def check_kinds(compiled: Kernel, element: str, accumulator: str, form: str, tile: Tile, **how: Any) -> None:
+    for name, matrices in Data(element, accumulator, extents_of(form, tile), 1).kinds(form).items():
+        result = product(compiled, form, tile, matrices, **how)
         check(matrices, result, accumulator, tile[2], name)
         if name == "integers":
             a, b, c = (doubles(each) for each in matrices)
             assert (doubles(result) == a @ b + c).all()
+
+
+@pytest.mark.skipif(
+    HERE.has_amx or not HERE.has_avx512, reason="emulated tiles need AVX-512, and the machine's own do not"
+)
+@pytest.mark.parametrize(("element", "accumulator", "form"), cases([pair for pair in PAIRS if pair[0] in NARROW]))
+def test_a_product_of_emulated_matrix_tiles_is_as_accurate_as_a_chain(
+    element: str, accumulator: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tile = TILES[1]
+    compiled = kernel(element, accumulator, tile, form, machine=emulate(monkeypatch))
+    assert "plan: amx," in compiled.dump("loops")
+    # There is one set of tiles.
+    check_kinds(compiled, element, accumulator, form, tile, num_threads=1)
+    for name in ("normal", "subnormal", "special"):
+        data = Data(element, accumulator, extents_of(form, tile), 6)
+        matrices = data.held(getattr(data, name)(), form)
+        first = product(compiled, form, tile, matrices, num_threads=1)
+        for how in ({"sanitize": True}, {"unchecked": True}, {"in_place": True}):
+            assert same(product(compiled, form, tile, matrices, num_threads=1, **how), first), (name, how)
 
 
 def same(left: Array, right: Array) -> bool:
@@ -259,8 +319,7 @@ def same(left: Array, right: Array) -> bool:
     return left[~undefined].tobytes() == right[~undefined].tobytes()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("element", "accumulator"), [pair for pair in PAIRS if pair[0] != "f8E5M2"])
+@pytest.mark.parametrize(("element", "accumulator", "form"), cases(PAIRS))
 def test_a_product_is_the_same_in_every_launch(element: str, accumulator: str, form: str) -> None:
     """With any number of threads, again and again, sanitized, unchecked, and where arrays share memory."""
     tile = TILES[0]
@@ -308,8 +367,7 @@ def test_an_element_is_the_same_at_an_edge_and_inside(element: str, accumulator:
         check((a, b, c), edge, accumulator, tile[2], name)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("element", "accumulator"), PAIRS)
+@pytest.mark.parametrize(("element", "accumulator", "form"), cases(PAIRS))
 def test_exact_is_the_interpreters_chain(element: str, accumulator: str, form: str) -> None:
     tile = TILES[1]
     matrices = Data(element, accumulator, extents_of(form, tile), 4).special()
@@ -340,7 +398,8 @@ def test_fast_products_are_those_by_default(element: str, accumulator: str) -> N
 )
 def test_any_product(pair: tuple[str, str], form: str, tile: Tile, extents: Extents, name: str, seed: int) -> None:
     compiled = kernel(pair[0], pair[1], tile, form)
-    matrices = getattr(Data(pair[0], pair[1], extents, seed), name)()
+    data = Data(pair[0], pair[1], extents, seed)
+    matrices = data.held(getattr(data, name)(), form)
     result = product(compiled, form, tile, matrices)
     check(matrices, result, pair[1], tile[2], name)
     assert same(product(compiled, form, tile, matrices, sanitize=True), result)
@@ -348,44 +407,49 @@ def test_any_product(pair: tuple[str, str], form: str, tile: Tile, extents: Exte
 
 
 SCALED = """cuda_tile.module @m { entry @product(
-  %a: tile<ptr<f8E4M3FN>>, %b: tile<ptr<f8E4M3FN>>, %c: tile<ptr<f32>>, %sa: tile<ptr<SCALE>>, %sb: tile<ptr<SCALE>>) {
+  %a: tile<ptr<ELEMENT>>, %b: tile<ptr<ELEMENT>>, %c: tile<ptr<f32>>, %sa: tile<ptr<SCALE>>, %sb: tile<ptr<SCALE>>) {
 %z = constant <i32: 0> : tile<i32>
 LOADS
-%r = mmaf_scaled %xa, %xb, %xc, %xsa, %xsb : tile<32x64xf8E4M3FN>, tile<64x32xf8E4M3FN>, tile<32x32xf32>,
-  tile<32x2xSCALE>, tile<2x32xSCALE>
+%r = mmaf_scaled %xa, %xb, %xc, %xsa, %xsb : tile<32x64xELEMENT>, tile<64x32xELEMENT>, tile<32x32xf32>,
+  tile<32xCOUNTxSCALE>, tile<COUNTx32xSCALE>
 %t = store_view_tko weak %r, %vc[%z, %z] : tile<32x32xf32>, VIEWC, tile<i32> -> token
 return } }"""
 
 
-def scaled_kernel(scale: str) -> str:
+def scaled_kernel(element: str, scale: str, count: int) -> str:
     text = SCALED
     loads = []
-    for name, element, rows, columns in (
-        ("a", "f8E4M3FN", 32, 64), ("b", "f8E4M3FN", 64, 32), ("c", "f32", 32, 32), ("sa", scale, 32, 2),
-        ("sb", scale, 2, 32),
+    for name, kind, rows, columns in (
+        ("a", element, 32, 64), ("b", element, 64, 32), ("c", "f32", 32, 32), ("sa", scale, 32, count),
+        ("sb", scale, count, 32),
     ):  # fmt: skip
-        tensor = f"tensor_view<{rows}x{columns}x{element}, strides=[{columns},1]>"
+        tensor = f"tensor_view<{rows}x{columns}x{kind}, strides=[{columns},1]>"
         view = f"partition_view<tile=({rows}x{columns}), {tensor}>"
         loads.append(
             f"%t{name} = make_tensor_view %{name}, shape = [{rows}, {columns}], strides = [{columns}, 1] : {tensor}\n"
             f"%v{name} = make_partition_view %t{name} : {view}\n"
             f"%x{name}, %k{name} = load_view_tko weak %v{name}[%z, %z] : {view}, tile<i32> -> "
-            f"tile<{rows}x{columns}x{element}>, token"
+            f"tile<{rows}x{columns}x{kind}>, token"
         )
         text = text.replace(f"VIEW{name.upper()}", view)
-    return text.replace("LOADS", "\n".join(loads)).replace("SCALE", scale)
+    text = text.replace("LOADS", "\n".join(loads)).replace("ELEMENT", element)
+    return text.replace("SCALE", scale).replace("COUNT", str(count))
 
 
-@pytest.mark.parametrize("scale", ["f8E4M3FN", "f8E8M0FNU"])
-def test_a_scaled_product_is_as_accurate_as_a_chain(scale: str) -> None:
-    compiled = tileir.compile(tileir.parse(scaled_kernel(scale)), None, "cpu")
-    dtype = numpy.dtype(ml_dtypes.float8_e4m3fn if scale == "f8E4M3FN" else ml_dtypes.float8_e8m0fnu)
+@pytest.mark.parametrize(
+    ("element", "scale", "count"),
+    [("f8E4M3FN", "f8E8M0FNU", 2), ("f8E5M2", "f8E8M0FNU", 2), ("f4E2M1FN", "f8E4M3FN", 4)],
+)
+def test_a_scaled_product_is_as_accurate_as_a_chain(element: str, scale: str, count: int) -> None:
+    compiled = tileir.compile(tileir.parse(scaled_kernel(element, scale, count)), None, "cpu")
     for seed in range(5):
         rng = numpy.random.default_rng(seed)
-        a, b, c = Data("f8E4M3FN", "f32", (32, 32, 64), seed).normal()
-        scales = [numpy.ldexp(1.0, rng.integers(-6, 7, shape)).astype(dtype) for shape in ((32, 2), (2, 32))]
+        a, b, c = Data(element, "f32", (32, 32, 64), seed).normal()
+        scales = [
+            numpy.ldexp(1.0, rng.integers(-6, 7, shape)).astype(DTYPES[scale]) for shape in ((32, count), (count, 32))
+        ]
         result = c.copy()
         compiled.launch(1, a, b, result, *scales)
-        left = doubles(a) * numpy.repeat(doubles(scales[0]), 32, axis=1)
-        right = doubles(b) * numpy.repeat(doubles(scales[1]), 32, axis=0)
+        left = doubles(a) * numpy.repeat(doubles(scales[0]), 64 // count, axis=1)
+        right = doubles(b) * numpy.repeat(doubles(scales[1]), 64 // count, axis=0)
         check((left, right, c), result, "f32", 64, f"seed {seed}")
