@@ -237,7 +237,8 @@ def check(matrices: Matrices, result: Array, accumulator: str, tile_k: int, word
     """Whether each element is as near to the exact sum as a chain of fma would be, or the right one of no number."""
     a, b, c = (doubles(each) for each in matrices)
     found = doubles(result)
-    k = a.shape[1]
+    # Operations have whole tiles: what is added at an edge are terms too, zeros.
+    k = -(-a.shape[1] // tile_k) * tile_k
     with numpy.errstate(all="ignore"):
         products = a[:, None, :] * b.T[None]
         wanted = products.sum(axis=2) + c
@@ -247,7 +248,7 @@ def check(matrices: Matrices, result: Array, accumulator: str, tile_k: int, word
         largest = 2.0**1023 if accumulator == "f64" else 2.0**127
         if accumulator == "f16":
             # Every operation rounds its sum.
-            bound += -(-k // tile_k) * (2.0**-11 * (size + bound) + 2.0**-25)
+            bound += k // tile_k * (2.0**-11 * (size + bound) + 2.0**-25)
             largest = 32768.0
         if accumulator == "f64":
             for i, j in numpy.ndindex(2, 2):
