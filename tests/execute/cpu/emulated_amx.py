@@ -17,6 +17,13 @@ _LOAD = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.fabs.f32(float)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal void @emulated.tilezero(i8 %tile) noinline {
+  %t = zext i8 %tile to i64
+  %p = getelementptr [1024 x i8], ptr @emulated.tiles, i64 %t
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 1024, i1 false)
+  ret void
+}
 define internal void @emulated.ldtilecfg(ptr %p) noinline { ret void }
 define internal void @emulated.tilerelease() noinline {
   store [8 x [1024 x i8]] zeroinitializer, ptr @emulated.tiles
@@ -131,7 +138,7 @@ def emulated(text: str) -> str:
         _MOVE.replace("NAME", "tilestored64").replace("TO", "memory").replace("FROM", "own"),
     ]
     code = "\n".join(lines)
-    for name in ("tileloadd64", "tilestored64", "tdpbf16ps", "ldtilecfg", "tilerelease"):
+    for name in ("tileloadd64", "tilestored64", "tilezero", "tdpbf16ps", "ldtilecfg", "tilerelease"):
         code = code.replace(f"@llvm.x86.{name}(", f"@emulated.{name}(")
     return code + _LOAD + "".join(moves) + _PRODUCT
 

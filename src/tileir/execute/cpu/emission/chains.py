@@ -9,7 +9,8 @@ from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.panels import panel_of
-from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
+from tileir.execute.cpu.emission.products import row_offset, stage_of, store_packed, woven
+from tileir.execute.cpu.emission.tile_packing import pack_tiles
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import shared_axis
@@ -63,7 +64,12 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
         builder.count(0, turns, statement.tiles, part)
         return [f"i64 {builder.add(lower, turns)}"]
 
-    (next_turn,) = builder.branch(builder.all_of(answers), parts, lambda: [f"i64 {lower}"])
+    def none() -> list[str]:
+        if statement.clearing is not None:
+            emission.statements([statement.clearing])
+        return [f"i64 {lower}"]
+
+    (next_turn,) = builder.branch(builder.all_of(answers), parts, none)
     emit_repeat(emission, statement.loop, casting.cast(builder, Register(next_turn, casting.INT64), dtype_of(counter)))
 
 
@@ -85,14 +91,26 @@ def _emit_part(
     slot = str(builder.add(slot, builder.multiply(_column_slots(emission), keys[1])))
 
     def pack(panel: str) -> str:
+        if plan.kind == "amx":
+            return pack_tiles(emission, product, b_pointer, row, panel, extent)
         _pack_rows(emission, product, b_pointer, row, panel, extent)
-        return guarded(emission, plan, panel, builder.multiply(extent, plan.n * plan.rhs_dtype.itemsize * plan.parts))
+        return "false"
 
     panel, odd = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
-    stage = stage_of(emission, product)
-    suffix, shared = emission.arena_suffix, product.chained
-    emit_mma(builder, plan, rows, panel, target, suffix=suffix, extent=extent, stage=stage, odd=odd, shared=shared)
+    emit_mma(
+        builder,
+        plan,
+        rows,
+        panel,
+        target,
+        suffix=emission.arena_suffix,
+        extent=extent,
+        stage=stage_of(emission, product),
+        odd=odd,
+        fresh=builder.emit(f"icmp eq i64 {turn}, 0") if statement.clearing is not None else "false",
+        shared=product.chained,
+    )
 
 
 def _column_slots(emission: Emission) -> str:

@@ -245,12 +245,14 @@ def row_offset(emission: Emission, plan: MmaPlan, step: Number) -> Number:
     return builder.add(builder.multiply(tile, plan.parts * AMX_ROWS * row), builder.multiply(within, row))
 
 
-def store_packed(emission: Emission, plan: MmaPlan, packed: Register, where: str) -> None:
-    """Store elements of the packed operand, all parts of them."""
+def store_packed(emission: Emission, plan: MmaPlan, packed: Register, where: str) -> Register:
+    """Store elements of the packed operand, all parts of them; gives the first, for a guard to look at."""
     builder = emission.builder
-    for number, part in enumerate([packed] if plan.parts == 1 else halves(builder, packed)):
+    parts = [packed] if plan.parts == 1 else halves(builder, packed)
+    for number, part in enumerate(parts):
         place = builder.moved(where, number * AMX_ROWS * AMX_BYTES)
         builder.do(f"store {part.typed}, ptr {place}, align {plan.rhs_dtype.itemsize}{emission.arena_suffix}")
+    return parts[0]
 
 
 def _packed_place(emission: Emission, plan: MmaPlan, pointer: str, step: Number, column: Number) -> str:

@@ -125,7 +125,7 @@ class LoopPrinter:
             head = f"chain: {statement.tiles} iterations at once where all tiles lie within their tensors"
             operations = (statement.loop.operation, statement.product.operation)
             self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
-            self._body([statement.loop], indent + "  ")
+            self._body(statement.bodies[0], indent + "  ")
         elif isinstance(statement, statements.Repeat):
             self._add(indent + self._operation(statement.operation), statement.operation)
             self._body(statement.body, indent + "  ")

@@ -212,6 +212,8 @@ class Chain(Statement):
     tiles: int
     """How many iterations are taken together."""
     memo: Memo
+    clearing: Nest | None = None
+    """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
 
     @property
     def written(self) -> list[Buffer]:
@@ -219,7 +221,7 @@ class Chain(Statement):
 
     @property
     def bodies(self) -> list[list[Statement]]:
-        return [[self.loop]]
+        return [[self.loop] if self.clearing is None else [self.clearing, self.loop]]
 
 
 @dataclass(eq=False, repr=False, slots=True)

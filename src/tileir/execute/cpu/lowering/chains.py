@@ -14,8 +14,18 @@ import numpy
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Viewed
-from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, Terminator, memo_slots
+from tileir.execute.cpu.loops.expressions import Table, Viewed
+from tileir.execute.cpu.loops.sinks import StoreBuffer
+from tileir.execute.cpu.loops.statements import (
+    Chain,
+    Memo,
+    Multiply,
+    Nest,
+    Repeat,
+    Statement,
+    Terminator,
+    memo_slots,
+)
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
@@ -63,6 +73,20 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     panels.persistent = tags.persistent = True
     product.chained = True
     return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
+
+
+def take_clearing(body: list[Statement], chain: Chain) -> None:
+    """Leave it to a chain to begin with zeros, where the statement before it does nothing but write them."""
+    last = body[-1] if body else None
+    if not isinstance(last, Nest) or len(last.sinks) != 1 or chain.product.plan.kind != "amx":
+        return
+    sink = last.sinks[0]
+    if not isinstance(sink, StoreBuffer) or sink.buffer is not chain.product.accumulator:
+        return
+    root = sink.expression
+    if isinstance(root, Table) and not any(root.array.tobytes()):
+        chain.clearing = last
+        body.pop()
 
 
 def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Operation) -> bool:

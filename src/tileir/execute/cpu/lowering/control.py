@@ -11,7 +11,7 @@ from tileir.execute.cpu.loops.expressions import Buffer, Stored
 from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
 from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.chains import chained
+from tileir.execute.cpu.lowering.chains import chained, take_clearing
 from tileir.execute.cpu.lowering.context import Frame, Lowering
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -56,7 +56,10 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     body = lowering.inner(block)
     lowering.loops.pop()
     loop = Repeat(operation, body)
-    lowering.body.append(chained(lowering, loop) or loop)
+    chain = chained(lowering, loop)
+    if chain is not None:
+        take_clearing(lowering.body, chain)
+    lowering.body.append(chain or loop)
     lowering.stored_results(operation.results, buffers)
 
 

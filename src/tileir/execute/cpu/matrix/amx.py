@@ -44,6 +44,8 @@ _PRODUCTS: Final = {
     ("uint8", "int8"): "tdpbusd",
     ("uint8", "uint8"): "tdpbuud",
 }
+_BROUGHT: Final = 4
+"""Rows that are copied to the stage at the same time."""
 _SPLIT: Final = "tdpbf16ps"
 _PARTS: Final = {1: [(0, 0)], 2: [(0, 0), (0, 1), (1, 1), (1, 0)]}
 """Which part of A meets which of B, in an order in which one of them stays in its register."""
@@ -63,14 +65,16 @@ def release(builder: Builder) -> None:
     builder.call("void", "llvm.x86.tilerelease", [])
 
 
-def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str, odd: str) -> None:
+def emit_amx(
+    builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str, odd: str, fresh: str
+) -> None:
     """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty.
 
-    `odd` is an i1: something in B is not for the unit.
+    `odd` is an i1: something in B is not for the unit.  So is `fresh`: C holds nothing yet, and counts as zero.
     """
     product = _Product(builder, plan, stage, odd)
     if not stage:
-        product.emit(a, b, c, extent, extent)
+        product.emit(a, b, c, extent, extent, fresh)
         return
     size = plan.lhs_dtype.itemsize
 
@@ -82,7 +86,10 @@ def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: 
         else:
             rest = builder.emit(f"sub i64 {extent}, {first}")
             length = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {plan.staged}"])
-        product.emit((left, a[1]), right, c, length, extent)
+        begins = fresh
+        if fresh != "false" and first != 0:
+            begins = builder.emit(f"and i1 {fresh}, {builder.emit(f'icmp eq i64 {first}, 0')}")
+        product.emit((left, a[1]), right, c, length, extent, begins)
 
     builder.count(0, extent, plan.staged, part)
 
@@ -108,7 +115,7 @@ class _Product:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
 
-    def emit(self, a: Rows, b: str, c: Rows, extent: Number, panel_extent: Number) -> None:
+    def emit(self, a: Rows, b: str, c: Rows, extent: Number, panel_extent: Number, fresh: str) -> None:
         """The product of `extent` columns of A, given with the distance of its rows as C is.
 
         The panels of B go on for `panel_extent`.
@@ -121,7 +128,7 @@ class _Product:
             c_rows = builder.moved(c[0], builder.multiply(row, c[1])), c[1]
 
             def plain() -> None:
-                self._columns((left, a[1]), b, panel_bytes, c_rows, extent, 0)
+                self._columns((left, a[1]), b, panel_bytes, c_rows, extent, 0, fresh)
 
             if not self.stage:
                 plain()
@@ -131,11 +138,13 @@ class _Product:
                 plain()
                 return
             clean = builder.emit(f"xor i1 {builder.any_of([self.odd, found])}, true")
-            builder.branch(clean, plain, lambda: self._carefully(b, panel_bytes, c_rows, extent), likely=True)
+            builder.branch(clean, plain, lambda: self._carefully(b, panel_bytes, c_rows, extent, fresh), likely=True)
 
         builder.count(0, plan.m, plan.rows, rows)
 
-    def _columns(self, a: Rows, b: str, panel_bytes: Number, c: Rows, extent: Number, first: Number) -> None:
+    def _columns(
+        self, a: Rows, b: str, panel_bytes: Number, c: Rows, extent: Number, first: Number, fresh: str
+    ) -> None:
         """A block of rows with all columns; k begins at `first` in the stage and in the panels."""
         builder, plan = self.builder, self.plan
         size = plan.accumulator_dtype.itemsize
@@ -149,8 +158,19 @@ class _Product:
                 for i in range(self.down)
                 for j in range(self.across)
             ]
-            for number, place in enumerate(places):
-                self._tile("tileloadd64", number, place, c_stride)
+
+            def load() -> None:
+                for number, place in enumerate(places):
+                    self._tile("tileloadd64", number, place, c_stride)
+
+            def clear() -> None:
+                for number in range(len(places)):
+                    builder.call("void", "llvm.x86.tilezero", [f"i8 {number}"])
+
+            if fresh == "false":
+                load()
+            else:
+                builder.branch(fresh, clear, load)
             self._chain(a, panel, panel_bytes, extent, first)
             for number, place in enumerate(places):
                 self._tile("tilestored64", number, place, c_stride)
@@ -213,38 +233,53 @@ class _Product:
     # --- the stage ---
 
     def _bring(self, rows: str, stride: Number, extent: Number) -> str:
-        """Bring the rows of a block into the stage, tile by tile; an i1 says whether something there is not for AMX."""
+        """Bring the rows of a block into the stage; an i1 says whether something there is not for AMX.
+
+        A few rows at a time, each from its beginning to its end: the processor fetches ahead what follows in a row.
+        """
         builder, plan, guard = self.builder, self.plan, self.guard
         size = plan.lhs_dtype.itemsize
         kind = value_type(plan.lhs_dtype, self.tile_k)
 
-        def column(k: Number, before: list[Register]) -> list[Register]:
-            seen = list(before)
-            source = builder.moved(rows, builder.multiply(k, size))
-            target = builder.moved(self.stage, builder.multiply(k, self.left_bytes))
-            for row in range(plan.rows):
-                line = builder.value(f"load {kind}, ptr {source}, align {size}", plan.lhs_dtype, self.tile_k)
-                parts = [line] if plan.parts == 1 else halves(builder, line)
-                for number, part in enumerate(parts):
-                    place = builder.moved(target, (number * plan.rows + row) * AMX_BYTES)
-                    builder.do(f"store {part.typed}, ptr {place}, align {AMX_BYTES}")
-                if guard is not None:
-                    # Several, so that none waits for the one before.
-                    seen[row % len(seen)] = guard.seen(builder, seen[row % len(seen)], parts[0])
-                source = builder.moved(source, stride)
-            return seen
+        def some(row: Number, seen: list[Register]) -> list[Register]:
+            first = builder.moved(rows, builder.multiply(row, stride))
+            sources = [builder.moved(first, builder.multiply(number, stride)) for number in range(_BROUGHT)]
+            targets = builder.moved(self.stage, builder.multiply(row, AMX_BYTES))
 
-        start = [] if guard is None else [guard.start(self.tile_k)] * 4
-        seen = builder.carry(0, extent, self.tile_k, start, column)
+            def column(k: Number, before: list[Register]) -> list[Register]:
+                after = []
+                target = builder.moved(targets, builder.multiply(k, self.left_bytes))
+                for number, source in enumerate(sources):
+                    place = builder.moved(source, builder.multiply(k, size))
+                    line = builder.value(f"load {kind}, ptr {place}, align {size}", plan.lhs_dtype, self.tile_k)
+                    parts = [line] if plan.parts == 1 else halves(builder, line)
+                    for part, vector in enumerate(parts):
+                        place = builder.moved(target, (part * plan.rows + number) * AMX_BYTES)
+                        builder.do(f"store {vector.typed}, ptr {place}, align {AMX_BYTES}")
+                    if guard is not None:
+                        after.append(guard.seen(builder, before[number], parts[0]))
+                return after
+
+            return builder.carry(0, extent, self.tile_k, seen, column)
+
+        start = [] if guard is None else [guard.start(self.tile_k)] * _BROUGHT
+        seen = builder.carry(0, plan.rows, _BROUGHT, start, some)
         return "false" if guard is None else guard.answer(builder, seen)
 
     # --- what is not for the unit ---
 
-    def _carefully(self, b: str, panel_bytes: Number, c: Rows, extent: Number) -> None:
+    def _carefully(self, b: str, panel_bytes: Number, c: Rows, extent: Number, fresh: str) -> None:
         """The staged rows with all columns, each operation's part of k by the unit or without it."""
         builder, plan, guard = self.builder, self.plan, self.guard
         assert guard is not None
         length = min(plan.k, plan.staged)
+
+        def clear(row: Number) -> None:
+            here = builder.moved(c[0], builder.multiply(row, c[1]))
+            builder.fill(here, 0, plan.n * plan.accumulator_dtype.itemsize)
+
+        if fresh != "false":
+            builder.branch(fresh, lambda: builder.count(0, plan.rows, 1, clear))
 
         def part(first: Number) -> None:
             stage = builder.moved(self.stage, builder.multiply(first, self.left_bytes))
@@ -266,7 +301,7 @@ class _Product:
                 builder.count(0, plan.n, AMX_ROWS, chain)
 
             def unit() -> None:
-                self._columns((self.stage, AMX_BYTES), b, panel_bytes, c, length, first)
+                self._columns((self.stage, AMX_BYTES), b, panel_bytes, c, length, first, "false")
 
             builder.branch(odd, without, unit)
 

@@ -29,6 +29,7 @@ def emit_mma(
     extent: Number = 0,
     stage: str = "",
     odd: str = "false",
+    fresh: str = "false",
     shared: bool = False,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
@@ -36,12 +37,12 @@ def emit_mma(
     The suffix (alias metadata, with its comma) ends the loads and stores of B and C, which are scratch memory.
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
     are as much longer.  `stage` is memory for the plan's `stage_elements`.  `odd` is an i1: the packed operand holds
-    something that the plan's `guard` is about.  What is `shared` with other places of the program becomes a function,
-    which takes no longer to compile the more of them there are.
+    something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  What is `shared` with
+    other places of the program becomes a function, which takes no longer to compile the more of them there are.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
-        emit_amx(builder, plan, a, b, c, extent, stage, odd)
+        emit_amx(builder, plan, a, b, c, extent, stage, odd, fresh)
     elif shared:
         _call(builder, plan, a, b, c, suffix, extent)
     else:
