@@ -413,16 +413,17 @@ class Registry:
         self.forget: list[Callable[[], None]] = []
 
     def expect(self, chapters: dict[str, str], load: Callable[[str], object]) -> None:
-        """Tell what `load` of a chapter will add: the mnemonics in capitals, with opcodes as in `ADDF=2`."""
+        """Tell what `load` of a chapter will add: the mnemonics in capitals, with opcodes as in `ADDF=2`.
+
+        One of another dialect has its name in front, as in `BUILTIN.MODULE`.
+        """
         self._load = load
         for chapter, entries in chapters.items():
             self._waiting.append(chapter)
             self._in_order = False
             for entry in entries.split():
                 name, _, opcode = entry.partition("=")
-                # Of another dialect, whose name is then that of the chapter, in front of the mnemonic too.
-                other = name.startswith(f"{chapter.upper()}_")
-                full = f"{chapter}.{name[len(chapter) + 1 :].lower()}" if other else f"cuda_tile.{name.lower()}"
+                full = name.lower() if "." in name else f"cuda_tile.{name.lower()}"
                 self._order[full] = len(self._order)
                 self._chapter_of[full] = chapter
                 if opcode:

@@ -263,7 +263,7 @@ _CHAPTERS: Final = {
     "aggregates": "REDUCE=88 SCAN=94",
     "atomics": "ATOMIC_CAS_TKO=7 ATOMIC_RMW_TKO=8 ATOMIC_LOAD_TKO ATOMIC_STORE_TKO ATOMIC_RED_VIEW_TKO=117",
     "bitwise": "ANDI=4 ORI=82 XORI=108 NOTI POPCNT CLZ CTZ BREV",
-    "builtin": "BUILTIN_MODULE",
+    "builtin": "BUILTIN.MODULE",
     "conversions": "BITCAST=9 EXTI=37 FTOF=42 FTOI=43 ITOF=59 INT_TO_PTR=51 PTR_TO_INT=86 PTR_TO_PTR=87 TRUNCI=107"
     " PACK=111 UNPACK=112",
     "core": "BROADCAST=11 CAT=12 CONSTANT=16 EXTRACT=38 INSERT=118 IOTA=58 OFFSET=81 PERMUTE=83 RESHAPE=91 SELECT=95",
@@ -290,7 +290,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         for chapter, entries in _CHAPTERS.items():
-            if any(entry.partition("=")[0] == name for entry in entries.split()):
+            if any(entry.partition("=")[0].replace(".", "_") == name for entry in entries.split()):
                 module = __import__(f"tileir.dialect.ops.{chapter}", fromlist=[name])
                 found = globals()[name] = getattr(module, name)
                 return found
