@@ -21,7 +21,7 @@ FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long lint fast test-fast docs docs-check vscode fuzz bench bench-fast clean
+.PHONY: help demo test test-long lint fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -170,9 +170,13 @@ fast: $(FAST)/.installed ## build the wheel compiled with mypyc into .venv-fast
 test-fast: $(FAST)/.installed-test ## the same tests against the compiled build
 	PYTHONPATH=.ci $(FAST_BIN)/python -m pytest -p compiled_build -n auto $(ARGS)
 
-bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
-	$(BIN)/python benchmarks/text_speed.py
-	@echo
+bench: $(VENV)/.installed-bench ## the lines that we are measured by, in one table with their bars, pure Python
+	$(BIN)/python benchmarks/all.py --history build/bench.jsonl $(ARGS)
+
+bench-fast: $(FAST)/.installed-test ## the same with the compiled build
+	$(FAST_BIN)/python benchmarks/all.py --history build/bench.jsonl $(ARGS)
+
+bench-more: $(VENV)/.installed-bench ## the other figures of the documents
 	$(BIN)/python benchmarks/scaling.py
 	@echo
 	$(BIN)/python benchmarks/bytecode_speed.py
@@ -181,9 +185,6 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/reduce_speed.py
 	@echo
 	$(BIN)/python benchmarks/diff_speed.py
-	$(BIN)/python benchmarks/startup.py
-	@echo
-	$(BIN)/python benchmarks/interpreter_speed.py
 	$(BIN)/python benchmarks/sanitizer_speed.py
 	$(BIN)/python benchmarks/explorer_speed.py
 	$(BIN)/python benchmarks/language_server.py
@@ -195,17 +196,6 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/cpu_checked.py
 	@echo
 	$(BIN)/python benchmarks/cpu_math.py
-
-bench-fast: $(FAST)/.installed-test ## the same with the compiled build
-	$(FAST_BIN)/python benchmarks/text_speed.py
-	@echo
-	$(FAST_BIN)/python benchmarks/scaling.py
-	@echo
-	$(FAST_BIN)/python benchmarks/bytecode_speed.py
-	@echo
-	$(FAST_BIN)/python benchmarks/optimizer_speed.py
-	@echo
-	$(FAST_BIN)/python benchmarks/startup.py
 
 clean: ## remove what the targets made, the virtual environments included
 	rm -rf build dist $(VENV) $(FAST) .mypy_cache .ruff_cache .pytest_cache .hypothesis $(EDITORS)/vscode/node_modules $(EDITORS)/vscode/out $(EDITORS)/vscode/LICENSE

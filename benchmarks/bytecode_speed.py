@@ -2,7 +2,8 @@
 
 Reading is what `tileir dis` does: read, verify, print. CPU time on both sides, best of several rounds taken in turns;
 from the tool's time the time it takes for an empty program is subtracted, as its start-up. Both print the same text,
-which is checked first.
+which is checked first. The programs are of several kinds (`tool_programs.py`), and of several sizes: the time of an
+operation must not depend on how many there are.
 
 Writing is the step from the program in memory to its bytes. cuTile's is measured inside its own compiler (the function
 that turns its IR into bytecode) while it exports the kernels in `tests/kernels`; ours writes the same programs, read
@@ -29,14 +30,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.kernels import export
 
 import tileir
-from measure import is_compiled, machine, table, tileir_build
+from measure import Line, add_line_options, finish, is_compiled, line_table, machine, table, tileir_build
 from programs import cuda_tile_program
 from tileir.bytecode.layouts import from_bytes, to_bytes
 from tileir.text.printer import print_disassembly
+from tool_programs import KINDS
 
-READ_BAR = 4.0
-COMPILED_READ_BAR = 1.0
+READ_BAR = 3.0
+COMPILED_READ_BAR = 0.8
+# How much more an operation of the largest program may take than one of the smallest.
+GROWTH_BAR = 1.2
 WRITE_BAR = 4.0
+SIZES = (1_000, 20_000, 100_000)
 NEWEST = (13, 4)
 # Iterations of the unrolled loop in the long kernel; about 19 operations each.
 LONG_KERNEL = 1_000
@@ -62,26 +67,71 @@ def cpu_of_tool(path: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def read_row(operations: int, rounds: int, folder: Path) -> tuple[tuple[str, ...], float]:
+class Reading:
+    """What reading, verifying and printing one program took, in CPU seconds, and what the tool took."""
+
+    def __init__(self, kind: str, count: int, tool: float, parts: list[float]) -> None:
+        self.kind: str = kind
+        self.count: int = count
+        self.tool: float = tool
+        self.parts: list[float] = parts
+
+    @property
+    def total(self) -> float:
+        return sum(self.parts)
+
+    @property
+    def ratio(self) -> float:
+        return self.total / self.tool
+
+    def row(self) -> tuple[str, ...]:
+        each = [self.tool, *self.parts, self.total]
+        return f"{self.kind} {self.count:,}", *[f"{s / self.count * 1e6:.2f}" for s in each], f"{self.ratio:.2f}"
+
+
+def read_program(kind: str, operations: int, rounds: int, folder: Path) -> Reading:
     """Read, verify and print a program of so many operations, on both sides."""
-    text, count = cuda_tile_program(operations)
-    data = to_bytes(tileir.parse(text), NEWEST)
+    parsed = tileir.parse(KINDS[kind](operations))
+    count = sum(1 for _ in parsed.walk())
+    data = to_bytes(parsed, NEWEST)
+    del parsed
     file, empty = folder / "program.tileirbc", folder / "empty.tileirbc"
     file.write_bytes(data)
     empty.write_bytes(to_bytes(tileir.parse("entry @k() { return }"), NEWEST))
     if print_disassembly(from_bytes(data)) != export.disassemble(data, False):
         raise SystemExit("the two sides print different texts")
-    tool, read, verify, output = [], [], [], []
-    for _ in range(rounds):
-        tool.append(cpu_of_tool(file) - min(cpu_of_tool(empty) for _ in range(3)))
+    tool: list[float] = []
+    start: list[float] = []
+    read, verify, output = [], [], []
+    # A small program takes the tool little more than its start.
+    for _ in range(rounds if count > 5_000 else 5 * rounds):
+        tool.append(cpu_of_tool(file))
+        start.extend(cpu_of_tool(empty) for _ in range(2))
         module = from_bytes(data)
         read.append(cpu_of(lambda: from_bytes(data)))
         verify.append(cpu_of(lambda module=module: tileir.verify(module)))
         output.append(cpu_of(lambda module=module: print_disassembly(module)))
-    parts = [min(tool), min(read), min(verify), min(output)]
-    ratio = sum(parts[1:]) / parts[0]
-    micro = [f"{seconds / count * 1e6:.2f}" for seconds in parts]
-    return (f"{count:,}", *micro, f"{sum(parts[1:]) / count * 1e6:.2f}", f"{ratio:.2f}"), ratio
+    return Reading(kind, count, max(min(tool) - min(start), 1e-6), [min(read), min(verify), min(output)])
+
+
+def read_lines(found: list[Reading]) -> list[Line]:
+    """The ratios of the programs that are large enough to measure, and how the time of an operation grows."""
+    bar = COMPILED_READ_BAR if is_compiled() else READ_BAR
+    lines = [
+        Line(f"read + verify + print, {reading.kind} {size(reading.count)}", "tileirdisasm", reading.ratio, bar, True)
+        for reading in found
+        if reading.count > 5_000
+    ]
+    for kind in dict.fromkeys(reading.kind for reading in found):
+        each = [reading.total / reading.count for reading in found if reading.kind == kind]
+        if len(each) > 1:
+            ratio = each[-1] / min(each[:-1])
+            lines.append(Line(f"growth of read + verify + print, {kind}", "smaller programs", ratio, GROWTH_BAR, True))
+    return lines
+
+
+def size(count: int) -> str:
+    return f"{round(count, -3) // 1000}K" if count < 950_000 else f"{round(count / 1e6)}M"
 
 
 def write_rows(rounds: int) -> tuple[list[tuple[str, ...]], float]:
@@ -140,26 +190,31 @@ def write_scaling(sizes: list[int]) -> list[tuple[str, ...]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--operations", type=int, default=100_000)
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), help="numbers of operations to read")
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only-read", action="store_true", help="leave out writing")
     parser.add_argument("--scaling", type=int, nargs="*", default=[100_000, 300_000, 1_000_000])
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    add_line_options(parser)
     given = parser.parse_args()
     if not export.tools_available():
         print(export.TOOLS_MISSING)
         return 2
     print(f"{tileir_build()} against tileirdisasm and cuTile\n{machine()}, CPU time in us per operation\n")
-    bar = COMPILED_READ_BAR if is_compiled() else READ_BAR
     with tempfile.TemporaryDirectory() as folder:
-        row, read_ratio = read_row(given.operations, given.rounds, Path(folder))
+        found = [read_program(kind, each, given.rounds, Path(folder)) for kind in given.kinds for each in given.sizes]
+    lines = read_lines(found)
     header = ("operations", "tileirdisasm", "read", "verify", "print", "tileir", "tileir / tool")
-    print(table(header, [row]))
-    print(f"bar <= {bar}: {'met' if read_ratio <= bar else 'MISSED'}\n")
+    print(table(header, [reading.row() for reading in found]))
+    print("\n" + line_table(lines) + "\n")
+    if given.only_read:
+        return finish(lines, given)
     rows, write_ratio = write_rows(max(1, given.rounds - 1))
     print(table(("writing", "cuTile", "tileir", "ratio"), rows))
     print(f"bar >= {WRITE_BAR}x for the long kernel: {'met' if write_ratio >= WRITE_BAR else 'MISSED'}\n")
     print(table(("operations", "read", "write"), write_scaling(given.scaling)))
-    return 1 if given.strict and (read_ratio > bar or write_ratio < WRITE_BAR) else 0
+    lines.append(Line("write a long kernel", "cuTile's writer", write_ratio, WRITE_BAR))
+    return finish(lines, given)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@
 Each number of threads has a process of its own, since NumPy's is fixed when it is imported. All sides of a comparison
 take turns in one run and write into arrays that exist already where they can; the best of the rounds counts, and every
 result is compared with NumPy's first. With one thread it is CPU time that counts, which a busy machine leaves alone,
-with several it is the clock on the wall. `exact` results are the interpreter's bit for bit, `fast` ones are not: see
-docs/cpu.md.
+with several it is the clock on the wall. `exact` results are the interpreter's bit for bit; `default` ones are but for
+products, which the best unit of the machine makes; `fast` ones are not: see docs/cpu.md.
 
 What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
 """
@@ -31,7 +31,7 @@ import numpy
 import cpu_costs
 import cpu_programs
 import tileir
-from measure import machine, race, table, tileir_build
+from measure import Line, add_line_options, finish, machine, race, table, tileir_build
 from tileir.execute.cpu.native.target import host
 
 try:
@@ -43,12 +43,20 @@ Action = Callable[[], object]
 Array = numpy.ndarray[Any, numpy.dtype[Any]]
 Row = tuple[str, float, str, float, float]
 """The work, our seconds, the peer, its seconds, and the least of theirs / ours that is asked for."""
+Bars = float | dict[str, float]
+"""What is asked of every variant, or of each; 0 asks nothing."""
+Peer = tuple[str, Action, Bars]
+
+TILES = (
+    *((32, 32, 32), (64, 64, 32), (64, 64, 64), (32, 256, 32), (256, 32, 64), (64, 128, 64), (128, 128, 32)),
+    *((128, 128, 128), (128, 256, 64), (256, 256, 64), (256, 256, 256)),
+)
 
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def compiled(text: str, fast: bool = False) -> tileir.Kernel:
-    return tileir.compile(tileir.parse(text), backend="cpu", fast=fast)
+def compiled(text: str, mode: str = "default") -> tileir.Kernel:
+    return tileir.compile(tileir.parse(text), backend="cpu", exact=mode == "exact", fast=mode == "fast")
 
 
 def check(name: str, found: Array, wanted: Any, tolerance: float = 1e-4) -> None:
@@ -76,7 +84,7 @@ class Session:
         self,
         name: str,
         ours: dict[str, tuple[Action, Array]],
-        peers: list[tuple[str, Action, float]],
+        peers: list[Peer],
         wanted: Action,
         patience: float = 1.0,
     ) -> Iterator[Row]:
@@ -84,14 +92,16 @@ class Session:
         expected = wanted()
         for variant, (action, result) in ours.items():
             action()
-            check(f"{name} {variant}", result, expected, 2e-2 if "bf16" in name else 1e-4)
+            narrow = "f16" in name
+            check(f"{name} {variant}", result.astype(numpy.float32), expected, 2e-2 if narrow else 1e-4)
         actions = [action for action, _ in ours.values()] + [action for _, action, _ in peers]
         if self.threads == 1:
             times = race(self.seconds * patience, *actions, clock=time.process_time)
         else:
             times = race(self.seconds * patience, *actions, rest=0.06, turn=0.1)
         for number, variant in enumerate(ours):
-            for (peer, _, bar), theirs in zip(peers, times[len(ours) :], strict=True):
+            for (peer, _, bars), theirs in zip(peers, times[len(ours) :], strict=True):
+                bar = bars.get(variant, 0.0) if isinstance(bars, dict) else bars
                 yield f"{name}{variant and ', '}{variant}", times[number], peer, theirs, bar
 
     # --- the work ---
@@ -104,10 +114,10 @@ class Session:
         a, b = (self.random.random(size, numpy.float32) for _ in range(2))
         c, d = numpy.zeros_like(a), numpy.zeros_like(a)
         kernel = compiled(cpu_programs.vector_add(tile))
-        peers: list[tuple[str, Action, float]] = [("numpy.add, out=", lambda: numpy.add(a, b, out=d), 0.0)]
+        peers: list[Peer] = [("numpy.add, out=", lambda: numpy.add(a, b, out=d), 0.0)]
         if torch is not None:
             x, y, z = (torch.from_numpy(array) for array in (a, b, d))
-            peers.insert(0, ("torch.add, out=", lambda: torch.add(x, y, out=z), 0.95))
+            peers.insert(0, ("torch.add, out=", lambda: torch.add(x, y, out=z), 1.0 if self.threads > 1 else 0.95))
 
         def ours() -> None:
             kernel.launch(size // tile, a, b, c, size, num_threads=self.threads)
@@ -127,13 +137,14 @@ class Session:
             s = a * b + a
             return s / (1 + numpy.exp(-s)) * b
 
-        peers: list[tuple[str, Action, float]] = [("NumPy", with_numpy, 5.0)]
+        peers: list[Peer] = [("NumPy", with_numpy, 5.0)]
         if torch is not None:
             x, y = torch.from_numpy(a), torch.from_numpy(b)
             peers += _compiled_by_torch(x, y, torch.empty_like(x))
         ours = self._variants(cpu_programs.elementwise_chain(tile), size // tile, [a, b], a, [size])
         if size < 1 << 24:
-            peers = [(peer, action, 0.0) for peer, action, _ in peers]
+            asked = {"torch.compile": 1.1} if self.threads > 1 else {}
+            peers = [(peer, action, asked.get(peer, 0.0)) for peer, action, _ in peers]
         yield from self.compare(name, ours, peers, with_numpy)
 
     def rows(self) -> Iterator[Row]:
@@ -143,7 +154,7 @@ class Session:
             if not self.wants(name):
                 continue
             a = self.random.standard_normal((size, size), numpy.float32)
-            peers: list[tuple[str, Action, float]] = []
+            peers: list[Peer] = []
             if torch is not None:
                 x, z = torch.from_numpy(a), torch.empty(size, size)
                 mean, factor = torch.empty(size, 1), torch.empty(size, 1)
@@ -154,7 +165,8 @@ class Session:
                 def norm(x: Any = x, z: Any = z, mean: Any = mean, factor: Any = factor) -> None:
                     torch.ops.aten.native_layer_norm.out(x, [size], None, None, 1e-5, out0=z, out1=mean, out2=factor)
 
-                peers = [("torch, out=", softmax if "softmax" in name else norm, 0.9)]
+                bars: Bars = {"exact": 0.9, "fast": 1.1} if "softmax" in name and self.threads > 1 else 0.9
+                peers = [("torch, out=", softmax if "softmax" in name else norm, bars)]
             wanted = _softmax_of if "softmax" in name else _norm_of
             peers.append(("NumPy", lambda a=a, wanted=wanted: wanted(a), 0.0))  # type: ignore[misc]
             ours = self._variants(program(size), size, [a], a, [])
@@ -174,59 +186,99 @@ class Session:
             def ours(kernel: Any = kernel, a: Any = a, b: Any = b, c: Any = c, e: Any = extents, g: Any = grid) -> None:
                 kernel.launch(g, a, b, c, *e, num_threads=self.threads)
 
-            peer = ("numpy.matmul (OpenBLAS)", lambda a=a, b=b, d=d: numpy.matmul(a, b, out=d), 0.85)
+            bar = 1.0 if self.threads == 1 else 0.85
+            peers: list[Peer] = [("numpy.matmul (OpenBLAS)", functools.partial(numpy.matmul, a, b, out=d), bar)]
+            if torch is not None:
+                x, y, z = (torch.from_numpy(array) for array in (a, b, d))
+                peers.append(("torch.matmul, out=", functools.partial(torch.matmul, x, y, out=z), bar))
             wanted = functools.partial(numpy.matmul, a, b)
-            yield from self.compare(name, {"": (ours, c)}, [peer], wanted, 3.0 if size > 1024 else 1.0)
+            yield from self.compare(name, {"": (ours, c)}, peers, wanted, 3.0 if size > 1024 else 1.0)
 
-    def matmul_bf16(self) -> Iterator[Row]:
-        size = 1024
-        name = f"matmul bf16 {size}^3"
-        if not self.wants(name):
+    def shapes(self) -> Iterator[Row]:
+        """The same product in tiles of other shapes: none is to be much slower than the best."""
+        name = "matmul f32 1024^3 in the slowest tiles"
+        if not self.wants(name) or self.threads > 1:
             return
+        size = 1024
         a, b = (self.random.standard_normal((size, size), numpy.float32) for _ in range(2))
-        narrow = [array.astype(ml_dtypes.bfloat16) for array in (a, b)]
-        d = numpy.zeros_like(a)
-        has_amx = host().has_amx
-        peers: list[tuple[str, Action, float]] = [
-            ("numpy.matmul f32", lambda: numpy.matmul(a, b, out=d), 2.5 if has_amx else 0.0)
-        ]
-        if torch is not None:
-            x, y = torch.from_numpy(a).bfloat16(), torch.from_numpy(b).bfloat16()
-            z = torch.empty(size, size, dtype=torch.bfloat16)
-            peers.append(("torch.matmul bf16, out=", lambda: torch.matmul(x, y, out=z), 0.6 if has_amx else 0.0))
-        text = cpu_programs.matmul((128, 256, 64), "bf16")
-        ours = self._variants(text, (size // 128, size // 256), narrow, a, [size] * 5)
-        for row in self.compare(name, ours, peers, lambda: a @ b):
+        expected, actions = a @ b, []
+        for m, n, k in TILES:
+            kernel, out = compiled(cpu_programs.matmul((m, n, k))), numpy.zeros_like(a)
+
+            def action(kernel: Any = kernel, out: Array = out, grid: Any = (size // m, size // n)) -> None:
+                kernel.launch(grid, a, b, out, *[size] * 5, num_threads=1)
+
+            action()
+            check(f"matmul in tiles of {m}x{n}x{k}", out, expected)
+            actions.append(action)
+        times = race(self.seconds * 2, *actions, clock=time.process_time)
+        slowest, best = times.index(max(times)), times.index(min(times))
+        words = ["x".join(map(str, TILES[number])) for number in (slowest, best)]
+        print(f"matmul f32 1024^3: slowest in {words[0]}, best in {words[1]}", file=sys.stderr)
+        yield name, times[slowest], "the best tiles", times[best], 0.9
+
+    def matmul_narrow(self) -> Iterator[Row]:
+        size = 1024
+        for element, wide in (("bf16", ml_dtypes.bfloat16), ("f16", numpy.float16)):
+            name = f"matmul {element} {size}^3"
+            if not self.wants(name):
+                continue
+            a, b = (self.random.standard_normal((size, size), numpy.float32) for _ in range(2))
+            narrow = [array.astype(wide) for array in (a, b)]
+            d = numpy.zeros_like(a)
+            has_amx = host().has_amx
             # What rounds after each product is not what the bars are about.
-            yield row if row[0].endswith("fast") else (*row[:4], 0.0)
+            asked: Bars = {"fast": 2.5, "default": 0.0} if has_amx and element == "bf16" else 0.0
+            peers: list[Peer] = [("numpy.matmul f32", functools.partial(numpy.matmul, a, b, out=d), asked)]
+            if torch is not None:
+                type = torch.bfloat16 if element == "bf16" else torch.float16
+                x, y = torch.from_numpy(a).to(type), torch.from_numpy(b).to(type)
+                z = torch.empty(size, size, dtype=type)
+                asked = {"fast": 0.9, "default": 0.9} if has_amx else 0.0
+                peers.append((f"torch.matmul {element}", functools.partial(torch.matmul, x, y, out=z), asked))
+            text = cpu_programs.matmul((128, 256, 64), element)
+            grid = (size // 128, size // 256)
+            ours = self._variants(text, grid, narrow, a, [size] * 5, ("exact", "default", "fast"))
+            yield from self.compare(name, ours, peers, functools.partial(numpy.matmul, a, b))
 
     def attention(self) -> Iterator[Row]:
         heads, length, width, block = 8, 1024, 64, 64
-        name = f"attention f32 {heads}x{length}x{width}"
-        if not self.wants(name):
-            return
-        q, k, v = (self.random.standard_normal((heads, length, width), numpy.float32) for _ in range(3))
-        peers: list[tuple[str, Action, float]] = []
-        if torch is not None:
-            x, y, z = (torch.from_numpy(array)[None] for array in (q, k, v))
-            attend = torch.nn.functional.scaled_dot_product_attention
-            peers.append(("torch SDPA", lambda: attend(x, y, z), 0.75))
+        for element, narrow in (("f32", numpy.float32), ("f16", numpy.float16), ("bf16", ml_dtypes.bfloat16)):
+            name = f"attention {element} {heads}x{length}x{width}"
+            if not self.wants(name):
+                continue
+            q, k, v = (self.random.standard_normal((heads, length, width), numpy.float32) for _ in range(3))
+            modes = ("exact", "fast") if element == "f32" else ("default", "fast")
+            peers: list[Peer] = []
+            if torch is not None:
+                type = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[element]
+                tensors = [torch.from_numpy(array)[None].to(type) for array in (q, k, v)]
+                attend = torch.nn.functional.scaled_dot_product_attention
+                bars = dict(zip(modes, (0.95, 1.1), strict=True))
+                peers.append(("torch SDPA", functools.partial(attend, *tensors), bars))
 
-        def with_numpy() -> Any:
-            return _softmax_of(q @ k.transpose(0, 2, 1) * numpy.float32(width**-0.5)) @ v
+            def with_numpy(q: Any = q, k: Any = k, v: Any = v) -> Any:
+                return _softmax_of(q @ k.transpose(0, 2, 1) * numpy.float32(width**-0.5)) @ v
 
-        peers.append(("NumPy", with_numpy, 0.0))
-        text = cpu_programs.attention(heads, length, width, block, block)
-        ours = self._variants(text, (length // block, heads), [q, k, v], q, [])
-        yield from self.compare(name, ours, peers, with_numpy)
+            peers.append(("NumPy f32", with_numpy, 0.0))
+            text = cpu_programs.attention(heads, length, width, block, block, element)
+            given = [array.astype(narrow) for array in (q, k, v)]
+            ours = self._variants(text, (length // block, heads), given, given[0], [], modes)
+            yield from self.compare(name, ours, peers, with_numpy)
 
     def _variants(
-        self, text: str, grid: Any, inputs: list[Any], like: Array, scalars: list[int]
+        self,
+        text: str,
+        grid: Any,
+        inputs: list[Any],
+        like: Array,
+        scalars: list[int],
+        modes: tuple[str, ...] = ("exact", "fast"),
     ) -> dict[str, tuple[Action, Array]]:
-        """A kernel in both modes."""
+        """A kernel in several modes."""
         found: dict[str, tuple[Action, Array]] = {}
-        for variant in ("exact", "fast"):
-            kernel, out = compiled(text, variant == "fast"), numpy.zeros_like(like)
+        for variant in modes:
+            kernel, out = compiled(text, variant), numpy.zeros_like(like)
 
             def action(kernel: Any = kernel, out: Array = out) -> None:
                 kernel.launch(grid, *inputs, out, *scalars, num_threads=self.threads)
@@ -235,7 +287,8 @@ class Session:
         return found
 
     def measure(self) -> Iterator[Row]:
-        for work in (self.vector_add, self.chain, self.rows, self.matmul, self.matmul_bf16, self.attention):
+        products = (self.matmul, self.shapes, self.matmul_narrow, self.attention)
+        for work in (self.vector_add, self.chain, self.rows, *products):
             yield from work()
 
 
@@ -249,7 +302,7 @@ def _norm_of(x: Any) -> Any:
     return centred / numpy.sqrt((centred * centred).mean(axis=-1, keepdims=True) + numpy.float32(1e-5))
 
 
-def _compiled_by_torch(x: Any, y: Any, z: Any) -> list[tuple[str, Action, float]]:
+def _compiled_by_torch(x: Any, y: Any, z: Any) -> list[Peer]:
     """The chain through torch.compile, where that works: it needs a C++ compiler and Python's headers."""
 
     def chain(a: Any, b: Any) -> Any:
@@ -284,17 +337,17 @@ def measured_with(threads: int, seconds: float, only: str) -> list[Row]:
     return [(row[0], row[1], row[2], row[3], row[4]) for row in map(json.loads, answer.stdout.splitlines())]
 
 
-def shown(rows: list[Row]) -> tuple[str, int]:
-    """The table, and how many bars are missed."""
+def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
+    """The table, and the lines."""
     cells: list[tuple[str, ...]] = []
-    missed = 0
+    lines: list[Line] = []
+    words = "one thread" if threads == 1 else f"{threads} threads"
     for work, ours, peer, theirs, bar in rows:
-        ratio = theirs / ours
-        verdict = ("met" if ratio >= bar else "MISSED") if bar else ""
-        missed += verdict == "MISSED"
-        asked = f">= {bar:g}" if bar else ""
-        cells.append((work, f"{ours * 1e3:.2f} ms", f"{peer} {theirs * 1e3:.2f} ms", f"{ratio:.2f}", asked, verdict))
-    return table(("work", "ours", "peer", "ratio", "bar", "met"), cells), missed
+        line = Line(f"{work}, {words}", peer, theirs / ours, bar or None)
+        lines.append(line)
+        seconds = f"{ours * 1e3:.2f} ms", f"{peer} {theirs * 1e3:.2f} ms"
+        cells.append((work, *seconds, f"{line.ratio:.2f}", line.asked, line.verdict))
+    return table(("work", "ours", "peer", "ratio", "bar", "met"), cells), lines
 
 
 def main() -> int:
@@ -302,7 +355,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="how long each comparison takes (default: 4)")
     parser.add_argument("--only", default="", help="only the work whose name has this in it")
     parser.add_argument("--threads", type=int, help="print the rows for a number of threads, as JSON")
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    parser.add_argument("--no-costs", action="store_true", help="leave out what is not work but cost")
+    add_line_options(parser)
     options = parser.parse_args()
     if options.threads:
         for row in Session(options.threads, options.seconds, options.only).measure():
@@ -316,17 +370,18 @@ def main() -> int:
         print("torch is not installed, so it is not compared: pip install torch")
     if not host().has_amx:
         print("this CPU has no AMX (or the system keeps it): the bars for bf16 products do not apply")
-    missed = 0
+    lines: list[Line] = []
     for threads in sorted({1, processors}):
-        text, count = shown(measured_with(threads, options.seconds, options.only))
-        missed += count
+        text, found = shown(measured_with(threads, options.seconds, options.only), threads)
+        lines += found
         title = "one thread, CPU time" if threads == 1 else f"{threads} threads, wall clock"
         print(f"\n{title}; ratio: their time / ours\n{text}", flush=True)
-    if not options.only:
-        text, count = cpu_costs.report(options.seconds / 2)
-        missed += count
+    status = finish(lines, options)
+    if not options.only and not options.no_costs:
+        text, missed = cpu_costs.report(options.seconds / 2)
         print(f"\ncosts\n{text}")
-    return 1 if options.strict and missed else 0
+        status = max(status, 1 if options.strict and missed else 0)
+    return status
 
 
 if __name__ == "__main__":

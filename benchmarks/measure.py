@@ -1,15 +1,23 @@
-"""What the benchmarks share: timing with the collector under control, memory, tables, and which build is tested."""
+"""What the benchmarks share: timing with the collector under control, memory, tables, which build is tested, and lines.
+
+A line is one ratio with the bar that it has to meet.  Benchmarks of the figures that we are measured by write their
+lines with `--json FILE`, one JSON object each; `all.py` shows those of several benchmarks as one table and compares
+them with earlier ones.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gc
+import json
 import os
 import platform
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 Result = TypeVar("Result")
 
@@ -103,3 +111,50 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
         return "  ".join([cells[0].ljust(widths[0]), *rest])
 
     return "\n".join([line(header), line(tuple("-" * width for width in widths)), *(line(row) for row in rows)])
+
+
+class Line(NamedTuple):
+    """One measured figure: the work, whom or what it is compared with, and the bar, if there is one.
+
+    `ratio` is to be at least `bar`, or with `at_most` no more than it.  `unit` is empty for a ratio of two times.
+    """
+
+    work: str
+    peer: str
+    ratio: float
+    bar: float | None = None
+    at_most: bool = False
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        if self.bar is None:
+            return True
+        return self.ratio <= self.bar if self.at_most else self.ratio >= self.bar
+
+    @property
+    def asked(self) -> str:
+        return "" if self.bar is None else f"{'<=' if self.at_most else '>='} {self.bar:g}"
+
+    @property
+    def verdict(self) -> str:
+        return "" if self.bar is None else "met" if self.met else "MISSED"
+
+
+def line_table(lines: Sequence[Line]) -> str:
+    cells = [(line.work, line.peer, f"{line.ratio:.2f}{line.unit}", line.asked, line.verdict) for line in lines]
+    return table(("work", "peer", "measured", "bar", ""), cells)
+
+
+def add_line_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every benchmark that has bars."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add the lines to a file, one JSON object each")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+
+
+def finish(lines: Sequence[Line], options: argparse.Namespace) -> int:
+    """Write the lines where they are wanted; the exit status."""
+    if options.json is not None:
+        with open(options.json, "a", encoding="utf-8") as file:
+            file.writelines(json.dumps(line._asdict()) + "\n" for line in lines)
+    return 1 if options.strict and not all(line.met for line in lines) else 0
