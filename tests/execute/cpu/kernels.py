@@ -378,6 +378,9 @@ class KernelWriter(KernelValues):
             # What matrix units take.
             m, n, k = rng.choice((16, 32, 64, 128)), rng.choice((16, 64, 256, 256, 512)), rng.choice((64, 64, 128, 256))
             pieces = rng.choice((1, 3, 16, 17))
+        if kind in ("bf16", "f16", "f8E4M3FN") and rng.random() < 0.5:
+            # Those too, with less to do for the interpreter.
+            m, n, k, pieces = rng.choice((16, 32)), rng.choice((16, 64)), rng.choice((32, 64)), rng.choice((1, 3, 5))
         self.grid[:2] = [rng.randint(1, 4), rng.randint(1, 3)]
         row, column, rows, columns = "%x", "%y", self.grid[0], self.grid[1]
         if rng.random() < 0.3:
@@ -432,4 +435,11 @@ def whole_kernel(seed: int) -> WholeKernel:
     rng = Random(seed)
     writer = KernelWriter(rng)
     rng.choice((writer.rows, writer.rows, writer.rows, writer.sweep, writer.product))()
+    return writer.written()
+
+
+def whole_product(seed: int) -> WholeKernel:
+    """One of those that multiply matrices."""
+    writer = KernelWriter(Random(seed))
+    writer.product()
     return writer.written()

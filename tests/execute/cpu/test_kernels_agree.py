@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from tests.execute.cpu.both_engines import both_engines
-from tests.execute.cpu.kernels import Array, WholeKernel, whole_kernel
+from tests.execute.cpu.emulated_amx import emulate
+from tests.execute.cpu.kernels import Array, WholeKernel, whole_kernel, whole_product
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
@@ -30,6 +31,7 @@ def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
     # However short a launch is.
     monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
+    monkeypatch.setattr(thread_pool, "_SHARE", 1)
 
 
 # --- memory ---
@@ -174,15 +176,15 @@ def test_elements_are_gathered_from_memory_and_from_the_tables_of_functions(mach
     assert result.any()
 
 
-def check_by_default(seed: int) -> None:
-    """Whether a kernel gives the same in every launch, whatever units its products are computed by."""
-    written = whole_kernel(seed)
+def check_by_default(written: WholeKernel, seed: int, machine: str | None = None) -> bool:
+    """Whether a kernel gives the same in every launch, whatever units its products are computed by; which is told."""
     module = tileir.parse(written.text)
     dtypes = dtypes_of(tileir.compile(module, backend="interpreter"))
-    kernel = tileir.compile(module, backend="cpu")
+    kernel = tileir.compile(module, backend="cpu", cpu=machine)
     first: Memories | None = None
     ways: list[dict[str, Any]] = [{"num_threads": 1}, {"num_threads": 1, "unchecked": True}]
-    if not written.is_racy:
+    # The tiles that are emulated are those of all threads.
+    if not written.is_racy and machine != "emulated":
         ways += [{"num_threads": 3}, {"num_threads": 2}]
     for options in [*ways, {"num_threads": 1, "observer": tileir.Sanitizer()}]:
         found = Memories(written, dtypes, seed)
@@ -190,12 +192,23 @@ def check_by_default(seed: int) -> None:
         first = first if first is not None else found
         wrong = first.differences(found)
         assert not wrong, ((seed, options), wrong)
+    return "mmaf" in written.text and "plan: amx," in kernel.dump("loops")
 
 
-@pytest.mark.parametrize("start", range(0, 40, 10))
+@pytest.mark.parametrize("start", range(0, 20, 10))
 def test_whole_kernels_give_the_same_in_every_launch(start: int) -> None:
     for seed in range(start, start + 10):
-        check_by_default(seed)
+        check_by_default(whole_kernel(seed), seed)
+
+
+@pytest.mark.skipif(not host().has_avx512, reason="emulated matrix tiles need AVX-512")
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 200), marks=pytest.mark.long)])
+def test_products_of_emulated_matrix_tiles_are_the_same_in_every_launch(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = emulate(monkeypatch)
+    units = [check_by_default(whole_product(seed), seed, machine) for seed in seeds]
+    assert sum(units) >= len(seeds) // 6
 
 
 @pytest.mark.long
@@ -203,4 +216,5 @@ def test_whole_kernels_give_the_same_in_every_launch(start: int) -> None:
 def test_many_whole_kernels_agree(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(start, start + 50):
         check(seed, monkeypatch, all_ways(seed))
-        check_by_default(seed)
+        check_by_default(whole_kernel(seed), seed)
+        check_by_default(whole_product(seed), seed)
