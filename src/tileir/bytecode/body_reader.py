@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.annotations import Final
 from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
+from tileir.bytecode.heads import Head, Heads, kept_attributes
 from tileir.bytecode.primitives import Malformed
-from tileir.bytecode.records import AttributeField, Record, record_of, used_records
+from tileir.bytecode.records import AttributeField, Record, record_of
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
@@ -16,7 +16,6 @@ from tileir.ir.attributes import (
     UNIT,
     ArrayAttribute,
     Attribute,
-    DenseArrayAttribute,
     FloatAttribute,
     IntegerAttribute,
     bool_attribute,
@@ -25,7 +24,7 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
@@ -33,29 +32,14 @@ from tileir.ir.types import I1, I32, I64, Type
 from tileir.ir.values import Value
 
 
-def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]) -> None:
-    """Leave out a list that promises nothing about any index: text cannot tell it from no list, so neither does the IR.
-
-    One of the wrong length stays, for the verifier to see.
-    """
-    promise = attributes.get("inbounds")
-    if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
-        for declared, length in zip(record.declaration.operands, segments, strict=True):
-            if declared.name == "index" and length == len(promise.values):
-                del attributes["inbounds"]
-
-
-_NO_RECORDS: Final[dict[int, Record]] = {}
-
-
 class BodyReader(RegionReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "has_locations", "known_locations", "next", "records")
+    __slots__ = ("debug", "has_locations", "heads", "known_locations", "next")
 
-    def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable) -> None:
+    def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable, heads: Heads) -> None:
         super().__init__(data, start, end, tables)
-        self.records: dict[int, Record] = used_records(tables.version)
+        self.heads: Heads = heads
         # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
         self.debug: DebugTable = debug
         self.has_locations: bool = False
@@ -120,78 +104,95 @@ class BodyReader(RegionReader):
         """
         data = self.data
         end = self.end
-        # Who is traced goes the careful way.
-        table = self.records if self.trace is None else _NO_RECORDS
-        types = self.tables.types.known
+        known = self.heads.known
+        widths = self.heads.widths
         values = self.values
+        indices = self.debug.indices
+        locations = self.known_locations
+        has_locations = self.has_locations
         location: Location = UNKNOWN
+        position = self.position
         while done != count:
-            position = start = self.position
             if position >= end:
+                self.position = position
                 if count < 0:
                     return done
                 self.fail("failed to read operation opcode.")
             done += 1
-            record = table.get(data[position])
-            # The common case: one byte per field, every field an index that is in range.  Anything else goes the
-            # careful way from the start of the instruction.
-            if record is not None and record.simple and position + record.simple_width < end:
-                position += 1
-                declaration = record.declaration
-                result_types: list[Type] = []
-                plain = True
-                for _ in range(record.result_count):
-                    byte = data[position]
-                    position += 1
-                    if byte >= 0x80 or byte >= len(types):
-                        plain = False
-                        break
-                    known = types[byte]
-                    if known is None:
-                        plain = False
-                        break
-                    result_types.append(known)
-                attributes = NO_ATTRIBUTES
-                if plain and record.attributes:
-                    for field in record.attributes:
-                        byte = data[position]
-                        position += 1
-                        if byte >= len(field.cases):
-                            plain = False
-                            break
-                        case = field.cases[byte]
-                        if case is not field.default:
-                            if attributes is NO_ATTRIBUTES:
-                                attributes = {}
-                            attributes[field.name] = case
-                if plain:
+            start = position
+            try:
+                # The common case: a head that is known, operands of at most three bytes each that all exist.  Anything
+                # else goes the careful way from the start of the instruction.
+                head = known.get(data[start : start + widths[data[start]]])
+                while head is not None and head.further:
+                    head = known.get(data[start : start + head.further])
+                if head is not None:
+                    position += head.length
                     operands: list[Value] = []
-                    size = len(values)
-                    for _ in range(record.operand_count):
-                        index = data[position]
-                        position += 1
-                        if index >= 0x80:
-                            if position >= end or data[position] >= 0x80:
-                                plain = False
-                                break
-                            index = index & 0x7F | data[position] << 7
+                    lengths: list[int] = []
+                    for length in head.plan:
+                        if length < 0:
+                            length = data[position]
                             position += 1
-                        if index >= size:
-                            plain = False
+                            if length >= 0x80:
+                                head = None
+                                break
+                            lengths.append(length)
+                        elif head.segmented:
+                            lengths.append(length)
+                        for _ in range(length):
+                            index = data[position]
+                            position += 1
+                            if index >= 0x80:
+                                byte = data[position]
+                                position += 1
+                                if byte >= 0x80:
+                                    index += byte << 7
+                                    byte = data[position]
+                                    position += 1
+                                    if byte >= 0x80:
+                                        head = None
+                                        break
+                                    index += (byte << 14) - 0x4080
+                                else:
+                                    index += (byte << 7) - 0x80
+                            operands.append(values[index])
+                        if head is None:
                             break
-                        operands.append(values[index])
-                    if plain and position <= end:
-                        if self.has_locations:
-                            # Where the careful way stands when it asks for the location.
-                            self.position = start + 1
-                            location = self.next_location()
-                        self.position = position
-                        operation = Operation(declaration, operands, result_types, attributes, NO_REGIONS, location)
-                        block.append(operation)
-                        values.extend(operation.results)
-                        continue
-            if self.read_one(block):
+            except IndexError:
+                head = None
+            if head is None or position > end:
+                self.position = start
+                if self.read_one(block):
+                    break
+                position = self.position
+                continue
+            if has_locations:
+                place = self.next
+                found = locations.get(indices[place]) if place < len(indices) else None
+                if found is not None:
+                    location = found
+                    self.next = place + 1
+                else:
+                    # Where the careful way stands when it asks for the location.
+                    self.position = start + 1
+                    location = self.next_location()
+            attributes = head.attributes
+            segments = head.segments
+            if head.segmented:
+                variant = head.variant(tuple(lengths))
+                attributes = variant.attributes
+                segments = variant.segments
+            if head.record.region_count:
+                self.position = position
+                self.begin_regions(head.record, operands, head.result_types, attributes, location, segments, block)
                 break
+            operation = Operation(
+                head.declaration, operands, head.result_types, attributes, NO_REGIONS, location, segments, None, block
+            )
+            values.extend(operation.results)
+        else:
+            self.position = position
         return done
 
     def read_one(self, block: Block) -> bool:
@@ -208,6 +209,7 @@ class BodyReader(RegionReader):
 
     def _read_operation(self, block: Block) -> bool:
         """One instruction up to its regions, field by field; True if it has any."""
+        start = self.position
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = record_of(opcode, self.tables.version)
         if record is None and opcode > records.maximum_opcode(self.tables.version):
@@ -218,9 +220,13 @@ class BodyReader(RegionReader):
         result_types = self._read_result_types(record)
         flags = self.varint("failed to read flags field") if record.has_flags else 0
         attributes = self._read_attributes(record, flags, result_types)
+        # Who is traced, or collects how attributes are written, reads every field; later results have no number.
+        if self.trace is None and self.tables.spellings is None and not record.late_results:
+            head = Head(record, flags, result_types, attributes, self.position - start)
+            self.heads.add(self.data[start : self.position], head)
         operands, segments = self._read_operands(record, flags)
         if attributes and segments is not None:
-            _drop_empty_promise(record, attributes, segments)
+            attributes = kept_attributes(record, attributes, segments)
         return self.end_record(record, operands, result_types, attributes, location, segments, block)
 
     def _read_result_types(self, record: Record) -> list[Type]:

@@ -13,6 +13,7 @@ from tileir.bytecode.attributes import read_attribute
 from tileir.bytecode.body_reader import BodyReader
 from tileir.bytecode.container import Container, check_count, read_container
 from tileir.bytecode.debug import DebugTable
+from tileir.bytecode.heads import Heads
 from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.tables import Tables
@@ -85,6 +86,7 @@ class ModuleReader:
         self.file: Container = file
         self.size: int = len(file.data)
         self.tables: Tables = Tables(file, spellings)
+        self.heads: Heads = Heads()
         self.block: Block = Block()
 
     def read(self) -> Operation:
@@ -211,7 +213,7 @@ class ModuleReader:
             raise failure.add(f"failed to get function name string at index {entry.name}", size) from None
         if not name:
             raise Malformed(f"function name at index {entry.name} is empty", size)
-        reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug)
+        reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug, self.heads)
         try:
             signature = self._signature(entry.signature, name)
         except Malformed as failure:

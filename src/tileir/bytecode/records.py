@@ -116,7 +116,6 @@ class Record:
         "region_count",
         "result_count",
         "simple",
-        "simple_width",
     )
 
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
@@ -160,7 +159,6 @@ class Record:
             and not self.late_results
             and all(a.codec == ENUM and not a.gated for a in self.attributes)
         )
-        self.simple_width: int = self.result_count + len(self.attributes) + self.operand_count
 
 
 def _newer(since: Version | None, version: Version) -> bool:

@@ -150,22 +150,32 @@ class RegionReader(ByteReader):
         block: Block,
     ) -> bool:
         """Make the operation of a record, or begin with its regions: then True."""
-        numbered = len(result_types)
         all_types = [*result_types, *record.late_results]
         if not attributes:
             attributes = NO_ATTRIBUTES
-        declaration = record.declaration
         if record.region_count:
-            opened = OpenOperation(declaration, operands, all_types, numbered, attributes, location, segments, block)
-            self._begin(record, opened)
+            self.begin_regions(record, operands, all_types, attributes, location, segments, block)
             return True
-        operation = Operation(declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
+        operation = Operation(record.declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
         block.append(operation)
-        self.values.extend(operation.results[:numbered])
+        self.values.extend(operation.results[: len(result_types)])
         return False
 
-    def _begin(self, record: Record, operation: OpenOperation) -> None:
+    def begin_regions(
+        self,
+        record: Record,
+        operands: list[Value],
+        result_types: list[Type],
+        attributes: dict[str, Attribute],
+        location: Location,
+        segments: tuple[int, ...] | None,
+        block: Block,
+    ) -> None:
         """Begin with the regions of an operation."""
+        numbered = len(result_types) - len(record.late_results)
+        operation = OpenOperation(
+            record.declaration, operands, result_types, numbered, attributes, location, segments, block
+        )
         count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")

@@ -44,6 +44,7 @@ class Operation:
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
     freely, change it with `set_attribute`; change `operands` with `set_operand` or `set_operands`.
     `segments` gives the length of each operand group where the declaration has more than one of variable length.
+    A new operation stands at the end of `block`, where that is given, or in no block.
     """
 
     __slots__ = (
@@ -70,25 +71,39 @@ class Operation:
         location: Location = UNKNOWN,
         segments: tuple[int, ...] | None = None,
         successors: list[Block] | None = None,
+        block: Block | None = None,
     ) -> None:
         self.declaration: OperationDeclaration = declaration
         self.operands: list[Value] = operands
         for value in operands:
-            value.add_user(self)
+            # `Value.add_user` where it takes one step: most uses.
+            if value._users is None:
+                value._users = [self]
+            else:
+                value.add_user(self)
         if len(result_types) == 1:
             self.results: list[OperationResult] = [OperationResult(result_types[0], self, 0)]
         else:
             self.results = [OperationResult(type, self, index) for index, type in enumerate(result_types)]
         self.attributes: dict[str, Attribute] = attributes
         self.regions: list[Region] = regions
-        for region in regions:
-            region.parent = self
+        if regions:
+            for region in regions:
+                region.parent = self
         self.location: Location = location
         self.segments: tuple[int, ...] | None = segments
         self.successors: list[Block] | None = successors
-        self.parent: Block | None = None
-        self.previous: Operation | None = None
+        self.parent: Block | None = block
         self.next: Operation | None = None
+        self.previous: Operation | None = None
+        if block is not None:
+            last = block.last
+            self.previous = last
+            if last is None:
+                block.first = self
+            else:
+                last.next = self
+            block.last = self
 
     # --- reading ---
 

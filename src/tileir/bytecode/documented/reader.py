@@ -28,6 +28,7 @@ from tileir.bytecode.documented.records import (
     section_schema,
 )
 from tileir.bytecode.documented.tables import DocumentedTables
+from tileir.bytecode.heads import Heads
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
@@ -282,7 +283,7 @@ class DocumentedBodyReader(BodyReader):
     __slots__ = ("_bound", "attributes", "documented", "layouts")
 
     def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable) -> None:
-        super().__init__(data, start, end, tables, tables.debug)
+        super().__init__(data, start, end, tables, tables.debug, Heads())
         self.documented: DocumentedTables = tables
         self.attributes: AttributeTable = attributes
         self.layouts: dict[int, DocumentedRecord] = documented_records()
