@@ -70,6 +70,7 @@ SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
+SURROUNDINGS: Final = 262144  # its verifier looks at more than its types, attributes and segments
 
 
 # Every constraint, of which there are as many as the dialect declares.
@@ -213,6 +214,8 @@ class OperationDeclaration:
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
+    A `verify` that looks at more than types, attributes and segments has the trait `SURROUNDINGS`, or is not always
+    asked: operations alike in these are verified once.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
@@ -237,6 +240,7 @@ class OperationDeclaration:
         "is_builtin",
         "is_numbered",
         "is_terminator",
+        "is_verified_alone",
         "legalization",
         "mnemonic",
         "name",
@@ -337,6 +341,8 @@ class OperationDeclaration:
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
         self.is_terminator: bool = bool(traits & TERMINATOR)
+        # Whether operations with the same types, attributes and segments are all correct or all broken.
+        self.is_verified_alone: bool = not regions and not traits & (TERMINATOR | SURROUNDINGS)
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:
@@ -522,6 +528,7 @@ def unregistered(name: str) -> OperationDeclaration:
         )
         found.name = name
         found.unregistered = True
+        found.is_verified_alone = False
         found = intern(_unregistered, name, found, 4)
     return found
 

@@ -16,10 +16,10 @@ class _Open:
     """An operation whose regions are being checked.
 
     `blocks` are those still to come, each with the other blocks that dominate it; `defined` is what the block at hand
-    made visible, to be forgotten at its end.
+    made visible, to be forgotten at its end, unless nobody asks afterwards: then it `forgets` nothing.
     """
 
-    __slots__ = ("blocks", "defined", "next", "owner", "unordered", "visible")
+    __slots__ = ("blocks", "defined", "forgets", "next", "owner", "unordered", "visible")
 
     def __init__(self, owner: Operation, visible: set[Value]) -> None:
         traits = owner.declaration.traits
@@ -34,10 +34,12 @@ class _Open:
                 self.blocks.append((region.blocks[0], []))
             elif region.blocks:
                 self.blocks.extend(reversed(_with_dominators(region.blocks)))
+        self.forgets: bool = not traits & ISOLATED or len(self.blocks) > 1
 
     def enter_block(self) -> bool:
         """Forget the block that is done and begin the next one; False if there is none."""
-        self.visible.difference_update(self.defined)
+        if self.forgets:
+            self.visible.difference_update(self.defined)
         if not self.blocks:
             return False
         block, dominators = self.blocks.pop()
@@ -73,6 +75,7 @@ def _check_row(top: _Open, report: Report) -> Operation | None:
     """Check the operations of a block from where it goes on up to the next one with regions, which is given back."""
     visible = top.visible
     defined = top.defined
+    forgets = top.forgets
     unordered = top.unordered
     cursor = top.next
     while cursor is not None:
@@ -85,7 +88,8 @@ def _check_row(top: _Open, report: Report) -> Operation | None:
         if not unordered:
             for result in cursor.results:
                 visible.add(result)
-                defined.append(result)
+                if forgets:
+                    defined.append(result)
         cursor = cursor.next
     top.next = None
     return None

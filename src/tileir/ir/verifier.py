@@ -135,11 +135,13 @@ class _Open:
 def _verify_tree(root: Operation, context: VerifyContext) -> None:
     """Each operation before what it contains, with an explicit stack, because programs may nest deeply."""
     path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors)]
+    # What was found correct, by the rules of this context.
+    verified: set[tuple[object, ...]] = set()
     while path and not context.stopped:
         top = path[-1]
         block = top.block
         if block is not None:
-            inner = _verify_row(top.next, context)
+            inner = _verify_row(top.next, context, verified)
             if inner is not None:
                 top.next = inner.next
                 path.append(_Open(inner, _verify_own_rules(inner, context), context.errors))
@@ -189,25 +191,43 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
     context.report("error", prefix + failure.message, location, failure.notes, operation)
 
 
-def _verify_row(operation: Operation | None, context: VerifyContext) -> Operation | None:
+def _verify_row(
+    operation: Operation | None, context: VerifyContext, verified: set[tuple[object, ...]]
+) -> Operation | None:
     """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
     while operation is not None:
         if operation.regions:
             return operation
-        declaration = operation.declaration
-        # An operation whose types were seen before, with nothing else to check, is done.
-        if (
-            operation.attributes
-            or declaration.regions
-            or declaration.verify is not None
-            or declaration.traits & TERMINATOR
-            or type_key(operation) not in declaration.verified_types
-        ):
+        if operation.declaration.is_verified_alone:
+            key = _own_key(operation)
+            if key not in verified:
+                findings = len(context.diagnostics)
+                if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
+                    verified.add(key)
+                elif context.stopped:
+                    return None
+        else:
             _verify_own_rules(operation, context)
             if context.stopped:
                 return None
         operation = operation.next
     return None
+
+
+def _own_key(operation: Operation) -> tuple[object, ...]:
+    """What the rules of an operation depend on that looks at itself alone."""
+    declaration = operation.declaration
+    operands = operation.operands
+    results = operation.results
+    attributes: tuple[object, ...] | None = None
+    if operation.attributes:
+        attributes = (*operation.attributes, *operation.attributes.values())
+    if len(results) == 1 and operation.segments is None:
+        if len(operands) == 2:
+            return (declaration, attributes, results[0].type, operands[0].type, operands[1].type)
+        if len(operands) == 1:
+            return (declaration, attributes, results[0].type, operands[0].type)
+    return (declaration, attributes, type_key(operation))
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:

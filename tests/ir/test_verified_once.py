@@ -1,0 +1,92 @@
+"""Operations alike in types, attributes and segments are verified once; what decides otherwise is still looked at."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+
+import pytest
+
+import tileir
+import tileir.dialect.ops
+from tileir.ir.declaration import REGISTRY, SURROUNDINGS
+
+#: What leads from an operation to something that is neither its types nor its attributes nor its segments.
+LEADS_AWAY = {
+    "block",
+    "defining_operation",
+    "has_uses",
+    "next",
+    "parent",
+    "parent_block",
+    "parent_operation",
+    "previous",
+    "symbols",
+    "users",
+}
+
+
+def mistakes(text):
+    with pytest.raises(tileir.VerifyError) as caught:
+        tileir.parse(text, verify=True)
+    return [diagnostic.message for diagnostic in caught.value.diagnostics]
+
+
+def called_functions(function, seen):
+    """A function and those of the dialect that it calls by name, as syntax."""
+    function = inspect.unwrap(function)
+    if function in seen:
+        return
+    seen.add(function)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    yield function, tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            other = function.__globals__.get(node.id)
+            if inspect.isfunction(other) and other.__module__.startswith("tileir.dialect"):
+                yield from called_functions(other, seen)
+
+
+def test_verifiers_that_look_around_say_so():
+    checked = 0
+    for declaration in REGISTRY.declarations():
+        if declaration.verify is None or not declaration.is_verified_alone:
+            continue
+        if not inspect.isfunction(declaration.verify):
+            pytest.skip("compiled functions have no source")
+        checked += 1
+        for function, tree in called_functions(declaration.verify, set()):
+            names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            assert not names & LEADS_AWAY, (declaration.name, function.__name__)
+    assert checked > 30
+
+
+def test_some_verifiers_look_around():
+    assert {d.mnemonic for d in REGISTRY.declarations() if d.traits & SURROUNDINGS} == {"extract", "get_global"}
+
+
+def test_a_broken_operation_is_reported_each_time():
+    line = '%{} = "cuda_tile.addi"(%a, %b) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i64>) -> !cuda_tile.tile<i32>'
+    text = "\n".join(["entry @k(%a: tile<i32>, %b: tile<i64>) {", line.format(0), line.format(1), "return }"])
+    assert len(mistakes(text)) == 2
+
+
+def test_attributes_tell_operations_apart():
+    form = '%{} = "cuda_tile.permute"(%a) <{{permutation = array<i32: {}>}}> : (!cuda_tile.tile<2x2xf32>) -> !cuda_tile.tile<2x2xf32>'
+    lines = [form.format(0, "1, 0"), form.format(1, "0, 0"), form.format(2, "1, 0")]
+    text = "\n".join(["entry @k() {", "%a = constant <f32: 1.0> : tile<2x2xf32>", *lines, "return }"])
+    assert len(mistakes(text)) == 1
+
+
+def test_what_an_operand_comes_from_tells_extracts_apart():
+    text = """entry @k() {
+      %a = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
+      %good = constant <i32: 1> : tile<i32>
+      %bad = constant <i32: -1> : tile<i32>
+      %0 = extract %a[%good] : tile<4xi32> -> tile<2xi32>
+      %1 = extract %a[%bad] : tile<4xi32> -> tile<2xi32>
+      return
+    }"""
+    (warning,) = tileir.verify(tileir.parse(text))
+    assert "negative value -1" in warning.message
