@@ -49,6 +49,11 @@ _SINH: Final = _numbers("0x1.555556p-3", "0x1.111136p-7", "0x1.9ffe84p-13", "0x1
 _TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x1.54b8a0p-6", "-0x1.825858p-8")
 
 
+_EXP_VANISHES: Final = -104.0
+_EXP2_VANISHES: Final = -151.0
+"""Below these the results are zero."""
+
+
 def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
     """exp(value), for values from -104, as a number near 1 and, plus `SHIFTER`, the power of two to scale it by."""
     value = numpy.where(value > 90.0, 90.0, value)
@@ -59,22 +64,32 @@ def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
 
 
 def _unless_vanishing(value: Any, least: float, function: Callable[[Any], Any]) -> Any:
-    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time."""
+    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time.
+
+    AVX-512 leaves lanes out of an instruction for nothing, and the last one is enough.
+    """
     vanishes = value < least
     return numpy.where(vanishes, 0.0, function(numpy.where(vanishes, 0.0, value)))
 
 
 def _exp(machine: Machine, value: Any) -> Any:
-    return _unless_vanishing(value, -104.0, lambda value: machine.scale(*_exp_parts(machine, value)))
+    if machine.has_guesses:
+        number, shifted = _exp_parts(machine, value)
+        return machine.scale_unless(value < _EXP_VANISHES, number, shifted - SHIFTER)
+    return _unless_vanishing(value, _EXP_VANISHES, lambda value: machine.scale(*_exp_parts(machine, value)))
 
 
 def _exp2(machine: Machine, value: Any) -> Any:
+    if machine.has_guesses:
+        rest = machine.rest(value)
+        return machine.scale_unless(value < _EXP2_VANISHES, machine.horner(rest, _EXP2), value - rest)
+
     def power(value: Any) -> Any:
         value = numpy.where(value > 128.5, 128.5, value)
         shifted = value + SHIFTER
         return machine.scale(machine.horner(value - (shifted - SHIFTER), _EXP2), shifted)
 
-    return _unless_vanishing(value, -151.0, power)
+    return _unless_vanishing(value, _EXP2_VANISHES, power)
 
 
 def _sigmoid(machine: Machine, value: Any) -> Any:

@@ -13,8 +13,8 @@ import numpy
 
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
-from tileir.execute.cpu.vector.llvm import Register, value_type
-from tileir.execute.cpu.vector.parts import in_parts
+from tileir.execute.cpu.vector.llvm import Register, literal, value_type
+from tileir.execute.cpu.vector.parts import in_parts, shuffled
 from tileir.execute.cpu.vector.tracing import Tracer
 
 SHIFTER: Final = 1.5 * 2.0**23
@@ -142,19 +142,41 @@ class Machine:
         """Whether the instructions of AVX-512 take vectors of this width."""
         return self.builder.module.native_scale and (self.width in _REGISTER_BITS or self.width in (32, 64))
 
-    def _native(self, name: str, values: list[Any]) -> Tracer:
+    def rest(self, value: Any) -> Any:
+        """What the nearest integer leaves of a number, 0 of an infinity; where the machine `has_guesses`."""
+        return self._native("mask.reduce.ps", [value], "i32 8")
+
+    def scale_unless(self, vanishes: Any, value: Any, power: Any) -> Any:
+        """A number times two to the power of an integer, and zero where it vanishes, which then takes no time."""
+        there = numpy.logical_not(vanishes)
+        registers = [value.register, power.register, there.register]
+
+        def emit(parts: list[Register]) -> Register:
+            return self._on_register("mask.scalef.ps", parts[:2], "", self._mask(parts[2]))
+
+        return Tracer(self.builder, in_parts(self.builder, registers, 16, emit))
+
+    def _mask(self, lanes: Register) -> str:
+        """Truth in lanes as the bits of an integer, eight at least."""
+        name = lanes.name
+        if lanes.width < 8:
+            name = shuffled(self.builder, lanes, literal(False, lanes.dtype, lanes.width), range(8)).name
+        return self.builder.emit(f"bitcast <{max(lanes.width, 8)} x i1> {name} to i{max(lanes.width, 8)}")
+
+    def _native(self, name: str, values: list[Any], control: str = "") -> Tracer:
         """One instruction on f32 vectors, or several on parts of a wide one."""
         registers = [value.register for value in values]
-        found = in_parts(self.builder, registers, 16, lambda parts: self._on_register(name, parts))
+        found = in_parts(self.builder, registers, 16, lambda parts: self._on_register(name, parts, control))
         return Tracer(self.builder, found)
 
-    def _on_register(self, name: str, values: list[Register]) -> Register:
+    def _on_register(self, name: str, values: list[Register], control: str, mask: str = "-1") -> Register:
         width = values[0].width
         kind = value_type(SINGLE, width)
         operands = [value.typed for value in values]
-        operands += [f"{kind} zeroinitializer", f"i{max(width, 8)} -1"]
-        if width == 16 and "scalef" in name:
-            # The rounding mode in force.
+        operands += [control] if control else []
+        operands += [f"{kind} zeroinitializer", f"i{max(width, 8)} {mask}"]
+        if width == 16 and name in ("mask.scalef.ps", "mask.reduce.ps"):
+            # Rounding and exceptions as they are in force.
             operands.append("i32 4")
         symbol = f"llvm.x86.avx512.{name}.{_REGISTER_BITS[width]}"
         return Register(self.builder.call(kind, symbol, operands), SINGLE, width)
