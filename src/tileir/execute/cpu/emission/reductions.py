@@ -11,13 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
-from tileir.dialect.ops import EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
+import numpy
+
+from tileir.dialect.ops import ADDF, DIVF, EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, MULF, SCAN, SELECT, SUBF
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.halving import Combine, Registers, RowVectors, halved, halved_together
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index
 from tileir.execute.cpu.emission.versions import lanes_of, versions
-from tileir.execute.cpu.loops.expressions import Applied, Gathered, Stored, is_along_lanes, nodes, row_major
+from tileir.execute.cpu.loops.expressions import (
+    Applied,
+    Expression,
+    Gathered,
+    Mapped,
+    Stored,
+    Table,
+    is_along_lanes,
+    nodes,
+    row_major,
+)
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import Reduce, works_on_vectors
 from tileir.execute.cpu.vector import nans
@@ -89,15 +101,32 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
     propagates = propagates or "propagate_nan" in first.attributes
     builder = emission.builder
     dtype = statement.sources[0].dtype
+    quiet = _is_quiet(statement.sources[0])
     return Combination(
         lambda left, right: [nans.joined(builder, largest, propagates, left[0], right[0])],
         [dtype if is_machine_float(dtype) else SINGLE],
-        lambda register: nans.ready(builder, propagates, register),
+        lambda register: nans.ready(builder, propagates, register, quiet),
         lambda registers: [nans.canonical(builder, registers[0], dtype)],
     )
 
 
 _EXTREMES: Final = {MAXF: (True, False), MINF: (False, False), MAXIMUMF: (True, True), MINIMUMF: (False, True)}
+
+
+def _is_quiet(expression: Expression) -> bool:
+    """Whether the NaNs of an expression are seen to be quiet: arithmetic makes them so."""
+    if isinstance(expression, Mapped):
+        return _is_quiet(expression.source)
+    if isinstance(expression, Table):
+        return not bool(numpy.isnan(expression.array).any())
+    if not isinstance(expression, Applied):
+        return False
+    if expression.operation.declaration is SELECT:
+        return all(_is_quiet(chosen) for chosen in expression.arguments[1:])
+    return expression.operation.declaration in _QUIETING
+
+
+_QUIETING: Final = frozenset({ADDF, SUBF, MULF, DIVF, EXP, EXP2})
 
 
 # --- along the lanes ---
