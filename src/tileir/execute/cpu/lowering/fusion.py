@@ -4,7 +4,8 @@ A tile stays an expression, computed inside the nests that use it, until one of 
 
 1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
 2. it is seen through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
-   elements), and costs more than `CHEAP`; a plain load under a map is read in place;
+   elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
+   map is read in place;
 3. it is carried by a loop, the result of an `if`, printed, scanned, or the accumulator of a matrix product;
 4. it is wanted inside a loop that does not compute it;
 5. it reads memory that a store or atomic ahead of its use may change (`aliasing`), or the operation ahead orders
@@ -19,6 +20,7 @@ twice: reading it again is as cheap as a buffer.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Final
 
 from tileir.dialect import ops
@@ -40,6 +42,10 @@ _COSTS: Final[dict[OperationDeclaration, int]] = {
 }  # fmt: skip
 
 
+_SLOW_ALONE: Final = frozenset({ops.MAXF, ops.MINF})
+"""What takes one number several instructions that wait for each other, and a vector about one for each."""
+
+
 def cost_of(operation: Operation) -> int:
     """The work of an operation on one element, an addition being one."""
     cost = _COSTS.get(operation.declaration, 1)
@@ -59,10 +65,11 @@ def is_plain_load(node: Expression) -> bool:
 class Reach:
     """The nodes a nest evaluates, and how it gets to each."""
 
-    __slots__ = ("operations", "order", "straight")
+    __slots__ = ("count", "operations", "order", "straight")
 
     def __init__(self, roots: list[Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
         self.order: list[Expression] = list(nodes(roots))
+        self.count: int = prod(shape)
         # Nodes whose every element the nest visits once, in its own order.
         self.straight: dict[int, bool] = {}
         space = squeezed(shape)
@@ -91,9 +98,11 @@ def wanted_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -
 
 def must_be_stored_first(node: Expression, reach: Reach) -> bool:
     """Rule 2: seen through a map that moves elements, and no bargain to compute there."""
-    if reach.is_straight(node) or node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)):
+    if reach.is_straight(node) or not isinstance(node, (Applied, Gathered, Viewed)):
         return False
-    return not is_plain_load(node)
+    if isinstance(node, Applied) and node.operation.declaration in _SLOW_ALONE and prod(node.shape) < reach.count:
+        return True
+    return node.cost > CHEAP and not is_plain_load(node)
 
 
 def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
