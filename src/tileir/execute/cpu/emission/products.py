@@ -10,6 +10,8 @@ operands, so most are packed once for many products.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy
 
 from tileir.execute.cpu.emission import accesses
@@ -48,10 +50,30 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         place = builder.multiply(number, plan.m * plan.n * size)
         target = builder.moved(emission.buffer(statement.accumulator), place), plan.n * size
         stage = stage_of(emission, statement)
-        suffix, shared = emission.arena_suffix, statement.chained
-        emit_mma(builder, plan, left, right, target, suffix=suffix, stage=stage, odd=odd, shared=shared)
+        start, fresh = None, "false"
+        if plan.kind == "amx" and statement.start is not None:
+            fresh = "true"
+        elif statement.start is not None:
+            start = partial(_start, emission, statement, number)
+        emit_mma(
+            builder, plan, left, right, target,
+            suffix=emission.arena_suffix, stage=stage, odd=odd, fresh=fresh, shared=statement.chained, start=start,
+        )  # fmt: skip
 
     builder.count(0, batch, 1, one)
+
+
+def _start(emission: Emission, statement: Multiply, batch: Number, row: Number, column: Number) -> Register:
+    """A vector of what a product is added to."""
+    start, lanes = statement.start, statement.plan.lanes
+    assert start is not None
+    nest = NestEmission(emission, (), lanes, False)
+    index = (Axis(batch, False, 0), Axis(row, False, 0), Axis(column, lanes > 1, 0))
+    register, _ = nest.at(start, index[-len(start.shape) :])
+    with nest.at_level(0):
+        register = emission.builder.splat(register, lanes if lanes > 1 else 0)
+    nest.close()
+    return register
 
 
 def stage_of(emission: Emission, statement: Multiply) -> str:

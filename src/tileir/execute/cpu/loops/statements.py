@@ -149,7 +149,7 @@ def memo_slots(panel_bytes: int) -> int:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Multiply(Statement):
-    """A matrix product added to a buffer in place; the right operand goes through `packed`."""
+    """A matrix product added to a buffer in place, or to `start`; the right operand goes through `packed`."""
 
     operation: Operation
     plan: MmaPlan
@@ -165,12 +165,14 @@ class Multiply(Statement):
     memo: Memo | None
     stage: Buffer | None
     """For a few rows of the left operand at a time (`matrix.amx`)."""
+    start: Expression | None
+    """What the product is added to, where that is not in the buffer; for AMX nothing but zeros."""
     chained: bool = False
     """Whether it is also part of a chain."""
 
     @property
     def roots(self) -> list[Expression]:
-        return [self.lhs, self.rhs, *self.scales]
+        return [self.lhs, self.rhs, *self.scales, *([self.start] if self.start is not None else [])]
 
     @property
     def written(self) -> list[Buffer]:

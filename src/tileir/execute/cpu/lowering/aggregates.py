@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import Final, cast
 
 import numpy
 
@@ -100,7 +100,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     roots = lowering.resolved([root for (root,), _ in prepared])
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
-    buffer = _accumulator(lowering, operation, plan, busy)
+    buffer, start = _accumulator(lowering, operation, plan, busy)
     roots = lowering.resolved(roots)
     left, right, scales = roots[0], roots[1], roots[2:]
     load = matrix_in_memory(left)
@@ -113,7 +113,8 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.packed_elements)
     stage = lowering.new_buffer(plan.lhs_dtype, plan.stage_elements) if plan.stage_elements else None
-    lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
+    product = Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage, start)
+    lowering.body.append(product)
     lowering.finish({operation})
     is_wide = plan.accumulator_dtype != value_dtype(type.element)
     held = Stored(tile_type(type.shape, F32) if is_wide else type, None, buffer)
@@ -136,26 +137,46 @@ def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
     return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, exact, signs[0], signs[1])
 
 
-def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]) -> Buffer:
-    """The buffer that holds the addend and gets the result: the addend's own where nobody else wants it."""
+def _accumulator(
+    lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]
+) -> tuple[Buffer, Expression | None]:
+    """The buffer that gets the result, and the addend where it is not there yet.
+
+    It is the addend's own buffer where nobody else wants it.
+    """
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
     place = lowering.expression(value)
     if plan.accumulator_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
         lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
-        return buffer
+        return buffer, None
     if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
         if alone and not lowering.shares(place.buffer, value, operation):
-            return place.buffer
+            return place.buffer, None
     reach = fusion.Reach([place], type.shape, [operation])
     finished = fusion.finished(reach, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, reach, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
-    lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
-    return buffer
+    (place,), kept = lowering.prepare([place], place.shape, operation)
+    starts = _is_zero(place) if plan.kind == "amx" else place.cost <= _LARGEST_START
+    if starts and not kept and not place.reads:
+        return buffer, place
+    lowering.body.append(Nest(place.shape, [*kept, StoreBuffer(place, buffer)]))
+    return buffer, None
+
+
+def _is_zero(expression: Expression) -> bool:
+    """Whether all elements are 0, and none -0.0."""
+    if not isinstance(expression, Table) or expression.array.size != 1:
+        return False
+    return not any(expression.array.tobytes())
+
+
+_LARGEST_START: Final = 4
+"""The work on an element of the addend that a product does on the way to its registers."""
 
 
 def _memo(

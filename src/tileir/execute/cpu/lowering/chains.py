@@ -51,7 +51,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
         return None
-    if len(lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1 or not product.in_place:
+    if len(lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1 or not product.in_place or product.start:
         return None
     counter = operation.regions[0].blocks[0].arguments[0]
     if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):

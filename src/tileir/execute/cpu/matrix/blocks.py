@@ -20,6 +20,8 @@ from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
+Start: TypeAlias = Callable[[Number, Number], Register]
+"""Emits what a vector of C starts with, from its row and its first column."""
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
@@ -36,8 +38,9 @@ _LONG_BYTES: Final = 1 << 14
 class Blocks:
     """Writes the loops; the suffix ends the loads and stores of B and C."""
 
-    def __init__(self, builder: Builder, plan: MmaPlan, suffix: str) -> None:
+    def __init__(self, builder: Builder, plan: MmaPlan, suffix: str, start: Start | None = None) -> None:
         self.builder: Final = builder
+        self.start: Final = start
         self.plan: Final = plan
         self.step: Final = _STEPS[plan.kind]
         self.suffix: Final = suffix
@@ -58,7 +61,7 @@ class Blocks:
                 # A panel has `extent` times its columns elements, so the product is what lies in front of this one.
                 before = builder.multiply(column, builder.multiply(extent, plan.rhs_dtype.itemsize))
                 block = builder.moved(c_rows, builder.multiply(column, plan.accumulator_dtype.itemsize))
-                self._block(pointers, builder.moved(b, before), (block, c[1]), extent)
+                self._block(pointers, builder.moved(b, before), (block, c[1]), extent, (row, column))
 
             builder.count(0, plan.n, plan.columns, columns)
 
@@ -67,8 +70,8 @@ class Blocks:
             builder.count(start, end, count, partial(rows, count=count))
             start = end
 
-    def _block(self, rows: list[str], panel: str, block: Rows, extent: Number) -> None:
-        """One block of C through the whole of k."""
+    def _block(self, rows: list[str], panel: str, block: Rows, extent: Number, origin: tuple[Number, Number]) -> None:
+        """One block of C, from a row and a column on, through the whole of k."""
         builder, plan = self.builder, self.plan
         dtype = plan.accumulator_dtype
         kind = value_type(dtype, self.width)
@@ -78,9 +81,17 @@ class Blocks:
             for row in range(len(rows))
             for vector in range(self.vectors)
         ]
-        start = [
-            builder.value(f"load {kind}, ptr {place}, align {size}{self.suffix}", dtype, self.width) for place in places
-        ]
+        if self.start is None:
+            start = [
+                builder.value(f"load {kind}, ptr {place}, align {size}{self.suffix}", dtype, self.width)
+                for place in places
+            ]
+        else:
+            start = [
+                self.start(builder.add(origin[0], row), builder.add(origin[1], vector * plan.lanes))
+                for row in range(len(rows))
+                for vector in range(self.vectors)
+            ]
         turn = min(plan.k, plan.group * (_UNROLL // 2 if len(places) >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:

@@ -11,7 +11,7 @@ wrap, so the order of their sums does not matter.
 from __future__ import annotations
 
 from tileir.execute.cpu.matrix.amx import configure, emit_amx, release
-from tileir.execute.cpu.matrix.blocks import Blocks
+from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
 from tileir.execute.cpu.vector.builder import Builder, Number
 
@@ -31,13 +31,15 @@ def emit_mma(
     odd: str = "false",
     fresh: str = "false",
     shared: bool = False,
+    start: Start | None = None,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
     The suffix (alias metadata, with its comma) ends the loads and stores of B and C, which are scratch memory.
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
     are as much longer.  `stage` is memory for the plan's `stage_elements`.  `odd` is an i1: the packed operand holds
-    something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  What is `shared` with
+    something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  `start` gives what the
+    product is added to where C does not hold it; for plans that are neither shared nor `amx`.  What is `shared` with
     other places of the program becomes a function, which takes no longer to compile the more of them there are.
     """
     extent = extent or plan.k
@@ -46,7 +48,7 @@ def emit_mma(
     elif shared:
         _call(builder, plan, a, b, c, suffix, extent)
     else:
-        Blocks(builder, plan, suffix).emit(a, b, c, extent)
+        Blocks(builder, plan, suffix, start).emit(a, b, c, extent)
 
 
 def _call(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, suffix: str, extent: Number) -> None:
