@@ -40,7 +40,7 @@ _BYTE: Final = numpy.dtype(numpy.uint8)
 def compile_product(compiler: Compiler, operation: Operation) -> Step:
     """The step of an `mmaf`."""
     factor, accumulator = (cast(TileType, operation.operands[number].type) for number in (0, 2))
-    if compiler.options.exact or accumulator.element is F16 or not _accumulates(compiler, operation):
+    if compiler.options.exact or accumulator.element is F16 or not accumulates(compiler, operation):
         return compile_elementwise(compiler, operation)
     kernel = matrix_float_into(cast(FloatType, factor.element), cast(FloatType, accumulator.element))
     left, right, before = (compiler.slot(value) for value in operation.operands)
@@ -52,7 +52,7 @@ def compile_product(compiler: Compiler, operation: Operation) -> Step:
     def accumulate(registers: Registers) -> None:
         tiles = registers[pair]
         if tiles is None:
-            tiles = registers[pair] = _two_tiles(shape, dtype)
+            tiles = registers[pair] = two_tiles(shape, dtype)
         tiles.reverse()
         target = tiles[0]
         kernel(registers[left], registers[right], registers[before], target)
@@ -61,7 +61,7 @@ def compile_product(compiler: Compiler, operation: Operation) -> Step:
     return accumulate
 
 
-def _accumulates(compiler: Compiler, operation: Operation) -> bool:
+def accumulates(compiler: Compiler, operation: Operation) -> bool:
     """Whether the product is the only step of a value carried around the innermost `for`."""
     block = operation.parent
     accumulator, result = operation.operands[2], operation.results[0]
@@ -82,7 +82,8 @@ def _accumulates(compiler: Compiler, operation: Operation) -> bool:
     )
 
 
-def _two_tiles(shape: Sequence[int], dtype: DType) -> list[Array]:
+def two_tiles(shape: Sequence[int], dtype: DType) -> list[Array]:
+    """Two new tiles, each of which begins at a cache line."""
     room = numpy.empty(2 * prod(shape) * dtype.itemsize + _CACHE_LINE, _BYTE)
     start = -room.__array_interface__["data"][0] % _CACHE_LINE
     return list(numpy.ndarray((2, *shape), dtype, room, start))

@@ -23,6 +23,7 @@ from tileir.execute.interpreter.compiler import (
     copy_step,
     run_checked,
 )
+from tileir.execute.interpreter.product_loops import product_loop
 from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Block, Operation
@@ -161,7 +162,7 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
         leave(registers)
 
     if not reserves:
-        return loop
+        return product_loop(compiler, operation, bounds, loop) or loop
 
     def loop_with_memory(registers: Registers) -> None:
         enter(registers)
