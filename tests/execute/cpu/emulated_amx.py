@@ -1,4 +1,6 @@
-"""Matrix tiles of AMX on a machine that has none: the instructions as functions on memory, for one thread.
+"""Matrix tiles of AMX, and pairs of bf16 in vectors, on a machine that has none: the instructions as functions.
+
+Those on tiles work on memory that is there once, for one thread.
 
 The products of bf16 are those of Intel's description: chains of fused multiply-adds for the even and the odd elements
 of k, from zero, that are added to each other and then to C; subnormal numbers count as zero and are never a result.
@@ -11,6 +13,8 @@ import pytest
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native import target as targets
 from tileir.execute.cpu.native.target import Target, host
+
+_DOT = "@llvm.x86.avx512bf16.dpbf16ps.512"
 
 _LOAD = """
 @emulated.tiles = internal global [8 x [1024 x i8]] zeroinitializer, align 64
@@ -126,8 +130,45 @@ end:
 """
 
 
+_DOTS = """
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare <16 x float> @llvm.fabs.v16f32(<16 x float>)
+define internal <16 x float> @emulated.normal(<16 x float> %x) {
+  %size = call <16 x float> @llvm.fabs.v16f32(<16 x float> %x)
+  %tiny = fcmp olt <16 x float> %size, splat (float 0x3810000000000000)
+  %r = select <16 x i1> %tiny, <16 x float> zeroinitializer, <16 x float> %x
+  ret <16 x float> %r
+}
+define internal <16 x float> @emulated.dot(<16 x float> %sum, <16 x i32> %a, <16 x i32> %b) {
+  %af = bitcast <16 x i32> %a to <16 x float>
+  %bf = bitcast <16 x i32> %b to <16 x float>
+  %x = call <16 x float> @emulated.normal(<16 x float> %af)
+  %y = call <16 x float> @emulated.normal(<16 x float> %bf)
+  %s = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> %y, <16 x float> %sum)
+  %r = call <16 x float> @emulated.normal(<16 x float> %s)
+  ret <16 x float> %r
+}
+define internal <16 x float> @emulated.dpbf16ps(<16 x float> %sum, <32 x bfloat> %a, <32 x bfloat> %b) {
+  %ai = bitcast <32 x bfloat> %a to <16 x i32>
+  %bi = bitcast <32 x bfloat> %b to <16 x i32>
+  %ah = and <16 x i32> %ai, splat (i32 -65536)
+  %bh = and <16 x i32> %bi, splat (i32 -65536)
+  %al = shl <16 x i32> %ai, splat (i32 16)
+  %bl = shl <16 x i32> %bi, splat (i32 16)
+  %first = call <16 x float> @emulated.dot(<16 x float> %sum, <16 x i32> %ah, <16 x i32> %bh)
+  %second = call <16 x float> @emulated.dot(<16 x float> %first, <16 x i32> %al, <16 x i32> %bl)
+  ret <16 x float> %second
+}
+"""
+
+
 def emulated(text: str) -> str:
-    """A module without instructions of AMX."""
+    """A module without instructions of AMX and AVX512_BF16."""
+    if _DOT in text:
+        lines = [line for line in text.splitlines() if not line.startswith("declare") or _DOT not in line]
+        own = _DOTS.splitlines()
+        lines = [line for line in lines if not line.startswith("declare") or line not in own]
+        return "\n".join(lines).replace(_DOT, "@emulated.dpbf16ps") + _DOTS
     if "@llvm.x86.tile" not in text:
         return text
     declared = {line for line in _LOAD.splitlines() if line.startswith("declare")}
@@ -143,16 +184,21 @@ def emulated(text: str) -> str:
     return code + _LOAD + "".join(moves) + _PRODUCT
 
 
-def emulating_target() -> Target:
-    """This machine with matrix tiles for bf16 that are only code."""
+TILES = ("amx-tile", "amx-bf16")
+PAIRS = ("avx512bf16",)
+
+
+def emulating_target(features: tuple[str, ...] = TILES) -> Target:
+    """This machine with features that are only code, and without others of their kind."""
     here = host("native")
-    return Target(here.name, here.triple, here.enabled | {"amx-tile", "amx-bf16"}, here.features, True)
+    enabled = here.enabled - {"amx-tile", "amx-bf16", "amx-int8", "avx512bf16"} | frozenset(features)
+    return Target(here.name, here.triple, enabled, here.features, True)
 
 
-def emulate(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a machine with emulated tiles, which kernels can be compiled for until the test is over."""
+def emulate(monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...] = TILES) -> str:
+    """The name of a machine with emulated features, which kernels can be compiled for until the test is over."""
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    monkeypatch.setitem(targets._hosts, "emulated", emulating_target())
+    monkeypatch.setitem(targets._hosts, "emulated", emulating_target(features))
     real = compilation.assemble
     monkeypatch.setattr(compilation, "assemble", lambda text, target, level=3: real(emulated(text), target, level))
     return "emulated"

@@ -16,7 +16,7 @@ from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tests.execute.cpu.emulated_amx import emulate, emulated, emulating_target
+from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
@@ -28,6 +28,7 @@ from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")
 UNIT = HERE if HERE.has_amx else emulating_target()
+DOTS = HERE if HERE.has_bf16_dots and not HERE.has_amx else emulating_target(PAIRS)
 BFLOAT16 = numpy.dtype(ml_dtypes.bfloat16)
 DTYPES = {
     "bf16": BFLOAT16,
@@ -70,10 +71,12 @@ def text_of(chosen, extent):
     words = [builder.word("%record", slot) for slot in range(5)]
     a, b, c = (builder.pointer(words[slot]) for slot in (0, 2, 3))
     odd = builder.emit(f"icmp ne i64 {words[4]}, 0")
-    configure(builder)
+    if chosen.kind == "amx":
+        configure(builder)
     stage = "%arena" if chosen.stage_elements else ""
     emit_mma(builder, chosen, (a, words[1]), b, (c, chosen.n * 4), extent=str(extent), stage=stage, odd=odd)
-    release(builder)
+    if chosen.kind == "amx":
+        release(builder)
     builder.do("ret i64 0")
     builder.module.add(["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"])
     return builder.module.text()
@@ -196,6 +199,66 @@ def test_infinite_factors_are_the_chains(element, number):
     assert special.any() and not special.all()
     assert_same(numpy.where(special, result, 0), numpy.where(special, exact, 0))
     assert numpy.isfinite(result[~special]).all()
+
+
+# --- pairs of bf16 in vectors ---
+
+
+def dots(shape, a, b, c):
+    """C + A * B two k at a time, in vectors."""
+    m, n, k = a.shape[0], b.shape[1], a.shape[1]
+    chosen = plan(DOTS, BF16, BF16, F32, shape[0], shape[1], shape[2], False)
+    assert chosen.kind == "dots"
+    text = text_of(chosen, k)
+    code = load(assemble(text if DOTS is HERE else emulated(text), DOTS))
+    wide = numpy.zeros((m, k + 3), BFLOAT16)
+    wide[:, :k] = a
+    packed = aligned(n * k, BFLOAT16)
+    packed[numpy.array([[chosen.packed_index(row, column, k) for column in range(n)] for row in range(k)])] = b
+    numbers = packed.astype(numpy.float32)
+    odd = bool(((numbers != 0) & (abs(numbers) < 2.0**-126)).any())
+    result = aligned(m * n, numpy.dtype(numpy.float32))
+    result[:] = c.reshape(-1)
+    words = [wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data, odd]
+    record = numpy.array(words, numpy.int64)
+    assert code.call(record.ctypes.data, 0) == 0
+    return result.reshape(m, n)
+
+
+def swapped(array, axis):
+    """The two elements of each pair change places: the instruction takes the odd one first."""
+    shape = list(array.shape)
+    shape[axis : axis + 1] = [shape[axis] // 2, 2]
+    return numpy.flip(array.reshape(shape), axis + 1).reshape(array.shape)
+
+
+@needs_vectors
+@pytest.mark.parametrize(("shape", "extent"), [((1, 16, 32), 32), ((4, 32, 64), 64), ((16, 64, 32), 96)], ids=str)
+def test_pairs_are_a_chain_of_all_k(shape, extent):
+    a, b, c = operands(BF16, shape[0], shape[1], extent)
+    result = dots(shape, a, b, c)
+    expected = matrix_float(BF16, F32, exact=True)(swapped(a, 1), swapped(b, 0), c)
+    assert_same(result, expected)
+
+
+@needs_vectors
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_subnormal_factor_of_a_pair_is_not_lost(side):
+    a, b, c = operands(BF16, 16, 32, 96)
+    if side == "left":
+        a[9, 50], b[50] = 2.0**-130, 2.0**120
+    else:
+        b[50, 9], a[:, 50] = -(2.0**-133), 2.0**120
+    exact = matrix_float(BF16, F32, exact=True)
+    expected = exact(swapped(a[:, :32], 1), swapped(b[:32], 0), c)
+    # Rows of a block without such a factor go on as they were, where it is on the left.
+    plain, careful = (
+        exact(swapped(a[:, 32:64], 1), swapped(b[32:64], 0), expected),
+        exact(a[:, 32:64], b[32:64], expected),
+    )
+    expected = careful if side == "right" else numpy.concatenate([plain[:8], careful[8:]])
+    expected = exact(swapped(a[:, 64:], 1), swapped(b[64:], 0), expected)
+    assert_same(dots((16, 32, 32), a, b, c), expected)
 
 
 # --- halves and guards ---
@@ -324,6 +387,24 @@ def test_matrices_of_any_extent_are_near_the_exact_product(unit, element, extent
     assert (abs(c - left @ right) <= bound(k, left, right)).all()
 
 
+@pytest.mark.parametrize("element", ["bf16", "f8E4M3FN"])
+def test_matrices_are_near_the_exact_product_by_pairs(monkeypatch, element):
+    m, n, k = 40, 72, 100
+    if not HERE.has_avx512:
+        pytest.skip("no vectors of the machines that have pairs")
+    machine = "native" if DOTS is HERE else emulate(monkeypatch, PAIRS)
+    kernel = tileir.compile(tileir.parse(matmul(element, (16, 32, 32))), backend="cpu", cpu=machine)
+    assert "plan: dots" in kernel.dump("loops")
+    generator = numpy.random.default_rng(4)
+    a, b = (generator.normal(0, 1, shape).astype(DTYPES[element]) for shape in ((m, k), (k, n)))
+    if element == "bf16":
+        a[17, 40], b[40] = 2.0**-130, 2.0**125
+    c = numpy.zeros((m, n), numpy.float32)
+    kernel.launch((-(-m // 16), -(-n // 32)), a, b, c, m, n, k, num_threads=1)
+    left, right = a.astype(numpy.float64), b.astype(numpy.float64)
+    assert (abs(c - left @ right) <= bound(k, left, right)).all()
+
+
 @pytest.mark.parametrize("element", ["bf16", "f16"])
 def test_the_versions_of_a_kernel_agree_where_the_unit_is_not_used(unit, element):
     m, n, k = 64, 64, 256
@@ -366,7 +447,21 @@ def test_narrow_floats_are_multiplied_by_the_unit_of_the_machine():
     assert summary(F16) == summary(F16, accumulator=F16) == ("amx", 2, "infinite")
     assert summary(F8E4M3FN) == summary(F8E5M2) == ("amx", 1, "")
     assert summary(F32) == ("fma", 1, "")
-    assert summary(F16, exact=True) == summary(BF16, shape=(8, 64, 64)) == ("fma", 1, "")
+    assert summary(F16, exact=True) == summary(F16, shape=(8, 64, 64)) == ("fma", 1, "")
+
+
+def test_machines_without_matrix_tiles_multiply_pairs_where_they_can():
+    for name in ("cooperlake", "znver4"):
+        target = host(name)
+        found = plan(target, BF16, BF16, F32, 64, 64, 64, False)
+        assert (found.kind, found.guard) == ("dots", "subnormal")
+        assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
+        assert plan(target, F16, F16, F32, 64, 64, 64, False).kind == "fma"
+        assert plan(target, BF16, BF16, F32, 64, 8, 64, False).kind == "fma"
+        code = assembly(text_of(found, 128), target)
+        assert "vdpbf16ps" in code and "call" not in code
+    assert plan(host("sapphirerapids"), BF16, BF16, F32, 1, 64, 64, False).kind == "dots"
+    assert plan(host("icelake-server"), BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
 
 
 @pytest.mark.parametrize("element", [BF16, F16, F8E5M2], ids=str)

@@ -261,7 +261,7 @@ def test_no_exact_plan_for_floats_uses_matrix_tiles():
     assert plan(target, BF16, BF16, F32, 64, 64, 64, False).kind == "amx"
     assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "fma"
     assert plan(target, F16, F16, F32, 64, 64, 64, True).kind == "fma"
-    assert plan(target, BF16, BF16, F32, 8, 64, 64, False).kind == "fma"
+    assert plan(target, BF16, BF16, F32, 8, 64, 64, True).kind == "fma"
     assert plan(target, I8, I8, I32, 64, 64, 64, True).kind == "amx"
     assert plan(target, I8, I8, I32, 64, 64, 32, True).kind == "pairs"
 

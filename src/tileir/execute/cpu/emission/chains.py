@@ -9,7 +9,7 @@ from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.panels import panel_of
-from tileir.execute.cpu.emission.products import row_offset, stage_of, store_packed, woven
+from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
@@ -94,7 +94,7 @@ def _emit_part(
         if plan.kind == "amx":
             return pack_tiles(emission, product, b_pointer, row, panel, extent)
         _pack_rows(emission, product, b_pointer, row, panel, extent)
-        return "false"
+        return guarded(emission, plan, panel, builder.multiply(extent, plan.n * plan.rhs_dtype.itemsize))
 
     panel, odd = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize

@@ -161,7 +161,7 @@ def _accumulator(
     if buffer in busy:
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
     (place,), kept = lowering.prepare([place], place.shape, operation)
-    starts = _is_zero(place) if plan.kind == "amx" else place.cost <= _LARGEST_START
+    starts = _is_zero(place) if plan.kind == "amx" else plan.kind != "dots" and place.cost <= _LARGEST_START
     if starts and not kept and not place.reads:
         return buffer, place
     lowering.body.append(Nest(place.shape, [*kept, StoreBuffer(place, buffer)]))

@@ -34,7 +34,7 @@ from tileir.ir.values import Value
 
 _LENGTH: Final = 1024
 """About how many terms are taken together."""
-_PANEL_BYTES: Final[dict[str, int]] = {"amx": 1 << 20, "fma": 1 << 18}
+_PANEL_BYTES: Final[dict[str, int]] = {"amx": 1 << 20, "dots": 1 << 18, "fma": 1 << 18}
 """How large the packed operand of that may be, by the kind of the plan: that of vectors is read once for every few
 rows, and should stay in the second cache beside the rest."""
 

@@ -1,7 +1,7 @@
 """Matrix products C += A * B of tiles, emitted as LLVM IR.
 
 `plan` and `plan_scaled` choose how a product is computed and in what form it wants its operands; `emit_mma` writes it:
-with blocks of C in vector registers (`blocks`), or on the matrix tiles of AMX (`amx`).
+with blocks of C in vector registers (`blocks`; `dots` for pairs of bf16), or on the matrix tiles of AMX (`amx`).
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
 whatever the width of the vectors and the shape of the blocks.  Only a plan that is not `exact` may differ.  Integers
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.matrix.amx import configure, emit_amx, release
 from tileir.execute.cpu.matrix.blocks import Blocks, Start
+from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
 from tileir.execute.cpu.vector.builder import Builder, Number
 
@@ -39,12 +40,14 @@ def emit_mma(
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
     are as much longer.  `stage` is memory for the plan's `stage_elements`.  `odd` is an i1: the packed operand holds
     something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  `start` gives what the
-    product is added to where C does not hold it; for plans that are neither shared nor `amx`.  What is `shared` with
+    product is added to where C does not hold it; for plans of vectors that are not shared.  What is `shared` with
     other places of the program becomes a function, which takes no longer to compile the more of them there are.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
         emit_amx(builder, plan, a, b, c, extent, stage, odd, fresh)
+    elif plan.kind == "dots":
+        emit_dots(builder, plan, a, b, c, extent, odd)
     elif shared:
         _call(builder, plan, a, b, c, suffix, extent)
     else:

@@ -17,6 +17,8 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
 | `amx`     | mmai; mmaf of bf16, f16 and | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
 |           | f8 unless `exact`           | or f16      |            |       |                                        |
+| `dots`    | mmaf of bf16 and f8 unless  | bf16        | f32        | 2     | two products added to C, one after the |
+|           | `exact`, with AVX512_BF16   |             |            |       | other                                  |
 
 Conversions of factors to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator is
 widened to the C of an operation, which is rounded to f16 when the operation is done.
@@ -39,7 +41,7 @@ from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FloatType, Type
 
-_BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
+BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 _INT8: Final = numpy.dtype(numpy.int8)
 _INT16: Final = numpy.dtype(numpy.int16)
 
@@ -47,11 +49,13 @@ AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
 AMX_BYTES: Final = 64
 """Bytes of a row of it."""
-STAGED_BYTES: Final = 1024
-"""How much of each row of the left operand is staged at a time: 32 of them leave some room in the nearest cache."""
+STAGED_BYTES: Final = 2048
+"""How much of each row of the left operand is staged at a time: with less, blocks of C come and go too often."""
 _STAGED_COLUMNS: Final = 256
 """Columns of the right operand from which on that is worth it."""
 
+_DOT_LANES: Final = 16
+"""Sums in a vector of AVX512_BF16."""
 _UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
 """The floats that a matrix unit multiplies."""
 _ROWS: Final = 6
@@ -166,8 +170,10 @@ def plan(
     """
     shape = (m, n, k)
     if isinstance(accumulator, FloatType):
-        if not exact and lhs in _UNIT_FACTORS and rhs in _UNIT_FACTORS and target.has_amx and _fills_amx(shape, 2):
-            return _narrow(shape, lhs, rhs)
+        if not exact and lhs in _UNIT_FACTORS and rhs in _UNIT_FACTORS:
+            found = _narrow(target, shape, lhs, rhs)
+            if found is not None:
+                return found
         if accumulator is F64:
             return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
         if accumulator is F32 or accumulator is F16:
@@ -188,12 +194,19 @@ def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
     return _single(target, (m, n, k))
 
 
-def _narrow(shape: Shape, lhs: Type, rhs: Type) -> MmaPlan:
-    """Floats of 16 and eight bits on AMX."""
-    if F16 in (lhs, rhs):
-        return _amx(shape, (HALF, HALF, SINGLE), 2, INFINITE)
+def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> MmaPlan | None:
+    """Floats of 16 and eight bits by a unit of the machine; None if it has none that is better than f32."""
+    is_half = F16 in (lhs, rhs)
     # Eight-bit floats are normal numbers of bf16.
-    return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE), 1, SUBNORMAL if BF16 in (lhs, rhs) else "")
+    guard = INFINITE if is_half else SUBNORMAL if BF16 in (lhs, rhs) else ""
+    if target.has_amx and _fills_amx(shape, 2):
+        factors = HALF if is_half else BFLOAT16
+        return _amx(shape, (factors, factors, SINGLE), 2 if is_half else 1, guard)
+    m, n, k = shape
+    if not target.has_bf16_dots or is_half or n < _DOT_LANES or k < 2 * _DOT_LANES:
+        return None
+    block = (min(m, 8), min(n, 2 * _DOT_LANES), _DOT_LANES)
+    return MmaPlan("dots", shape, (BFLOAT16, BFLOAT16, SINGLE), block, 2, 1, guard)
 
 
 def _single(target: Target, shape: Shape) -> MmaPlan:

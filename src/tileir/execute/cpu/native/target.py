@@ -136,6 +136,11 @@ class Target:
         return {"amx-tile", "amx-bf16"} <= self.enabled
 
     @property
+    def has_bf16_dots(self) -> bool:
+        """Vectors of pairs of bfloat16 are multiplied and added to single precision by an instruction."""
+        return self.has_avx512 and "avx512bf16" in self.enabled
+
+    @property
     def has_amx_int8(self) -> bool:
         return {"amx-tile", "amx-int8"} <= self.enabled
 
