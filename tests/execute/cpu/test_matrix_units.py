@@ -423,6 +423,22 @@ def test_the_versions_of_a_kernel_agree_where_the_unit_is_not_used(unit, element
     assert_same(numpy.where(finite, 0, plain), numpy.where(finite, 0, left @ right).astype(numpy.float32))
 
 
+@pytest.mark.parametrize("grid", [(9, 5), (2, 7), (16, 1)], ids=str)
+def test_tile_blocks_in_strips_are_all_there(unit, grid):
+    m, n, k = 16 * grid[0], 16 * grid[1], 2080
+    kernel = tileir.compile(tileir.parse(matmul("bf16", (16, 16, 32))), backend="cpu", cpu=unit)
+    loops = kernel.dump("loops")
+    assert "left operand" in loops and "in strips of 4" in loops
+    generator = numpy.random.default_rng(grid)
+    a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((m, k), (k, n)))
+    a[3, 70] = 2.0**-130
+    c = numpy.full((m, n), numpy.nan, numpy.float32)
+    kernel.launch(grid, a, b, c, m, n, k, num_threads=1)
+    # Sums of integers are exact, and the one number that is not an integer is too small to count.
+    a[3, 70] = 0
+    numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32))
+
+
 def test_accumulator_of_f16_is_rounded_after_each_operation(unit):
     kernel = tileir.compile(tileir.parse(matmul("f16", (16, 16, 32), "f16")), backend="cpu", cpu=unit)
     generator = numpy.random.default_rng(2)

@@ -15,7 +15,7 @@ from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
-from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
@@ -58,7 +58,7 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
         rest = builder.emit(f"sub i64 {turns}, {turn}")
         count = builder.call("i64", "llvm.smin.i64", [f"i64 {rest}", f"i64 {statement.tiles}"])
         extent = builder.emit(f"mul i64 {count}, {plan.k}")
-        _emit_part(emission, statement, left, right, turn, lower, extent)
+        _emit_part(emission, statement, left, right, turn, lower, builder.add(lower, turns), extent)
 
     def parts() -> list[str]:
         builder.count(0, turns, statement.tiles, part)
@@ -74,7 +74,14 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
 
 
 def _emit_part(
-    emission: Emission, statement: Chain, left: Box, right: Box, turn: Number, lower: Number, extent: str
+    emission: Emission,
+    statement: Chain,
+    left: Box,
+    right: Box,
+    turn: Number,
+    lower: Number,
+    last: Number,
+    extent: str,
 ) -> None:
     builder = emission.builder
     product, memo = statement.product, statement.memo
@@ -87,8 +94,10 @@ def _emit_part(
     first = builder.add(lower, turn)
     keys = [str(first), str(emission.whole(memo.keys[0]))]
     panel_size = statement.tiles * plan.packed_bytes
-    slot = builder.emit(f"udiv i64 {first}, {statement.tiles}")
-    slot = str(builder.add(slot, builder.multiply(_column_slots(emission), keys[1])))
+    stretch = builder.emit(f"udiv i64 {first}, {statement.tiles}")
+    stretches = builder.emit(f"udiv i64 {builder.add(last, statement.tiles - 1)}, {statement.tiles}")
+    column = builder.multiply(builder.multiply(_column_slots(emission, statement), keys[1]), stretches)
+    slot = str(builder.add(stretch, column))
 
     def pack(panel: str) -> str:
         if plan.kind == "amx":
@@ -97,6 +106,16 @@ def _emit_part(
         return guarded(emission, plan, panel, builder.multiply(extent, plan.n * plan.rhs_dtype.itemsize))
 
     panel, odd = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
+    stage, staged = stage_of(emission, product), False
+    if statement.left is not None:
+        index = str(emission.whole(statement.left.keys[0]))
+
+        def bring(stage: str) -> str:
+            return bring_rows(builder, plan, rows, extent, stage)
+
+        size = statement.tiles * plan.m * plan.k * plan.parts * plan.lhs_dtype.itemsize
+        stage, found = panel_of(emission, statement.left, [str(first), index, extent], stretch, size, bring)
+        odd, staged = builder.any_of([odd, found]), True
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
     emit_mma(
         builder,
@@ -106,25 +125,32 @@ def _emit_part(
         target,
         suffix=emission.arena_suffix,
         extent=extent,
-        stage=stage_of(emission, product),
+        stage=stage,
+        staged=staged,
         odd=odd,
         fresh=builder.emit(f"icmp eq i64 {turn}, 0") if statement.clearing is not None else "false",
         shared=product.chained,
     )
 
 
-def _column_slots(emission: Emission) -> str:
+def _column_slots(emission: Emission, statement: Chain) -> str:
     """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
 
     Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
     when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
+    Where several columns are gone through together each has its own.
     """
     fastest = shared_axis(emission.program)
     if fastest < 0:
         return "1"
-    extent = emission.frame.record_slot(slots.GRID + fastest)
-    emission.frame.add(f"%few.blocks = icmp ult i64 {extent}, {_MANY_BLOCKS}")
-    emission.frame.add("%column.slots = zext i1 %few.blocks to i64")
+    frame = emission.frame
+    frame.add(f"%few.blocks = icmp ult i64 {frame.record_slot(slots.GRID + fastest)}, {_MANY_BLOCKS}")
+    if statement.together > 1:
+        frame.add(f"%are.together = icmp ugt i64 {frame.record_slot(slots.TOGETHER)}, 1")
+        frame.add("%are.own = or i1 %few.blocks, %are.together")
+        frame.add("%own.slots = zext i1 %are.own to i64")
+        return "%own.slots"
+    frame.add("%column.slots = zext i1 %few.blocks to i64")
     return "%column.slots"
 
 

@@ -38,6 +38,11 @@ _PANEL_BYTES: Final[dict[str, int]] = {"amx": 1 << 20, "dots": 1 << 18, "fma": 1
 """How large the packed operand of that may be, by the kind of the plan: that of vectors is read once for every few
 rows, and should stay in the second cache beside the rest."""
 
+_LEFT_SLOTS: Final = 4
+"""Stretches of k of which the left operand of matrix tiles is remembered."""
+_TOGETHER: Final = 4
+"""Tile blocks at most that share it: beyond that little is gained."""
+
 
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     """The loop as a chain of products; None where it is none, or nothing is gained."""
@@ -72,7 +77,27 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
     product.chained = True
-    return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
+    chain = Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
+    if plan.kind == "amx":
+        _remember_left(lowering, chain, lhs)
+    return chain
+
+
+def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
+    """Have the left operand of matrix tiles packed once for several tile blocks, if it stays as it is."""
+    plan = chain.product.plan
+    view = lhs.operation.operand_group("view")[0]
+    if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
+        return
+    if not plan.stage_elements:
+        return
+    size = chain.tiles * plan.m * plan.k * plan.parts
+    panels = lowering.new_buffer(plan.lhs_dtype, _LEFT_SLOTS * size)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * _LEFT_SLOTS)
+    panels.persistent = tags.persistent = True
+    chain.left = Memo([lhs.operation.operand_group("index")[0]], _LEFT_SLOTS, panels, tags)
+    while chain.together < _TOGETHER and 2 * chain.together * chain.tiles * plan.packed_bytes <= _PANEL_BYTES["amx"]:
+        chain.together *= 2
 
 
 def take_clearing(body: list[Statement], chain: Chain) -> None:

@@ -66,15 +66,26 @@ def release(builder: Builder) -> None:
 
 
 def emit_amx(
-    builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str, odd: str, fresh: str
+    builder: Builder,
+    plan: MmaPlan,
+    a: Rows,
+    b: str,
+    c: Rows,
+    extent: Number,
+    stage: tuple[str, bool],
+    odd: str,
+    fresh: str,
 ) -> None:
-    """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty.
+    """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty; or what
+    `bring_rows` left there.
 
-    `odd` is an i1: something in B is not for the unit.  So is `fresh`: C holds nothing yet, and counts as zero.
+    `odd` is an i1: something in B, or in the stage, is not for the unit.  So is `fresh`: C holds nothing yet, and
+    counts as zero.
     """
-    product = _Product(builder, plan, stage, odd)
-    if not stage:
-        product.emit(a, b, c, extent, extent, fresh)
+    memory, is_staged = stage
+    product = _Product(builder, plan, memory, odd)
+    if not memory or is_staged:
+        product.emit(a, b, c, extent, extent, fresh, is_staged)
         return
     size = plan.lhs_dtype.itemsize
 
@@ -89,9 +100,20 @@ def emit_amx(
         begins = fresh
         if fresh != "false" and first != 0:
             begins = builder.emit(f"and i1 {fresh}, {builder.emit(f'icmp eq i64 {first}, 0')}")
-        product.emit((left, a[1]), right, c, length, extent, begins)
+        product.emit((left, a[1]), right, c, length, extent, begins, False)
 
     builder.count(0, extent, plan.staged, part)
+
+
+def bring_rows(builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: str) -> str:
+    """Stage all rows, block after block; an i1 says whether something there is not for the unit."""
+    product = _Product(builder, plan, stage, "false")
+
+    def rows(row: Number, seen: list[Register]) -> list[Register]:
+        place = product.staged_rows(stage, row, extent)
+        return product.bring(builder.moved(a[0], builder.multiply(row, a[1])), a[1], extent, place, seen)
+
+    return product.answer(builder.carry(0, plan.m, plan.rows, product.nothing_seen(), rows))
 
 
 class _Product:
@@ -100,7 +122,7 @@ class _Product:
     def __init__(self, builder: Builder, plan: MmaPlan, stage: str, odd: str) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
-        self.stage: Final = stage
+        self.stage: str = stage
         self.odd: Final = odd
         self.guard: Final = Guard(plan.guard) if plan.guard else None
         self.down: Final = plan.rows // AMX_ROWS
@@ -115,12 +137,13 @@ class _Product:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
 
-    def emit(self, a: Rows, b: str, c: Rows, extent: Number, panel_extent: Number, fresh: str) -> None:
+    def emit(self, a: Rows, b: str, c: Rows, extent: Number, panel_extent: Number, fresh: str, is_staged: bool) -> None:
         """The product of `extent` columns of A, given with the distance of its rows as C is.
 
         The panels of B go on for `panel_extent`.
         """
         builder, plan = self.builder, self.plan
+        stage = self.stage
         panel_bytes = builder.multiply(panel_extent, self.right_bytes)
 
         def rows(row: Number) -> None:
@@ -133,7 +156,11 @@ class _Product:
             if not self.stage:
                 plain()
                 return
-            found = self._bring(left, a[1], extent)
+            found = "false"
+            if is_staged:
+                self.stage = self.staged_rows(stage, row, extent)
+            else:
+                found = self.answer(self.bring(left, a[1], extent, stage, self.nothing_seen()))
             if self.guard is None:
                 plain()
                 return
@@ -232,8 +259,20 @@ class _Product:
 
     # --- the stage ---
 
-    def _bring(self, rows: str, stride: Number, extent: Number) -> str:
-        """Bring the rows of a block into the stage; an i1 says whether something there is not for AMX.
+    def staged_rows(self, stage: str, row: Number, extent: Number) -> str:
+        """Where the block of a row begins, if all are staged one after the other."""
+        per_row = self.builder.multiply(extent, self.plan.lhs_dtype.itemsize * self.plan.parts)
+        return self.builder.moved(stage, self.builder.multiply(row, per_row))
+
+    def nothing_seen(self) -> list[Register]:
+        return [] if self.guard is None else [self.guard.start(self.tile_k)] * _BROUGHT
+
+    def answer(self, seen: list[Register]) -> str:
+        """An i1: something that was seen is not for the unit."""
+        return "false" if self.guard is None else self.guard.answer(self.builder, seen)
+
+    def bring(self, rows: str, stride: Number, extent: Number, stage: str, seen: list[Register]) -> list[Register]:
+        """Bring the rows of a block into the stage, and look at them.
 
         A few rows at a time, each from its beginning to its end: the processor fetches ahead what follows in a row.
         """
@@ -244,7 +283,7 @@ class _Product:
         def some(row: Number, seen: list[Register]) -> list[Register]:
             first = builder.moved(rows, builder.multiply(row, stride))
             sources = [builder.moved(first, builder.multiply(number, stride)) for number in range(_BROUGHT)]
-            targets = builder.moved(self.stage, builder.multiply(row, AMX_BYTES))
+            targets = builder.moved(stage, builder.multiply(row, AMX_BYTES))
 
             def column(k: Number, before: list[Register]) -> list[Register]:
                 after = []
@@ -262,9 +301,7 @@ class _Product:
 
             return builder.carry(0, extent, self.tile_k, seen, column)
 
-        start = [] if guard is None else [guard.start(self.tile_k)] * _BROUGHT
-        seen = builder.carry(0, plan.rows, _BROUGHT, start, some)
-        return "false" if guard is None else guard.answer(builder, seen)
+        return builder.carry(0, plan.rows, _BROUGHT, seen, some)
 
     # --- what is not for the unit ---
 

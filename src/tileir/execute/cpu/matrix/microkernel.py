@@ -10,13 +10,13 @@ wrap, so the order of their sums does not matter.
 
 from __future__ import annotations
 
-from tileir.execute.cpu.matrix.amx import configure, emit_amx, release
+from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, release
 from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
 from tileir.execute.cpu.vector.builder import Builder, Number
 
-__all__ = ["MmaPlan", "configure", "emit_mma", "plan", "plan_scaled", "release"]
+__all__ = ["MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
 
 
 def emit_mma(
@@ -29,6 +29,7 @@ def emit_mma(
     suffix: str = "",
     extent: Number = 0,
     stage: str = "",
+    staged: bool = False,
     odd: str = "false",
     fresh: str = "false",
     shared: bool = False,
@@ -38,14 +39,15 @@ def emit_mma(
 
     The suffix (alias metadata, with its comma) ends the loads and stores of B and C, which are scratch memory.
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
-    are as much longer.  `stage` is memory for the plan's `stage_elements`.  `odd` is an i1: the packed operand holds
+    are as much longer.  `stage` is memory for the plan's `stage_elements`, or if it is `staged`
+    what `bring_rows` has left in it.  `odd` is an i1: the packed operand holds
     something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  `start` gives what the
     product is added to where C does not hold it; for plans of vectors that are not shared.  What is `shared` with
     other places of the program becomes a function, which takes no longer to compile the more of them there are.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
-        emit_amx(builder, plan, a, b, c, extent, stage, odd, fresh)
+        emit_amx(builder, plan, a, b, c, extent, (stage, staged), odd, fresh)
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
     elif shared:

@@ -47,7 +47,10 @@ any order (`order`)."""
 LANES: Final = 17
 """How many stretches there are; where there are none all workers take numbers from `NEXT`.  Below zero as long as there
 must not be any."""
-ARGUMENTS: Final = 18
+TOGETHER: Final = 18
+"""How many neighbours along the second dimension, in the order of handing out, come before the next along the first
+(`loops.order`); 0 is one."""
+ARGUMENTS: Final = 19
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 
