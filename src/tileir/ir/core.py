@@ -78,7 +78,7 @@ class Operation:
         for value in operands:
             # `Value.add_user` where it takes one step: most uses.
             if value._users is None:
-                value._users = [self]
+                value._users = self
             else:
                 value.add_user(self)
         if len(result_types) == 1:

@@ -1,6 +1,6 @@
 """Values: the results of operations and the arguments of blocks, and who uses them.
 
-Most values have few users and a program has many values: their users are a list first.
+A program has many values, and most of them have one user or two: the only user needs no list, few no dictionary.
 """
 
 from __future__ import annotations
@@ -25,36 +25,43 @@ class Value:
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
-        # One entry per use in a list; once there are many, the number of uses per operation.
-        self._users: list[Operation] | dict[Operation, int] | None = None
+        # The only use; one entry per use in a list; once there are many, the number of uses per operation.
+        self._users: Operation | list[Operation] | dict[Operation, int] | None = None
 
     def add_user(self, user: Operation) -> None:
         """Note one use by `user`; an operation that takes the value twice is noted twice."""
         users = self._users
         if users is None:
-            self._users = [user]
+            self._users = user
+        elif isinstance(users, list):
+            if len(users) < _MANY_USERS:
+                users.append(user)
+            else:
+                many: dict[Operation, int] = {}
+                for known in users:
+                    many[known] = many.get(known, 0) + 1
+                many[user] = many.get(user, 0) + 1
+                self._users = many
         elif isinstance(users, dict):
             users[user] = users.get(user, 0) + 1
-        elif len(users) < _MANY_USERS:
-            users.append(user)
         else:
-            many: dict[Operation, int] = {}
-            for known in users:
-                many[known] = many.get(known, 0) + 1
-            many[user] = many.get(user, 0) + 1
-            self._users = many
+            self._users = [users, user]
 
     def drop_user(self, user: Operation) -> None:
         """Take one use by `user` back."""
         users = self._users
-        if isinstance(users, dict):
+        if isinstance(users, list):
+            users.remove(user)
+        elif isinstance(users, dict):
             count = users[user]
             if count == 1:
                 del users[user]
             else:
                 users[user] = count - 1
         elif users is not None:
-            users.remove(user)
+            if users is not user:
+                raise ValueError("not a user of this value")
+            self._users = None
 
     @property
     def has_uses(self) -> bool:
@@ -63,23 +70,29 @@ class Value:
     @property
     def use_count(self) -> int:
         users = self._users
+        if isinstance(users, list):
+            return len(users)
         if isinstance(users, dict):
             return sum(users.values())
-        return len(users) if users is not None else 0
+        return 1 if users is not None else 0
 
     @property
     def has_one_user_at_most(self) -> bool:
         """Whether no two operations take this value; costs the same however many there are."""
         users = self._users
-        if users is None or len(users) <= 1:
-            return True
-        return len(users) < 4 and all(user is users[0] for user in users) if isinstance(users, list) else False
+        if isinstance(users, list):
+            return len(users) <= 1 or (len(users) < 4 and all(user is users[0] for user in users))
+        return len(users) <= 1 if isinstance(users, dict) else True
 
     @property
     def users(self) -> list[Operation]:
         """The operations that take this value, each once, in the order the uses were made."""
         users = self._users
-        return list(dict.fromkeys(users)) if users is not None else []
+        if users is None:
+            return []
+        if isinstance(users, (list, dict)):
+            return list(dict.fromkeys(users))
+        return [users]
 
     def replace_all_uses_with(self, other: Value) -> None:
         """Let every user take `other` instead."""
