@@ -113,8 +113,44 @@ class DebugTable:
 
     def location(self, reference: int) -> Location | None:
         """The location of an entry; None when it is not one."""
-        found = self.attribute(reference)
+        found: Attribute | None = self._plain_location(reference - 1)
+        if found is None:
+            found = self.attribute(reference)
         return found if isinstance(found, Location) else None
+
+    def _plain_location(self, index: int) -> Location | None:
+        """The location of an attribute where nothing is unusual about it, which is nearly always: a position in a
+        file, in a scope that is decoded already.  Otherwise None, and `attribute` looks at it field by field."""
+        if self._trace is not None or not 0 <= index < len(self._offsets):
+            return None
+        start, end = self.piece(index)
+        if not self._start <= start <= end <= self._end or index in self._known:
+            return None
+        data = self._data
+        numbers: list[int] = []
+        number = shift = 0
+        for position in range(start, min(end, start + 20)):
+            byte = data[position]
+            number |= (byte & 0x7F) << shift
+            if byte >= 0x80:
+                shift += 7
+                continue
+            numbers.append(number)
+            if len(numbers) == 5 or numbers[0] != LOCATION or shift > 21:
+                break
+            number = shift = 0
+        if len(numbers) < 5 or shift > 21:
+            return None
+        scope = self._known.get(numbers[1] - 1)
+        if not isinstance(scope, LocalScope):
+            return None
+        try:
+            name = self._strings.get(numbers[2])
+        except Malformed:
+            return None
+        location = di_location(file_location(name, numbers[3], numbers[4]), scope)
+        self._known[index] = location
+        return location
 
     def attribute(self, reference: int) -> Attribute | None:
         """The attribute of an entry; None when there is none or when it contains itself."""
