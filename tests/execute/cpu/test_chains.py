@@ -20,17 +20,30 @@ from tileir.execute.cpu.loops.statements import Chain, statements
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
 
 
-def program(tile: tuple[int, int, int], element: str = "f32", counter: str = "i32", body: str = "") -> str:
-    """C += A * B over the tiles of k from %first to %last; rows are as far apart as the pitches say."""
+def program(
+    tile: tuple[int, int, int],
+    element: str = "f32",
+    counter: str = "i32",
+    body: str = "",
+    turned: str = "",
+    padding: str = "zero",
+) -> str:
+    """C += A * B over the tiles of k from %first to %last; rows are as far apart as the pitches say.
+
+    The matrices that are `turned` lie in memory as their transposes.
+    """
     m, n, k = tile
     tensor = f"tensor_view<?x?x{element}, strides=[?,1]>"
     shapes = {"a": ("m", "k", f"{m}x{k}"), "b": ("k", "n", f"{k}x{n}"), "c": ("m", "n", f"{m}x{n}")}
-    views = {x: f"partition_view<tile=({shape}), padding_value = zero, {tensor}>" for x, (*_, shape) in shapes.items()}
+    views = {
+        x: f"partition_view<tile=({shape}), padding_value = {padding}, {tensor}{', dim_map=[1, 0]' * (x in turned)}>"
+        for x, (*_, shape) in shapes.items()
+    }
     tiles = {x: f"tile<{shape}x{element}>" for x, (*_, shape) in shapes.items()}
     made = "".join(
         f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{x}, 1] : tile<i32> -> {tensor}\n"
         f"%v{x} = make_partition_view %t{x} : {views[x]}\n"
-        for x, (rows, columns, _) in shapes.items()
+        for x, (rows, columns) in [(x, names[1::-1] if x in turned else names[:2]) for x, names in shapes.items()]
     )
     return f"""cuda_tile.module @m {{
       entry @k(%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %c: tile<ptr<{element}>>, %m: tile<i32>,
@@ -61,22 +74,27 @@ def chains(text: str) -> list[Chain]:
     return [statement for statement in statements(program.body) if isinstance(statement, Chain)]
 
 
-def agrees(text: str, element: str, tile: tuple[int, int, int], extents: tuple[int, int, int], *more: Any) -> None:
+def agrees(
+    text: str, element: str, tile: tuple[int, int, int], extents: tuple[int, int, int], *more: Any, turned: str = ""
+) -> None:
     """Run on both engines; `more` is what to add to the pitches, and the first and last tile of k."""
     wider, first, last = more
     m, n, k = extents
     random = numpy.random.default_rng((m, n, k))
+    shapes = {"a": (m, k), "b": (k, n), "c": (m, n)}
+    shapes |= {x: shapes[x][::-1] for x in turned}
     a, b, c = (
-        random.standard_normal(shape).astype(DTYPES[element])
-        for shape in ((m, k + wider), (k, n + wider), (m, n + wider))
+        random.standard_normal((rows, columns + wider)).astype(DTYPES[element]) for rows, columns in shapes.values()
     )
     found, wanted = c.copy(), c.copy()
     grid = (-(-m // tile[0]), -(-n // tile[1]))
-    scalars = (m, n, k, k + wider, n + wider, n + wider, first, last)
+    scalars = (m, n, k, a.shape[1], b.shape[1], c.shape[1], first, last)
     module = tileir.parse(text)
     tileir.compile(module, backend="cpu", exact=True).launch(grid, a, b, found, *scalars)
     tileir.compile(module, backend="interpreter", exact=True).launch(grid, a, b, wanted, *scalars)
-    assert found.tobytes() == wanted.tobytes()
+    same = found == wanted
+    assert (same | (numpy.isnan(found) & numpy.isnan(wanted))).all()
+    assert found[same].tobytes() == wanted[same].tobytes()
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -115,6 +133,43 @@ def test_any_tiles_of_any_matrices(
     tile = (max(tile[0], extents[0] // 20), max(tile[1], extents[1] // 20), tile[2])
     tile = (1 << (tile[0] - 1).bit_length(), 1 << (tile[1] - 1).bit_length(), tile[2])
     agrees(program(tile), "f32", tile, extents, wider, first, -(-extents[2] // tile[2]) + more)
+
+
+@pytest.mark.parametrize("turned", ["a", "b", "ab"])
+def test_operands_may_lie_in_columns(turned: str) -> None:
+    for tile in [(16, 32, 8), (8, 64, 32)]:
+        text = program(tile, turned=turned)
+        assert chains(text)
+        agrees(text, "f32", tile, (32, 64, 96), 0, 0, 12, turned=turned)
+        agrees(text, "f32", tile, (37, 70, 77), 3, 0, 10, turned=turned)
+
+
+@pytest.mark.parametrize("padding", ["neg_zero", "nan", "pos_inf", "neg_inf"])
+def test_what_lies_over_an_edge_is_the_padding(padding: str) -> None:
+    tile = (16, 32, 8)
+    with numpy.errstate(all="ignore"):
+        agrees(program(tile, padding=padding), "f32", tile, (20, 40, 30), 0, 0, 4)
+        agrees(program(tile, padding=padding), "f32", tile, (20, 40, 32), 0, 0, 4)
+
+
+@pytest.mark.parametrize(("short", "column"), [("a", 50), ("b", 40), ("ab", 13)])
+def test_the_first_mistake_is_reported(short: str, column: int) -> None:
+    """Views that leave their arrays, in a loop that gets there at some turn: the same one as in the interpreter."""
+    m = n = k = 64
+    tile = (16, 32, 8)
+    module = tileir.parse(program(tile))
+    a, b, c = (numpy.ones((64, 64), numpy.float32) for _ in range(3))
+    if "a" in short:
+        a = a.reshape(-1)[: 64 * column]
+    if "b" in short:
+        b = b.reshape(-1)[: 64 * column]
+    errors = []
+    for backend in ("cpu", "interpreter"):
+        kernel = tileir.compile(module, backend=backend, exact=True)
+        with pytest.raises(tileir.ExecutionError) as raised:
+            kernel.launch((4 if short == "a" else 1, 1), a, b, c.copy(), m, n, k, k, n, n, 0, 8)
+        errors.append(str(raised.value).splitlines()[0])
+    assert errors[0] == errors[1]
 
 
 def test_long_sums_go_through_several_panels() -> None:

@@ -8,21 +8,18 @@ from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
-from tileir.execute.cpu.emission.panels import panel_of
+from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
+from tileir.execute.cpu.emission.vector_chains import emit_vector_chain
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
-from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
-from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
-_MANY_BLOCKS: Final = 8
-"""Tile blocks in a row that share panels from which on these are worth packing once more."""
 _ROWS_AHEAD: Final = 8
 """How many rows before it is packed a row is asked for."""
 _LINE: Final = 64
@@ -30,6 +27,9 @@ _LINE: Final = 64
 
 def emit_chain(emission: Emission, statement: Chain) -> None:
     """Emit the turns whose tiles lie within their tensors at once, and the loop for those that are left."""
+    if statement.product.plan.kind == "fma":
+        emit_vector_chain(emission, statement)
+        return
     builder = emission.builder
     product = statement.product
     plan = product.plan
@@ -96,7 +96,7 @@ def _emit_part(
     panel_size = statement.tiles * plan.packed_bytes
     stretch = builder.emit(f"udiv i64 {first}, {statement.tiles}")
     stretches = builder.emit(f"udiv i64 {builder.add(last, statement.tiles - 1)}, {statement.tiles}")
-    column = builder.multiply(builder.multiply(_column_slots(emission, statement), keys[1]), stretches)
+    column = builder.multiply(builder.multiply(column_slots(emission, statement), keys[1]), stretches)
     slot = str(builder.add(stretch, column))
 
     def pack(panel: str) -> str:
@@ -129,29 +129,7 @@ def _emit_part(
         staged=staged,
         odd=odd,
         fresh=builder.emit(f"icmp eq i64 {turn}, 0") if statement.clearing is not None else "false",
-        shared=product.chained,
     )
-
-
-def _column_slots(emission: Emission, statement: Chain) -> str:
-    """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
-
-    Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
-    when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
-    Where several columns are gone through together each has its own.
-    """
-    fastest = shared_axis(emission.program)
-    if fastest < 0:
-        return "1"
-    frame = emission.frame
-    frame.add(f"%few.blocks = icmp ult i64 {frame.record_slot(slots.GRID + fastest)}, {_MANY_BLOCKS}")
-    if statement.together > 1:
-        frame.add(f"%are.together = icmp ugt i64 {frame.record_slot(slots.TOGETHER)}, 1")
-        frame.add("%are.own = or i1 %few.blocks, %are.together")
-        frame.add("%own.slots = zext i1 %are.own to i64")
-        return "%own.slots"
-    frame.add("%column.slots = zext i1 %few.blocks to i64")
-    return "%column.slots"
 
 
 def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str) -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.loops.statements import Memo
+from tileir.execute.cpu.loops.order import shared_axis
+from tileir.execute.cpu.loops.statements import Chain, Memo
+from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
+
+_MANY_BLOCKS: Final = 8
+"""Tile blocks in a row that share panels from which on these are worth packing once more."""
 
 
 def panel_of(
@@ -59,3 +65,24 @@ def _launch_number(emission: Emission) -> str:
     emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.arena_suffix}")
     emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
     return pointer
+
+
+def column_slots(emission: Emission, statement: Chain) -> str:
+    """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
+
+    Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
+    when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
+    Where several columns are gone through together each has its own.
+    """
+    fastest = shared_axis(emission.program)
+    if fastest < 0:
+        return "1"
+    frame = emission.frame
+    frame.add(f"%few.blocks = icmp ult i64 {frame.record_slot(slots.GRID + fastest)}, {_MANY_BLOCKS}")
+    if statement.together > 1:
+        frame.add(f"%are.together = icmp ugt i64 {frame.record_slot(slots.TOGETHER)}, 1")
+        frame.add("%are.own = or i1 %few.blocks, %are.together")
+        frame.add("%own.slots = zext i1 %are.own to i64")
+        return "%own.slots"
+    frame.add("%column.slots = zext i1 %few.blocks to i64")
+    return "%column.slots"

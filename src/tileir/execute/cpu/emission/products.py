@@ -17,7 +17,7 @@ import numpy
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
-from tileir.execute.cpu.emission.nests import Axis
+from tileir.execute.cpu.emission.nests import Axis, Term
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.transposing import lies_in_columns, transposed
 from tileir.execute.cpu.emission.versions import lanes_of, versions
@@ -57,7 +57,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
             start = partial(_start, emission, statement, number)
         emit_mma(
             builder, plan, left, right, target,
-            suffix=emission.arena_suffix, stage=stage, odd=odd, fresh=fresh, shared=statement.chained, start=start,
+            suffix=emission.arena_suffix, stage=stage, odd=odd, fresh=fresh, start=start,
         )  # fmt: skip
 
     builder.count(0, batch, 1, one)
@@ -106,7 +106,7 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> Rows:
     copy = emission.buffer(statement.left)
     load = matrix_in_memory(lhs)
     if load is None or not statement.in_place:
-        _copy_left(emission, statement, batch)
+        copy_left(emission, statement, batch)
         return copy, row
     builder = emission.builder
     box = accesses.open_box(emission, load.operation)
@@ -129,21 +129,22 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> Rows:
     if inside == "true":
         return pointer, stride
     if inside == "false":
-        _copy_left(emission, statement, batch)
+        copy_left(emission, statement, batch)
         return copy, row
 
     def copied() -> list[str]:
-        _copy_left(emission, statement, batch)
+        copy_left(emission, statement, batch)
         return [f"ptr {copy}", f"i64 {row}"]
 
     found, distance = builder.branch(inside, lambda: [f"ptr {pointer}", f"i64 {stride}"], copied)
     return found, distance
 
 
-def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
+def copy_left(emission: Emission, statement: Multiply, batch: Number, target: Rows | None = None) -> None:
+    """Copy the left operand as the product wants it, to the buffer for that if nothing else is said."""
     plan = statement.plan
     assert statement.left is not None
-    buffer = statement.left
+    pointer, distance = target or (emission.buffer(statement.left), plan.k * plan.lhs_dtype.itemsize)
     roots = [statement.lhs, *statement.scales[:1]]
     lanes = min([lanes_of(emission, roots, []), plan.k, *[plan.k // scale.shape[-1] for scale in statement.scales[:1]]])
 
@@ -151,8 +152,8 @@ def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
         nest = NestEmission(emission, (plan.m, plan.k), lanes, masked)
         row, column = nest.index
         register = _element(emission, nest, statement, 0, batch, row, column)
-        size = plan.lhs_dtype.itemsize
-        nest.store(emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix)
+        terms: list[Term] = [(row, distance), (column, plan.lhs_dtype.itemsize)]
+        nest.store(pointer, terms, register, emission.arena_suffix)
         nest.close()
 
     versions(emission, roots, [], emit)
@@ -209,7 +210,7 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> tuple[str,
     if memo is None:
         assert statement.packed is not None
         pointer = emission.buffer(statement.packed)
-        _pack(emission, statement, batch, pointer)
+        pack(emission, statement, batch, pointer)
         return pointer, guarded(emission, statement.plan, pointer, statement.plan.packed_bytes)
     keys = [str(emission.whole(key)) for key in memo.keys]
     if len(statement.rhs.shape) == 3:
@@ -218,11 +219,11 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> tuple[str,
     for key in keys:
         total = emission.builder.add(total, int(key) if key.lstrip("-").isdigit() else key)
 
-    def pack(panel: str) -> str:
-        _pack(emission, statement, batch, panel)
+    def packed(panel: str) -> str:
+        pack(emission, statement, batch, panel)
         return guarded(emission, statement.plan, panel, statement.plan.packed_bytes)
 
-    return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, pack)
+    return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, packed)
 
 
 def guarded(emission: Emission, plan: MmaPlan, panel: str, size: Number) -> str:
@@ -230,14 +231,21 @@ def guarded(emission: Emission, plan: MmaPlan, panel: str, size: Number) -> str:
     return Guard(plan.guard).looked(emission.builder, panel, size) if plan.guard else "false"
 
 
-def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
+def pack(emission: Emission, statement: Multiply, batch: Number, pointer: str, extent: Number = 0) -> None:
+    """Pack the right operand; `extent` is how far k goes in its panels if that is not the plan's."""
     plan = statement.plan
+    extent = extent or plan.k
     roots = [statement.rhs, *statement.scales[1:]]
     lanes = min(lanes_of(emission, roots, []), plan.columns)
     group, size = plan.group, plan.rhs_dtype.itemsize
     side = min(emission.target.vector_bytes // (group * size), plan.columns, plan.k // group)
     if not statement.scales and group * size in (4, 8) and side > 1 and lies_in_columns(emission, statement.rhs):
-        versions(emission, roots, [], lambda masked: _pack_columns(emission, statement, batch, pointer, side, masked))
+        place = pointer, extent
+
+        def emit_columns(masked: bool) -> None:
+            _pack_columns(emission, statement, batch, place, side, masked)
+
+        versions(emission, roots, [], emit_columns)
         return
 
     def emit(masked: bool) -> None:
@@ -250,7 +258,7 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
             members.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
             packed = woven(emission, members)
-            where = _packed_place(emission, plan, pointer, step.base, column.base)
+            where = _packed_place(emission, plan, (pointer, extent), step.base, column.base)
             store_packed(emission, plan, packed, where)
         nest.close()
 
@@ -277,18 +285,19 @@ def store_packed(emission: Emission, plan: MmaPlan, packed: Register, where: str
     return parts[0]
 
 
-def _packed_place(emission: Emission, plan: MmaPlan, pointer: str, step: Number, column: Number) -> str:
-    """Where the group of a column is: `plan.packed_index` in code."""
+def _packed_place(emission: Emission, plan: MmaPlan, packed: tuple[str, Number], step: Number, column: Number) -> str:
+    """Where the group of a column is: `plan.packed_index` in code; of the operand where it lies and how far k goes."""
     builder = emission.builder
+    pointer, extent = packed
     size = plan.rhs_dtype.itemsize
     panel, within = _split(emission, column, plan.columns)
-    offset = builder.multiply(panel, plan.k * plan.columns * size * plan.parts)
+    offset = builder.multiply(panel, builder.multiply(extent, plan.columns * size * plan.parts))
     offset = builder.add(offset, builder.multiply(within, plan.group * size))
     return builder.moved(pointer, builder.add(offset, row_offset(emission, plan, step)))
 
 
 def _pack_columns(
-    emission: Emission, statement: Multiply, batch: Number, pointer: str, side: int, masked: bool
+    emission: Emission, statement: Multiply, batch: Number, place: tuple[str, Number], side: int, masked: bool
 ) -> None:
     """Pack an operand that lies in columns, squares of so many groups a side."""
     builder, plan = emission.builder, statement.plan
@@ -303,7 +312,7 @@ def _pack_columns(
     with nest.at_level(nest.depth):
         step, _ = _split(emission, along.base, group)
         for number, packed in enumerate(transposed(builder, vectors, group * size)):
-            where = _packed_place(emission, plan, pointer, builder.add(step, number), first)
+            where = _packed_place(emission, plan, place, builder.add(step, number), first)
             store_packed(emission, plan, packed, where)
     nest.close()
 

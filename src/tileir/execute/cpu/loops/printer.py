@@ -122,7 +122,8 @@ class LoopPrinter:
         elif isinstance(statement, statements.Multiply):
             self._multiply(statement, indent)
         elif isinstance(statement, statements.Chain):
-            head = f"chain: {statement.tiles} iterations at once where all tiles lie within their tensors"
+            limit = " where all tiles lie within their tensors" if statement.product.plan.kind != "fma" else ""
+            head = f"chain: {statement.tiles} iterations at once{limit}"
             operations = (statement.loop.operation, statement.product.operation)
             self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
             if statement.left is not None:

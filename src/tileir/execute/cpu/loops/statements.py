@@ -167,8 +167,6 @@ class Multiply(Statement):
     """For a few rows of the left operand at a time (`matrix.amx`)."""
     start: Expression | None
     """What the product is added to, where that is not in the buffer; for AMX nothing but zeros."""
-    chained: bool = False
-    """Whether it is also part of a chain."""
 
     @property
     def roots(self) -> list[Expression]:

@@ -66,21 +66,41 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     if end.operation.operands[0] is not product.operation.results[0]:
         return None
-    if plan.kind == "fma" and (rhs.dtype != plan.rhs_dtype or rhs.element is TF32):
-        return None
     tiles = max(min(_LENGTH // plan.k, _PANEL_BYTES[plan.kind] // plan.packed_bytes), 1)
     size = tiles * plan.packed_bytes
     if size > _PANEL_BYTES[plan.kind]:
         return None
     slots = memo_slots(size)
+    if plan.kind == "fma":
+        return _without_the_loop(loop, product, tiles, slots)
+    views = [each.operation.operand_group("view")[0].type for each in (lhs, rhs)]
+    if any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views):
+        return None
     panels = lowering.new_buffer(plan.rhs_dtype, slots * size // plan.rhs_dtype.itemsize)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
-    product.chained = True
     chain = Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
     if plan.kind == "amx":
         _remember_left(lowering, chain, lhs)
     return chain
+
+
+def _without_the_loop(loop: Repeat, product: Multiply, tiles: int, slots: int) -> Chain | None:
+    """A chain that does all turns: what lies over an edge is copied, as long as everything else.
+
+    So the buffers of the product hold more, and its panels are found without the loop's counter.
+    """
+    plan, memo, rhs = product.plan, product.memo, product.rhs
+    assert isinstance(rhs, Viewed)
+    if memo is None or product.left is None or "unsignedCmp" in loop.operation.attributes:
+        return None
+    if rhs.dtype != plan.rhs_dtype or rhs.element is TF32:
+        return None
+    product.left.count = plan.m * tiles * plan.k
+    memo.panels.count = slots * tiles * plan.k * plan.n
+    memo.tags.count = 5 * slots
+    memo.keys, memo.slots = [rhs.operation.operand_group("index")[1]], slots
+    return Chain(loop, product, tiles, memo)
 
 
 def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
@@ -118,7 +138,7 @@ def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Op
     """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
     operation = load.operation
     view = operation.operand_group("view")[0].type
-    if not isinstance(view, PartitionViewType) or view.dim_map != (0, 1) or not plain_memory(load.element):
+    if not isinstance(view, PartitionViewType) or not plain_memory(load.element):
         return False
     indices = operation.operand_group("index")
     other = indices[1 - axis].defining_operation

@@ -32,7 +32,6 @@ def emit_mma(
     staged: bool = False,
     odd: str = "false",
     fresh: str = "false",
-    shared: bool = False,
     start: Start | None = None,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
@@ -42,32 +41,12 @@ def emit_mma(
     are as much longer.  `stage` is memory for the plan's `stage_elements`, or if it is `staged`
     what `bring_rows` has left in it.  `odd` is an i1: the packed operand holds
     something that the plan's `guard` is about.  So is `fresh`, of AMX alone: C counts as zero.  `start` gives what the
-    product is added to where C does not hold it; for plans of vectors that are not shared.  What is `shared` with
-    other places of the program becomes a function, which takes no longer to compile the more of them there are.
+    product is added to where C does not hold it; for plans of vectors.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
         emit_amx(builder, plan, a, b, c, extent, (stage, staged), odd, fresh)
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
-    elif shared:
-        _call(builder, plan, a, b, c, suffix, extent)
     else:
         Blocks(builder, plan, suffix, start).emit(a, b, c, extent)
-
-
-def _call(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, suffix: str, extent: Number) -> None:
-    """Call the function of a plan, which the module gets on the first one."""
-    module = builder.module
-    dtypes = f"{plan.lhs_dtype.name}.{plan.accumulator_dtype.name}"
-    symbol = f"multiply.{plan.kind}.{plan.m}x{plan.n}x{plan.k}.{dtypes}.{c[1]}"
-    if symbol not in module.symbols:
-        module.symbols.add(symbol)
-        stride = c[1] if isinstance(c[1], int) else "%c.stride"
-        with builder.into([]) as lines:
-            Blocks(builder, plan, suffix).emit(("%a", "%a.stride"), "%b", ("%c", stride), "%extent")
-            builder.do("ret void")
-        parameters = "ptr noundef %a, i64 %a.stride, ptr noundef %b, ptr noundef %c, i64 %c.stride, i64 %extent"
-        module.define(f"define internal void @{symbol}({parameters}) noinline nounwind", lines)
-    arguments = f"ptr {a[0]}, i64 {a[1]}, ptr {b}, ptr {c[0]}, i64 {c[1]}, i64 {extent}"
-    builder.do(f"call void @{symbol}({arguments})")

@@ -1,0 +1,239 @@
+"""Emission of chains of vector products: a whole k loop, parts of it at a time (`lowering.chains`).
+
+The left operand is read where it lies, and the right one packed, many tiles at a time.  The left operand of a part over
+an edge is copied, with what the tiles of the loop would have there: so no loop is needed behind the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tileir.execute.analysis.values import dtype_of
+from tileir.execute.cpu.emission import accesses, bounds
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
+from tileir.execute.cpu.emission.panels import column_slots, panel_of
+from tileir.execute.cpu.emission.products import copy_left, pack
+from tileir.execute.cpu.emission.views import Box
+from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
+from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.builder import Loop, Number
+from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.dtypes import memory_bytes
+
+_ROWS_AHEAD: Final = 8
+"""How many rows before it is packed a row is asked for."""
+_LINE: Final = 64
+
+
+def emit_vector_chain(emission: Emission, statement: Chain) -> None:
+    _Chain(emission, statement).emit()
+
+
+class _Side:
+    """An operand of a chain: the box of its first turn, whether it lies there in rows, and for how many turns."""
+
+    def __init__(self, emission: Emission, load: Viewed, along: int, first: Number, plan: MmaPlan) -> None:
+        builder = emission.builder
+        self.box: Box = accesses.open_box(emission, load.operation)
+        view, starts = self.box.view, self.box.starts
+        across = 1 - along
+        self.rows: str = builder.all_of(
+            [
+                builder.emit(f"icmp sge i64 {first}, 0"),
+                view.tensor.fits(load.operation),
+                builder.emit(f"icmp eq i64 {view.strides[1]}, 1"),
+            ]
+        )
+        """An i1: what lies in the tensor of a turn lies in memory, in rows of neighbours."""
+        operands = [f"i64 {view.extents[across]}", f"i64 {starts[across]}"]
+        self.across: str = builder.call("i64", "llvm.usub.sat.i64", operands)
+        """How much of the tensor is left in the other dimension."""
+        self.whole: str = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[across]}")])
+        """An i1: `rows`, and the tile lies in the tensor in the other dimension."""
+        operands = [f"i64 {view.extents[along]}", f"i64 {starts[along]}"]
+        self.room: str = builder.emit(f"udiv i64 {builder.call('i64', 'llvm.usub.sat.i64', operands)}, {plan.k}")
+        size = memory_bytes(view.tensor.element)
+        self.row: Number = builder.multiply(view.strides[0], size)
+        self._step: Number = builder.multiply(builder.multiply(view.strides[along], size), plan.k)
+
+    def at(self, emission: Emission, turn: Number) -> str:
+        """A pointer to the tile of a turn."""
+        return emission.builder.moved(self.box.pointer, emission.builder.multiply(turn, self._step))
+
+
+class _Chain:
+    """Writes the parts of a chain: so many turns at a time."""
+
+    def __init__(self, emission: Emission, statement: Chain) -> None:
+        self.emission: Final = emission
+        self.builder: Final = emission.builder
+        self.statement: Final = statement
+        self.product: Final = statement.product
+        self.plan: Final = statement.product.plan
+        loop = statement.loop.operation
+        self.counter: Final = loop.regions[0].blocks[0].arguments[0]
+        self.lower, upper = (emission.whole(value) for value in loop.operands[:2])
+        operands = [f"i64 {upper}", f"i64 {self.lower}"]
+        self.turns: Final = emission.builder.call("i64", "llvm.ssub.sat.i64", operands)
+        # The boxes of the first turn: the counter is the lower bound.
+        emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
+        lhs, rhs = self.product.lhs, self.product.rhs
+        assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
+        self.left: Final = _Side(emission, lhs, 1, self.lower, self.plan)
+        self.right: Final = _Side(emission, rhs, 0, self.lower, self.plan)
+
+    def _parts(self, emit: Callable[[Number, str], None]) -> None:
+        """Emit the parts, one at least; each gets its first turn and how many it has.
+
+        One ends where tiles begin to lie over an edge.
+        """
+        builder, turns = self.builder, self.turns
+        room = builder.call("i64", "llvm.umin.i64", [f"i64 {side.room}" for side in (self.left, self.right)])
+        loop = Loop(builder)
+        turn = loop.carry("i64", 0)
+        count = ""
+
+        def part() -> None:
+            nonlocal count
+            is_before = builder.emit(f"icmp ult i64 {turn}, {room}")
+            end = builder.emit(f"select i1 {is_before}, i64 {room}, i64 {turns}")
+            end = builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {turns}"])
+            rest = builder.emit(f"sub i64 {end}, {turn}")
+            count = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {self.statement.tiles}"])
+            emit(turn, count)
+
+        def again() -> str:
+            following = builder.emit(f"add i64 {turn}, {count}")
+            loop.becomes(turn, following)
+            return builder.emit(f"icmp ult i64 {following}, {turns}")
+
+        loop.write(part, again)
+
+    def emit(self) -> None:
+        """Emit all turns."""
+        builder = self.builder
+
+        def part(turn: Number, count: str) -> None:
+            end = builder.add(turn, count)
+            near, right_near = (builder.emit(f"icmp ule i64 {end}, {side.room}") for side in (self.left, self.right))
+            left = builder.all_of([self.left.whole, near])
+            right = builder.all_of([self.right.whole, right_near])
+            extent = builder.emit(f"mul i64 {count}, {self.plan.k}")
+
+            def pack_each(panel: str) -> None:
+                def one(number: Number) -> None:
+                    # The left operand is looked at first: of several mistakes the first is reported.
+                    self._go_to(turn, number)
+                    lhs = accesses.open_box(self.emission, self.left.box.operation)
+                    builder.branch(left, None, lambda: bounds.look_at_box(self.emission, lhs))
+                    start = builder.multiply(number, self.plan.k * self.plan.columns * self.plan.rhs_dtype.itemsize)
+                    pack(self.emission, self.product, 0, builder.moved(panel, start), extent)
+
+                builder.count(0, count, 1, one)
+
+            def pack_part(panel: str) -> str:
+                builder.branch(right, lambda: self._pack_rows(turn, panel, extent), lambda: pack_each(panel))
+                return "false"
+
+            def rows() -> Rows:
+                place = f"ptr {self.left.at(self.emission, turn)}", f"i64 {self.left.row}"
+                found, distance = builder.branch(left, lambda: place, lambda: self._copied(turn, count, extent, near))
+                return found, distance
+
+            self._multiply(turn, extent, rows, pack_part)
+            # A tile block that would not end can still be stopped.
+            builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
+
+        builder.branch(builder.emit(f"icmp sgt i64 {self.turns}, 0"), lambda: self._parts(part))
+
+    def _go_to(self, turn: Number, number: Number) -> None:
+        """Set the loop's counter to a turn of a part."""
+        place = self.builder.add(self.builder.add(self.lower, turn), number)
+        self.emission.scalars[self.counter] = self.counted(place)
+
+    def counted(self, place: Number) -> Register:
+        """A number of the loop's counter, as wide as that is."""
+        return casting.cast(self.builder, Register(str(place), casting.INT64), dtype_of(self.counter))
+
+    def _copied(self, turn: Number, count: str, extent: str, near: str) -> list[str]:
+        """Copy the left operand of a part; gives its place, and the distance of its rows.
+
+        `near` is an i1: its columns lie in the tensor.
+        """
+        builder = self.builder
+        assert self.product.left is not None
+        size = self.plan.lhs_dtype.itemsize
+        copy, row = self.emission.buffer(self.product.left), builder.multiply(extent, size)
+
+        def one(number: Number) -> None:
+            self._go_to(turn, number)
+            place = builder.moved(copy, builder.multiply(number, self.plan.k * size))
+            copy_left(self.emission, self.product, 0, (place, row))
+
+        def rows() -> None:
+            # Long rows of memory at once, and zeros for those over the edge.
+            source = self.left.at(self.emission, turn)
+            known = builder.call("i64", "llvm.umin.i64", [f"i64 {self.left.across}", f"i64 {self.plan.m}"])
+
+            def copy_row(number: str, _carried: list[str]) -> list[str]:
+                target = builder.moved(copy, builder.multiply(number, row))
+                place = builder.moved(source, builder.multiply(number, self.left.row))
+                operands = [f"ptr {target}", f"ptr {place}", f"i64 {row}", "i1 false"]
+                builder.call("void", "llvm.memcpy.p0.p0.i64", operands)
+                return []
+
+            builder.each(known, copy_row, [])
+            rest = builder.emit(f"sub i64 {self.plan.m}, {known}")
+            builder.fill(builder.moved(copy, builder.multiply(known, row)), 0, builder.multiply(rest, row))
+
+        def tiles() -> None:
+            builder.count(0, count, 1, one)
+
+        padding = self.left.box.view.type.padding
+        if padding is None or padding.keyword == "zero":
+            builder.branch(builder.all_of([self.left.rows, near]), rows, tiles)
+        else:
+            tiles()
+        return [f"ptr {copy}", f"i64 {row}"]
+
+    def _multiply(self, turn: Number, extent: str, rows: Callable[[], Rows], pack_part: Callable[[str], str]) -> None:
+        """Find or pack the right operand of a part, and multiply; the left one is copied after that."""
+        emission, builder, plan, memo = self.emission, self.builder, self.plan, self.statement.memo
+        first = builder.add(self.lower, turn)
+        keys = [str(first), str(emission.whole(memo.keys[0]))]
+        # Rounded up: the last part may begin within the stretch of the one before.
+        tiles = self.statement.tiles
+        stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
+        slot = builder.add(stretch, builder.multiply(column_slots(emission, self.statement), keys[1]))
+        panel, _ = panel_of(emission, memo, [*keys, extent], slot, tiles * plan.packed_bytes, pack_part)
+        target = emission.buffer(self.product.accumulator), plan.n * plan.accumulator_dtype.itemsize
+        emit_mma(builder, plan, rows(), panel, target, suffix=emission.arena_suffix, extent=extent)
+
+    def _pack_rows(self, turn: Number, panel: str, extent: str) -> None:
+        """Pack rows that lie in memory, `extent` of them, for vectors."""
+        builder, plan = self.builder, self.plan
+        source, row = self.right.at(self.emission, turn), self.right.row
+        columns, size = plan.columns, plan.rhs_dtype.itemsize
+        vector = f"<{columns} x {scalar_type(plan.rhs_dtype)}>"
+        panel_bytes = builder.multiply(extent, columns * size)
+
+        def step(position: Number) -> None:
+            here = builder.moved(source, builder.multiply(position, row))
+            # Rows are often pages apart, where no machine looks ahead by itself.
+            ahead = builder.moved(here, builder.multiply(row, _ROWS_AHEAD))
+            for line in range(0, plan.n * size, _LINE):
+                operands = [f"ptr {builder.moved(ahead, line)}", "i32 0", "i32 3", "i32 1"]
+                builder.call("void", "llvm.prefetch.p0", operands)
+            there = builder.moved(panel, builder.multiply(position, columns * size))
+            for column in range(0, plan.n, columns):
+                where = builder.moved(here, column * size)
+                loaded = builder.emit(f"load {vector}, ptr {where}, align {size}{self.emission.memory_suffix}")
+                target = builder.moved(there, builder.multiply(panel_bytes, column // columns))
+                builder.do(f"store {vector} {loaded}, ptr {target}, align {size}{self.emission.arena_suffix}")
+
+        builder.count(0, extent, 1, step)
