@@ -34,9 +34,9 @@ from tileir.ir.values import Value
 
 _LENGTH: Final = 1024
 """About how many terms are taken together."""
-_PANEL_BYTES: Final[dict[str, int]] = {"amx": 1 << 20, "dots": 1 << 18, "fma": 1 << 18}
-"""How large the packed operand of that may be, by the kind of the plan: that of vectors is read once for every few
-rows, and should stay in the second cache beside the rest."""
+_PANEL_PARTS: Final[dict[str, int]] = {"amx": 2, "dots": 4, "fma": 4}
+"""How large the packed operand of that may be, by the kind of the plan: such a part of the second cache.  That of
+vectors is read once for every few rows, and should stay there beside the rest."""
 
 _LEFT_SLOTS: Final = 4
 """Stretches of k of which the left operand of matrix tiles is remembered."""
@@ -50,7 +50,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
         return None
     product, end = loop.body
-    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind not in _PANEL_BYTES:
+    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind not in _PANEL_PARTS:
         return None
     plan = product.plan
     lhs, rhs = product.lhs, product.rhs
@@ -66,9 +66,10 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     if end.operation.operands[0] is not product.operation.results[0]:
         return None
-    tiles = max(min(_LENGTH // plan.k, _PANEL_BYTES[plan.kind] // plan.packed_bytes), 1)
+    largest = lowering.target.second_cache_bytes // _PANEL_PARTS[plan.kind]
+    tiles = max(min(_LENGTH // plan.k, largest // plan.packed_bytes), 1)
     size = tiles * plan.packed_bytes
-    if size > _PANEL_BYTES[plan.kind]:
+    if size > largest:
         return None
     slots = memo_slots(size)
     if plan.kind == "fma":
@@ -116,7 +117,8 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * _LEFT_SLOTS)
     panels.persistent = tags.persistent = True
     chain.left = Memo([lhs.operation.operand_group("index")[0]], _LEFT_SLOTS, panels, tags)
-    while chain.together < _TOGETHER and 2 * chain.together * chain.tiles * plan.packed_bytes <= _PANEL_BYTES["amx"]:
+    largest = lowering.target.second_cache_bytes // _PANEL_PARTS["amx"]
+    while chain.together < _TOGETHER and 2 * chain.together * chain.tiles * plan.packed_bytes <= largest:
         chain.together *= 2
 
 

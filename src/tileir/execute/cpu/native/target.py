@@ -141,6 +141,13 @@ class Target:
         return self.has_avx512 and "avx512bf16" in self.enabled
 
     @property
+    def second_cache_bytes(self) -> int:
+        """About how large the second cache of a core is, by its generation: code is made for a kind of machine."""
+        if "amx-tile" in self.enabled:
+            return 1 << 21
+        return 1 << 20 if self.has_avx512 or self.is_aarch64 else 1 << 19
+
+    @property
     def has_amx_int8(self) -> bool:
         return {"amx-tile", "amx-int8"} <= self.enabled
 
