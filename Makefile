@@ -148,14 +148,14 @@ vscode: ## package the extension for Visual Studio Code: build/tileir-VERSION.vs
 	@mkdir -p build
 	cd $(EDITORS)/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent package
 
-# The fast wheel is built from a copy, because mypyc leaves its libraries beside the sources, where the editable
+# The fast wheel is built from a copy, because mypyc puts its libraries beside the sources for a while, where the editable
 # installation would find them. It needs a C compiler and Python's headers.
 $(FAST)/.installed: pyproject.toml $(SOURCES) | $(FAST)/.made
 	@echo "compiling tileir with mypyc (a few minutes)"
 	@rm -rf build/fast && mkdir -p build/fast/dist
-	@cp -R src docs pyproject.toml README.md LICENSE build/fast/
+	@cp -R src docs pyproject.toml hatch_build.py README.md LICENSE build/fast/
 	@find build/fast/src \( -name '*.so' -o -name '*.pyc' \) -delete
-	@HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist ./build/fast
+	@TILEIR_COMPILE=1 $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist ./build/fast
 	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl
 	@$(FAST_BIN)/python .ci/compiled_build.py
 	@touch $@

@@ -84,7 +84,7 @@ def measure(name: str, seconds: float) -> tuple[str, ...]:
         first = numpy.abs(first) + numpy.float32(1e-3)
     result = numpy.empty_like(first)
     module = tileir.parse(program(name))
-    exact, fast = (tileir.compile(module, backend="cpu", fast=is_fast) for is_fast in (False, True))
+    exact, fast = (tileir.compile(module, backend="cpu", exact=not fast, fast=fast) for fast in (False, True))
     operands = (first, second) if name in BINARY else (first,)
     launches = [partial(kernel.launch, COUNT // TILE, first, second, result, num_threads=1) for kernel in (exact, fast)]
     times = [time / COUNT * 1e9 for time in race(seconds, *launches, partial(PEERS[name], *operands, out=result))]
