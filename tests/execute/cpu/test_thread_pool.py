@@ -194,6 +194,35 @@ def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypat
         count(function, 16, 1, 4)
 
 
+@pytest.mark.parametrize(
+    ("expected", "threads"),
+    [(13_000, 2), (17_000, 4), (31_000, 4), (33_000, 8), (63_000, 8), (64_000, 16), (10**9, 16)],
+)
+def test_a_short_launch_uses_so_many_threads_that_each_has_work(
+    function: Loaded, expected: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[int] = []
+
+    def run_shared(function: Loaded, record: Record, arena_bytes: int, threads: int, *_rest: object) -> int:
+        wanted.append(threads)
+        return 0
+
+    monkeypatch.setattr(thread_pool, "_shared", run_shared)
+    function.pace = expected // 1000
+    count(function, 1000, 1, 16)
+    assert wanted == [threads]
+
+
+@pytest.mark.parametrize("pace", [1, 3, 100])
+def test_every_launch_that_is_shared_has_two_threads(
+    function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
+    function.pace = pace
+    visits, _ = count(function, 30, 1, 3)
+    assert visits.tolist() == [1] * 30
+
+
 @pytest.mark.parametrize("pace", [0, 100, 10_000_000])
 def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ import mmap
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import repeat
+from itertools import count, repeat
 from struct import Struct, pack_into
 from time import perf_counter_ns
 from typing import Any, Final
@@ -43,16 +43,20 @@ _PAUSES: Final = {
 }
 """What lets a processor rest for a moment: how it is called and declared."""
 
-LOOKING: Final = 50_000
-"""Nanoseconds for which a helper looks at its mailbox before it sleeps, and who launches at the table."""
+LOOKING: Final = 100_000
+"""Nanoseconds for which a helper looks at its mailbox before it sleeps, and who launches at the table.  Launches one
+after the other are some 20 us apart, and the first helper to be done waits for the last: with half of this many go to
+sleep in between, and are woken one by one."""
 _LONGEST: Final = 50_000_000
 """Nanoseconds of a wait in the system, after which Python looks for signals."""
 
 _WORD: Final = record.SLOT_BYTES
 _ROOM: Final = 64
 """The mailboxes that a table has room for, at least."""
-_MEASURED: Final = 64
+_MEASURED: Final = 500
 """Looks that are measured."""
+_BOX_BYTES: Final = 256
+"""From mailbox to mailbox: processors fetch cache lines by the pair."""
 
 _HEAD: Final = Struct("=7q").pack_into
 
@@ -63,7 +67,9 @@ class Mailbox:
     __slots__ = ("_words", "address")
 
     def __init__(self, post: Post) -> None:
-        self._words, self.address = _forever(mmap.PAGESIZE)
+        words, start = _forever_shared()
+        self._words = words[: _BOX_BYTES // _WORD]
+        self.address: int = start
         self._words[code.SYSCALL] = post.syscall
 
     def give(self, arena: int) -> None:
@@ -101,6 +107,21 @@ def _forever(size: int) -> tuple[Any, int]:
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     _keep(memory)
     return memoryview(memory).cast("q"), ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+_places: Final = count()
+_pages: Final[dict[int, tuple[Any, int]]] = {}
+
+
+def _forever_shared() -> tuple[Any, int]:
+    """The same for a mailbox, of which many are on a page: a cache holds few lines that begin a page."""
+    page, place = divmod(next(_places), mmap.PAGESIZE // _BOX_BYTES)
+    if page not in _pages:
+        # Two threads may make one each: the first is what both use.
+        _pages.setdefault(page, _forever(mmap.PAGESIZE))
+    words, address = _pages[page]
+    offset = place * _BOX_BYTES
+    return words[offset // _WORD :], address + offset
 
 
 def _keep(value: object) -> None:

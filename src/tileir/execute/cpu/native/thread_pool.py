@@ -112,7 +112,7 @@ def run(
     if threads > 1 and not 0 < expected < WORTH_WAKING:
         if 0 < expected < _SHARE * threads:
             # A power of two, so that tile blocks stay where they are when the next launch is a little shorter.
-            threads = 1 << (expected // _SHARE).bit_length() - 1
+            threads = min(threads, 1 << max(1, (expected // _SHARE).bit_length() - 1))
         if _run_on(threads, function, record, arena_bytes, keep, is_left):
             return
     elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
