@@ -15,7 +15,7 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
-from tileir.execute.cpu.native import thread_pool
+from tileir.execute.cpu.native import caches, thread_pool
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.execute.launch import Kernel
@@ -32,6 +32,7 @@ def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     # However short a launch is.
     monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
     monkeypatch.setattr(thread_pool, "_SHARE", 1)
+    monkeypatch.setattr(caches, "cached_bytes", lambda threads: 0)
 
 
 # --- memory ---

@@ -13,6 +13,8 @@ import tileir
 from tileir.execute.cpu.emission import statements, streaming
 from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
+from tileir.execute.cpu.native import caches
+from tileir.execute.cpu.native.record import CACHED
 from tileir.execute.cpu.native.target import host
 
 MACHINES = ["x86-64", "x86-64-v3", "x86-64-v4"]
@@ -31,6 +33,7 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little a launch writes."""
     monkeypatch.setattr(streaming, "STREAMED_BYTES", 1)
+    monkeypatch.setattr(caches, "cached_bytes", lambda threads: 0)
 
 
 @pytest.fixture
@@ -123,6 +126,31 @@ def test_a_launch_has_to_write_much() -> None:
     worker = text.partition("define i64 @worker")[2]
     (line,) = [line for line in worker.splitlines() if "icmp uge i64" in line]
     assert line.endswith(f", {STREAMED_BYTES // (2048 * 4)}")
+
+
+def test_a_launch_has_to_move_more_than_the_caches_hold() -> None:
+    lines = native(doubled()).dump("llvm").partition("define i64 @worker")[2].splitlines()
+    (line,) = [line for line in lines if line.endswith(f"%record{CACHED}")]
+    name, _, comparison = line.partition(" = ")
+    assert comparison.startswith("icmp ugt i64 ")
+    moved = comparison.removeprefix("icmp ugt i64 ").partition(",")[0]
+    # A tile is read and one is written.
+    (product,) = [line for line in lines if line.startswith(f"  {moved} = ")]
+    assert product.startswith(f"  {moved} = mul i64 ")
+    assert product.endswith(f", {2 * 2048 * 4}")
+    assert any(name.strip() in line for line in lines if " = and i1 " in line)
+
+
+@pytest.mark.usefixtures("_always")
+@pytest.mark.parametrize("cached", [0, 1 << 60])
+def test_what_the_caches_hold_does_not_change_results(cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "cached_bytes", lambda threads: cached)
+    source, result = filled(numpy.empty(100_000, "f4")), numpy.zeros(100_000, "f4")
+    kernel = tileir.compile(tileir.parse(doubled()), backend="cpu")
+    for _ in range(3):
+        kernel.launch(-(-100_000 // 2048), source, result, 100_000, 1, num_threads=2)
+        numpy.testing.assert_array_equal(result, source + source)
+        result[:] = 0
 
 
 ATOMIC = """%one = constant <i32: 1> : tile<i32>

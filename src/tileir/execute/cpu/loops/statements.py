@@ -314,6 +314,8 @@ class Program:
         self.arena_bytes: int = 0
         self.streams: dict[Statement, StoreView] = {}
         """The nests whose stores pass the caches by in large launches, and these stores (`traffic`)."""
+        self.moved_bytes: int = 0
+        """What a tile block reads and writes outside of loops, where something streams."""
         self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
         """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
 

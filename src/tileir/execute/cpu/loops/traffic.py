@@ -3,7 +3,8 @@
 A plain store to memory that is in no cache first reads it, and then drives something else out of the cache.  A
 **streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
 
-1. the launch writes at least `STREAMED_BYTES`, which every launch checks;
+1. the launch writes at least `STREAMED_BYTES`, and reads and writes more than the caches hold, where it says how much
+   that is: every launch checks both (`emission.streaming`, `native.caches`);
 2. nothing in the kernel reads memory that may alias (`aliasing`), and nothing orders memory between tile blocks:
    others see streaming stores in no particular order, until the worker is done and has waited for them;
 3. it is outside of loops and branches and has a nest of its own with little to compute;
@@ -54,6 +55,8 @@ def choose(program: Program, target: Target, overlapping: bool) -> None:
     # Elsewhere than on x86 it is another instruction that waits for streaming stores.
     if target.is_x86 and not overlapping:
         program.streams = _streaming(program, target.vector_bytes)
+        if program.streams:
+            program.moved_bytes = _moved_bytes(program.entry)
     program.fetches = _fetching(program)
 
 
@@ -114,6 +117,18 @@ def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
     origin = origins.provenance(sink.operation.operand_group("view")[0])
     # An `alloca` is scratch memory, and small.
     return origins.never_alias(origin, read) and not any(isinstance(source, Operation) for source in origin)
+
+
+def _moved_bytes(entry: Operation) -> int:
+    """What a tile block reads and writes through views outside of loops and branches, each tile once."""
+    found: dict[tuple[Value, ...], int] = {}
+    for operation in entry.regions[0].blocks[0]:
+        if "view" in (operation.declaration.reads, operation.declaration.writes):
+            view = operation.operand_group("view")[0]
+            type = cast(TileViewType, view.type)
+            size = prod(type.tile_shape) * memory_bytes(type.tensor.element)
+            found[(view, *operation.operand_group("index"))] = size
+    return sum(found.values())
 
 
 # --- fetching ahead ---

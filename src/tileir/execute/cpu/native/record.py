@@ -50,7 +50,9 @@ must not be any."""
 TOGETHER: Final = 18
 """How many neighbours along the second dimension, in the order of handing out, come before the next along the first
 (`loops.order`); 0 is one."""
-ARGUMENTS: Final = 19
+CACHED: Final = 19
+"""How many bytes the caches hold of what the launch reads and writes: it streams only if it is more (`traffic`)."""
+ARGUMENTS: Final = 20
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 

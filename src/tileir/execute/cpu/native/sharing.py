@@ -15,11 +15,11 @@ from time import perf_counter_ns
 from typing import Final
 
 from tileir.execute.arguments import MOST_THREADS
-from tileir.execute.cpu.native import helpers, posting
+from tileir.execute.cpu.native import caches, helpers, posting
 from tileir.execute.cpu.native.helpers import Helper, Job, waking
 from tileir.execute.cpu.native.posting import Post, Table
 from tileir.execute.cpu.native.posting_code import PAUSED
-from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, Record
+from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import Arena, arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
@@ -43,6 +43,7 @@ def run_shared(
     The calling thread is back in Python after a `slice` of so many nanoseconds, if that is not 0.  Gives how many
     nanoseconds it took, 0 if no helper is to be had.
     """
+    record.slots[CACHED] = caches.cached_bytes(threads)
     post = posting.post()
     if post is None:
         # No slices: the thread works if that will not take long, and waits otherwise.
