@@ -85,7 +85,7 @@ class Launch:
 
 # Runs launches one after the other without coming back to Python, whose lock the helpers would wait for each time.
 _CHAIN: Final = """
-define i64 @worker(ptr %table, ptr %arena) {
+define i64 @worker(ptr %table, ptr %arena) nounwind {
 entry:
   %count = load i64, ptr %table
   br label %launch

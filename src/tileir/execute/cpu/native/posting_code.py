@@ -28,7 +28,7 @@ PAUSED: Final = 2
 
 # `PAUSE` and the like are what `posting` puts in for the machine.  %where is a mailbox, or a table.
 TEXT: Final = """
-define i64 @worker(ptr %where, ptr %what) {
+define i64 @worker(ptr %where, ptr %what) nounwind {
 entry:
   %command = ptrtoint ptr %what to i64
   switch i64 %command, label %nothing [ i64 0, label %wait i64 1, label %launch i64 2, label %finish i64 3, label %call
