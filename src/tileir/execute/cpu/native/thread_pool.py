@@ -37,8 +37,8 @@ WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000
 """Nanoseconds of work below which a launch stays on one thread; less where helpers do not come through Python."""
 WORTH_SLICING: Final = 30_000
 """Nanoseconds of work below which a launch on one thread goes the shortest way."""
-_SHARE: Final = 4_000
-"""Nanoseconds of work that a thread should have at least."""
+_SHARE: Final = 800
+"""Nanoseconds that each further thread costs: it has to be posted to and waited for."""
 _MEASURABLE: Final = 1_000_000
 """Nanoseconds below which a launch on several threads says more about waking them than about the kernel."""
 _PROBE: Final = 8
@@ -110,9 +110,10 @@ def run(
         # No signal handler may be needed here before the launch is over, nor run inside of it.
         is_left = threading.get_ident() == _main_thread and (calls_back or not is_known or not 0 < expected < SLICE)
     if threads > 1 and not 0 < expected < WORTH_WAKING:
-        if 0 < expected < _SHARE * threads:
-            # A power of two, so that tile blocks stay where they are when the next launch is a little shorter.
-            threads = min(threads, 1 << max(1, (expected // _SHARE).bit_length() - 1))
+        if 0 < expected < _SHARE * threads * threads:
+            # Where both together are least, as a power of two: tile blocks stay where they are when the next launch is
+            # a little shorter.
+            threads = min(threads, max(2, 1 << (expected // _SHARE).bit_length() // 2))
         if _run_on(threads, function, record, arena_bytes, keep, is_left):
             return
     elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
