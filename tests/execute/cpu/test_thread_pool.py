@@ -354,16 +354,18 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
 ) -> None:
     kernel = cpu_kernel(tileir.compile(tileir.parse(_COUNTING), backend="cpu"))
     count = extents[0] * extents[1] * extents[2]
-    for threads, lanes in ((1, 0), (3, 0), (3, -1)):
+    for threads, lanes, pace in ((1, 0, 0), (3, 0, 0), (3, 0, 10_000_000), (3, -1, 10_000_000)):
         visits = numpy.zeros(extents[::-1], numpy.int32)
         binding = kernel._binder((visits, *extents), extents, chunk)
         binding.record.slots[TAIL] = tail
         binding.record.slots[LANES] = lanes
         version = kernel.version(binding.overlap, False)
-        version.loaded.pace = 0
+        version.loaded.pace = pace
         thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
         if binding.record.slots[LANES] > 0:
+            # Not in the first launch.
+            assert pace and not lanes
             continue
         # Where the last chunk ended: past the tail it is at most a small one beyond the last tile block.
         beyond = binding.record.slots[NEXT] - count

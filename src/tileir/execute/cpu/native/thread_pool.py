@@ -22,7 +22,7 @@ from typing import Final
 
 from tileir.execute.arguments import MOST_THREADS
 from tileir.execute.cpu.native import scratch
-from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, LANES, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
@@ -194,6 +194,9 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         from tileir.execute.cpu.native.sharing import run_shared
 
         _shared = run_shared
+    if not function.pace:
+        # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
+        record.slots[LANES] = -1
     # Python handles signals on the main thread, which has to come back to it.
     slice = SLICE if threading.get_ident() == _main_thread else 0
     elapsed = _shared(function, record, arena_bytes, threads, keep, is_left, slice)
