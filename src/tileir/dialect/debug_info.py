@@ -14,6 +14,7 @@ from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, 
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Invalid, shown
 from tileir.ir.location import (
+    UNKNOWN,
     CallSiteLocation,
     FileLocation,
     FusedLocation,
@@ -139,6 +140,8 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
     """Rule 4, for the operations in post-order; the first one that breaks it is reported."""
     subprograms = _Subprograms()
     expected = subprograms.at(function.location)
+    # The location looked at last: those of a program without debug information are all one, neighbours often share.
+    settled: Location = UNKNOWN
     # An explicit stack, because programs may nest deeply: blocks to come, and operations whose contents are done.
     pending: list[Block | Operation] = _blocks_of(function)
     while pending:
@@ -154,9 +157,11 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
                 pending.append(cursor)
                 pending.extend(_blocks_of(cursor))
                 break
-            # Nearly all locations are plain text positions: ask them nothing.
-            if not isinstance(cursor.location, TextLocation):
+            location = cursor.location
+            # Nearly all other locations are plain text positions: ask them nothing.
+            if location is not settled and not isinstance(location, TextLocation):
                 _verify_scope(cursor, expected, subprograms, context)
+                settled = location
             cursor = cursor.next
 
 
@@ -168,7 +173,10 @@ def _blocks_of(operation: Operation) -> list[Block | Operation]:
 def _verify_scope(
     operation: Operation, expected: DISubprogram | None, subprograms: _Subprograms, context: VerifyContext
 ) -> None:
-    found = subprograms.at(operation.location)
+    location = operation.location
+    if isinstance(location, DILocation) and location.scope is expected:
+        return
+    found = subprograms.at(location)
     if found is None or found is expected:
         return
     message = f"invalid operation debug info scope: {shown(found)}. "

@@ -227,6 +227,8 @@ def _own_key(operation: Operation) -> tuple[object, ...]:
             return (declaration, attributes, results[0].type, operands[0].type, operands[1].type)
         if len(operands) == 1:
             return (declaration, attributes, results[0].type, operands[0].type)
+        if not operands:
+            return (declaration, attributes, results[0].type)
     return (declaration, attributes, type_key(operation))
 
 
