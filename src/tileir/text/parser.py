@@ -25,13 +25,18 @@ from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
-# Whether a text defines aliases at all; most do not, and then the tokens need not be looked through.
-_ALIAS_DEFINITION: Final = re.compile(r"^[ \t]*[#!][\w$.\-]+[ \t]*=", re.MULTILINE)
+# Begins with a line end, which is found more quickly than the begin of a line.
+_ALIAS_DEFINITION: Final = re.compile(r"\n[ \t]*[#!][\w$.\-]+[ \t]*=")
 
 # So many regions fit well into a stack, with all that may stand around them.
 _REGIONS_PER_STACK: Final = 60
 # The modules and the function around what bytecode counts.
 _AROUND: Final = 4
+
+
+def has_aliases(text: str) -> bool:
+    """Whether a text defines aliases at all; most do not, and then the tokens need not be looked through."""
+    return _ALIAS_DEFINITION.search("\n" + text) is not None
 
 
 class Parser(ValueCursor):
@@ -78,7 +83,7 @@ class Parser(ValueCursor):
     def collect_aliases(self) -> None:
         """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""
         tokens = self.tokens
-        if _ALIAS_DEFINITION.search(self.source.text) is None:
+        if not has_aliases(self.source.text):
             return
         for index, token in enumerate(tokens):
             if token[:1] in ("#", "!") and tokens[index + 1] == "=" and "." not in token and "<" not in token:
