@@ -50,6 +50,19 @@ class _Text:
         self.aside_taken: int = 0
 
 
+class PlainHead:
+    """What stands before and behind the operands in the line of an operation without attributes, if that is plain."""
+
+    __slots__ = ("end", "is_plain", "start")
+
+    def __init__(self, printer: Printer, declaration: OperationDeclaration) -> None:
+        assembly = assembly_of(declaration) if declaration.syntax else None
+        middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
+        self.is_plain: bool = middle is not None
+        self.start: str = f" = {printer.custom_name(declaration)} "
+        self.end: str = f"{middle} : "
+
+
 class Printer:
     """Collects text in `out`; `text` gives it when all is printed.
 
@@ -63,7 +76,9 @@ class Printer:
         "aside",
         "depth",
         "elide",
+        "elided_heads",
         "generic",
+        "heads",
         "indent",
         "lossless",
         "names",
@@ -91,20 +106,29 @@ class Printer:
         self.elide: bool = False
         self.aliases: Aliases | None = aliases
         self.lossless: bool = lossless
+        # What lines have in common, for where prefixes are left out and where they are not.
+        self.heads: dict[OperationDeclaration, PlainHead] = {}
+        self.elided_heads: dict[OperationDeclaration, PlainHead] = {}
 
     # --- operations ---
 
     def print_operation(self, operation: Operation) -> None:
         """One operation on lines of its own, without the line end."""
         out = self.out
-        declaration = operation.declaration
         results = operation.results
         if not results:
-            start = self.indent
+            out.append(self.indent)
         elif len(results) == 1:
-            start = f"{self.indent}{self.names[results[0]]} = "
+            out.append(f"{self.indent}{self.names[results[0]]} = ")
         else:
-            start = f"{self.indent}{self._result_names(operation)} = "
+            out.append(f"{self.indent}{self._result_names(operation)} = ")
+        self.print_rest(operation)
+        if self.aliases is not None:
+            out.append(f" loc({self.aliases.use(operation.location)})")
+
+    def print_rest(self, operation: Operation) -> None:
+        """An operation from its name on."""
+        declaration = operation.declaration
         assembly = declaration.assembly
         if assembly is None and declaration.syntax:
             assembly = assembly_of(declaration)
@@ -113,29 +137,13 @@ class Printer:
             or not isinstance(assembly, Assembly)
             or (assembly.doubtful is not None and self._is_ambiguous(assembly.doubtful, operation))
         ):
-            out.append(start)
             self._print_generic(operation)
         else:
-            plain = self.elide and declaration.newer_mnemonic is None and not declaration.is_builtin
-            start += declaration.mnemonic if plain else self._name(declaration)
-            middle = assembly.plain_middle
-            if middle is not None and not operation.attributes and len(results) == 1:
-                # The most common line of all, in one piece.
-                names = self.names
-                operands = operation.operands
-                if len(operands) == 2:
-                    row = f"{names[operands[0]]}, {names[operands[1]]}"
-                else:
-                    row = ", ".join([names[value] for value in operands])
-                out.append(f"{start} {row}{middle} : {results[0].type.spelling}")
-            else:
-                out.append(start)
-                for directive in assembly.directives:
-                    directive.print(self, operation)
-        if self.aliases is not None:
-            out.append(f" loc({self.aliases.use(operation.location)})")
+            self.out.append(self.custom_name(declaration))
+            for directive in assembly.directives:
+                directive.print(self, operation)
 
-    def _name(self, declaration: OperationDeclaration) -> str:
+    def custom_name(self, declaration: OperationDeclaration) -> str:
         """The name of an operation in custom form."""
         name = declaration.spelled_name(self.version)
         # MLIR's own operations go without their prefix exactly where the others need theirs.
@@ -159,17 +167,56 @@ class Printer:
             self.aside.append(_Aside(block, omit, self.indent, self.elide, len(self.out)))
             return
         self.depth += 1
-        out = self.out
         outer = self.indent
         self.indent = outer + "  "
-        operation = block.first
-        while operation is not None:
-            if operation is not omit:
-                self.print_operation(operation)
-                out.append("\n")
-            operation = operation.next
+        plain = self._plain_heads()
+        if plain is not None:
+            self._print_plain(block, omit, plain)
+        else:
+            operation = block.first
+            while operation is not None:
+                if operation is not omit:
+                    self.print_operation(operation)
+                    self.out.append("\n")
+                operation = operation.next
         self.indent = outer
         self.depth -= 1
+
+    def _plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
+        """What is known of plain lines here; None where lines have more than what is plain."""
+        if self.generic or self.aliases is not None:
+            return None
+        return self.elided_heads if self.elide else self.heads
+
+    def _print_plain(self, block: Block, omit: Operation | None, heads: dict[OperationDeclaration, PlainHead]) -> None:
+        """The operations of a block, the most common lines of all in one piece: operands and the type of the result."""
+        out = self.out
+        names = self.names
+        indent = self.indent
+        operation = block.first
+        while operation is not None:
+            if operation is omit:
+                operation = operation.next
+                continue
+            results = operation.results
+            if len(results) == 1:
+                declaration = operation.declaration
+                head = heads.get(declaration)
+                if head is None:
+                    head = heads[declaration] = PlainHead(self, declaration)
+                if head.is_plain and not operation.attributes:
+                    operands = operation.operands
+                    if len(operands) == 2:
+                        row = f"{names[operands[0]]}, {names[operands[1]]}"
+                    else:
+                        row = ", ".join([names[value] for value in operands])
+                    result = results[0]
+                    out.append(f"{indent}{names[result]}{head.start}{row}{head.end}{result.type.spelling}\n")
+                    operation = operation.next
+                    continue
+            self.print_operation(operation)
+            out.append("\n")
+            operation = operation.next
 
     def text(self) -> str:
         """All that was printed, with the blocks that were put aside in their places."""
