@@ -10,8 +10,11 @@ from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.text.lexer import TOKEN
-from tileir.text.parser import Parser
+from tileir.text.parser import Parser, has_aliases
 from tileir.text.values import StopParsing
+
+# In a shorter text few statements are so alike that it is worth finding out.
+LONG_TEXT = 1 << 14
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -77,6 +80,20 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
+    if len(text) >= LONG_TEXT and not has_aliases(text):
+        # Imported here: most texts are short.
+        from tileir.text.long_text import LongTextParser
+
+        long = LongTextParser(
+            text, name, version, allow_unregistered, first_line, testing, draft_spellings, generic_form
+        )
+        if implicit_module:
+            long.dialects = ["builtin"]
+        block = Block()
+        with CollectorPaused():
+            is_read = long.read_all(block)
+        if is_read:
+            return ReadText(wrap_top_level(block, long.source, implicit_module), [])
     parser = Parser(
         text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
     )
