@@ -20,7 +20,7 @@ from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Axis, Term
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.transposing import lies_in_columns, transposed
-from tileir.execute.cpu.emission.versions import lanes_of, versions
+from tileir.execute.cpu.emission.versions import lanes_of, over_an_edge, versions
 from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Multiply
 from tileir.execute.cpu.matrix.guards import Guard
@@ -140,8 +140,13 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> Rows:
     return found, distance
 
 
-def copy_left(emission: Emission, statement: Multiply, batch: Number, target: Rows | None = None) -> None:
-    """Copy the left operand as the product wants it, to the buffer for that if nothing else is said."""
+def copy_left(
+    emission: Emission, statement: Multiply, batch: Number, target: Rows | None = None, edge: bool = False
+) -> None:
+    """Copy the left operand as the product wants it, to the buffer for that if nothing else is said.
+
+    Over an `edge` there is no version for whole tiles.
+    """
     plan = statement.plan
     assert statement.left is not None
     pointer, distance = target or (emission.buffer(statement.left), plan.k * plan.lhs_dtype.itemsize)
@@ -156,7 +161,7 @@ def copy_left(emission: Emission, statement: Multiply, batch: Number, target: Ro
         nest.store(pointer, terms, register, emission.arena_suffix)
         nest.close()
 
-    versions(emission, roots, [], emit)
+    (over_an_edge if edge else versions)(emission, roots, [], emit)
 
 
 def _element(
@@ -231,8 +236,13 @@ def guarded(emission: Emission, plan: MmaPlan, panel: str, size: Number) -> str:
     return Guard(plan.guard).looked(emission.builder, panel, size) if plan.guard else "false"
 
 
-def pack(emission: Emission, statement: Multiply, batch: Number, pointer: str, extent: Number = 0) -> None:
-    """Pack the right operand; `extent` is how far k goes in its panels if that is not the plan's."""
+def pack(
+    emission: Emission, statement: Multiply, batch: Number, pointer: str, extent: Number = 0, edge: bool = False
+) -> None:
+    """Pack the right operand; `extent` is how far k goes in its panels if that is not the plan's.
+
+    Over an `edge` there is no version for whole tiles.
+    """
     plan = statement.plan
     extent = extent or plan.k
     roots = [statement.rhs, *statement.scales[1:]]
@@ -262,7 +272,7 @@ def pack(emission: Emission, statement: Multiply, batch: Number, pointer: str, e
             store_packed(emission, plan, packed, where)
         nest.close()
 
-    versions(emission, roots, [], emit)
+    (over_an_edge if edge else versions)(emission, roots, [], emit)
 
 
 def row_offset(emission: Emission, plan: MmaPlan, step: Number) -> Number:

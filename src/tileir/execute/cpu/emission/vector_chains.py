@@ -42,6 +42,8 @@ class _Side:
         self.box: Box = accesses.open_box(emission, load.operation)
         view, starts = self.box.view, self.box.starts
         across = 1 - along
+        self.in_rows: bool = view.strides[1] == 1
+        """Whether it always lies in rows: then what is not whole is over an edge."""
         self.rows: str = builder.all_of(
             [
                 builder.emit(f"icmp sge i64 {first}, 0"),
@@ -132,7 +134,7 @@ class _Chain:
                     lhs = accesses.open_box(self.emission, self.left.box.operation)
                     builder.branch(left, None, lambda: bounds.look_at_box(self.emission, lhs))
                     start = builder.multiply(number, self.plan.k * self.plan.columns * self.plan.rhs_dtype.itemsize)
-                    pack(self.emission, self.product, 0, builder.moved(panel, start), extent)
+                    pack(self.emission, self.product, 0, builder.moved(panel, start), extent, self.right.in_rows)
 
                 builder.count(0, count, 1, one)
 
@@ -173,7 +175,7 @@ class _Chain:
         def one(number: Number) -> None:
             self._go_to(turn, number)
             place = builder.moved(copy, builder.multiply(number, self.plan.k * size))
-            copy_left(self.emission, self.product, 0, (place, row))
+            copy_left(self.emission, self.product, 0, (place, row), self.left.in_rows)
 
         def rows() -> None:
             # Long rows of memory at once, and zeros for those over the edge.

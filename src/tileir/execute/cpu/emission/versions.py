@@ -54,6 +54,14 @@ def versions(
     two_versions(emission, answers, emit_version, boxes)
 
 
+def over_an_edge(emission: Emission, roots: list[Expression], _sinks: list[Sink], emit: Callable[[bool], None]) -> None:
+    """Emit code with masks alone, for tiles of views that are known to leave their tensors."""
+    operations = {node.operation: None for node in nodes(roots) if isinstance(node, Viewed)}
+    for operation in operations:
+        emission.boxes[operation] = accesses.open_box(emission, operation)
+    two_versions(emission, ["false"], emit, [emission.boxes[operation] for operation in operations])
+
+
 def two_versions(
     emission: Emission, answers: list[str], emit: Callable[[bool], None], boxes: Sequence[Box] = ()
 ) -> None:

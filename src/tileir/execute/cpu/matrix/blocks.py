@@ -92,7 +92,7 @@ class Blocks:
                 for row in range(len(rows))
                 for vector in range(self.vectors)
             ]
-        turn = min(plan.k, plan.group * (_UNROLL // 2 if len(places) >= _LONG_STEP else _UNROLL))
+        turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
             return self._steps(rows, panel, index, accumulators, turn // plan.group)
