@@ -31,7 +31,7 @@ CHECK = {
 }
 DIS = {
     "tools": "arguments disassemble main programs",
-    "bytecode": "attributes body_reader constants container debug layouts magic origin primitives reader records"
+    "bytecode": "attributes body_reader constants container debug heads layouts magic origin primitives reader records"
     " region_reader strings tables types",
     "text": "access_syntax aggregate_syntax aliases directive draft_spellings enum_syntax format names printer state"
     " structure_syntax",
