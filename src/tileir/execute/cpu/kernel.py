@@ -137,7 +137,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if version is None:
             version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
-        if threads > 1 or version.together > 1:
+        if threads > 1:
             _divide(slots, version, grid, threads)
         memory, progress = options.memory, options.progress
         launches = overlapped()
@@ -380,8 +380,6 @@ def _chunk(grid: BlockId, threads: int) -> int:
 
 def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
     """Say in a record how threads share the tile blocks of a launch."""
-    if version.together > 1:
-        slots[record.TOGETHER] = _together(version.together, grid[0] * grid[1] * grid[2] // threads)
     if threads == 1:
         return
     if version.shared_axis >= 0:
@@ -389,14 +387,6 @@ def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
         count = grid[0] * grid[1] * grid[2]
         slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
     slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
-
-
-def _together(most: int, blocks: int) -> int:
-    """How many neighbours share the rows they multiply: a thread is to have two such groups at least."""
-    found = most
-    while found > 1 and blocks < 2 * found:
-        found //= 2
-    return found
 
 
 class _DirectLaunches(DirectLaunches):

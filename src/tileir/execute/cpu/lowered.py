@@ -52,7 +52,6 @@ class Lowered:
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
             "shared_axis": order.shared_axis(self.program),
-            "together": order.together(self.program),
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
             "deciding": trip_counts.deciding_parameters(self.program.entry),
         }

@@ -8,7 +8,7 @@ from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
-from tileir.execute.cpu.loops.order import PLAIN, may_change_order, together
+from tileir.execute.cpu.loops.order import PLAIN, may_change_order
 from tileir.execute.cpu.matrix.microkernel import configure
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Loop
@@ -77,33 +77,14 @@ def _emit_blocks(emission: Emission, first: str, end: str) -> str:
     return stopped
 
 
-def _place(emission: Emission, number: str, extents: list[str]) -> tuple[str, str, str]:
-    """A number as indices, the first along the fastest of some extents."""
-    builder = emission.builder
-    if together(emission.program) == 1:
-        rest = builder.emit(f"udiv i64 {number}, {extents[0]}")
-        first = builder.emit(f"urem i64 {number}, {extents[0]}")
-        return first, builder.emit(f"urem i64 {rest}, {extents[1]}"), builder.emit(f"udiv i64 {rest}, {extents[1]}")
-    # Strips of a few neighbours along the second dimension, which the last one may have fewer of.
-    said = emission.frame.record_slot(slots.TOGETHER)
-    width = builder.call("i64", "llvm.umax.i64", [f"i64 {said}", "i64 1"])
-    plane = builder.emit(f"mul i64 {extents[0]}, {extents[1]}")
-    third = builder.emit(f"udiv i64 {number}, {plane}")
-    within = builder.emit(f"urem i64 {number}, {plane}")
-    strip = builder.emit(f"mul i64 {extents[0]}, {width}")
-    begin = builder.emit(f"mul i64 {builder.emit(f'udiv i64 {within}, {strip}')}, {width}")
-    inside = builder.emit(f"urem i64 {within}, {strip}")
-    left = builder.emit(f"sub i64 {extents[1]}, {begin}")
-    width = builder.call("i64", "llvm.umin.i64", [f"i64 {width}", f"i64 {left}"])
-    second = builder.emit(f"add i64 {begin}, {builder.emit(f'urem i64 {inside}, {width}')}")
-    return builder.emit(f"udiv i64 {inside}, {width}"), second, third
-
-
 def _find_block(emission: Emission, number: str) -> None:
     """The place of the tile block in the grid, from its number in the order of handing out."""
     builder, order = emission.builder, emission.order
     extents = [emission.frame.record_slot(slots.GRID + axis) for axis in range(3)]
-    first, second, third = _place(emission, number, [extents[axis] for axis in order])
+    first = builder.emit(f"urem i64 {number}, {extents[order[0]]}")
+    rest = builder.emit(f"udiv i64 {number}, {extents[order[0]]}")
+    second = builder.emit(f"urem i64 {rest}, {extents[order[1]]}")
+    third = builder.emit(f"udiv i64 {rest}, {extents[order[1]]}")
     place = dict(zip(order, (first, second, third), strict=True))
     emission.block_id = [builder.emit(f"trunc i64 {place[axis]} to i32") for axis in range(3)]
     emission.block_number = number

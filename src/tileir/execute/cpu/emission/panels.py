@@ -7,7 +7,7 @@ from typing import Final
 
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.order import shared_axis
-from tileir.execute.cpu.loops.statements import Chain, Memo
+from tileir.execute.cpu.loops.statements import Memo
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
 
@@ -67,22 +67,18 @@ def _launch_number(emission: Emission) -> str:
     return pointer
 
 
-def column_slots(emission: Emission, statement: Chain) -> str:
+def column_slots(emission: Emission) -> str:
     """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
 
     Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
     when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
-    Where several columns are gone through together each has its own.
+    One alone shares its panels with no other.
     """
     fastest = shared_axis(emission.program)
     if fastest < 0:
         return "1"
     frame = emission.frame
-    frame.add(f"%few.blocks = icmp ult i64 {frame.record_slot(slots.GRID + fastest)}, {_MANY_BLOCKS}")
-    if statement.together > 1:
-        frame.add(f"%are.together = icmp ugt i64 {frame.record_slot(slots.TOGETHER)}, 1")
-        frame.add("%are.own = or i1 %few.blocks, %are.together")
-        frame.add("%own.slots = zext i1 %are.own to i64")
-        return "%own.slots"
+    frame.add(f"%more.blocks = sub i64 {frame.record_slot(slots.GRID + fastest)}, 2")
+    frame.add(f"%few.blocks = icmp ult i64 %more.blocks, {_MANY_BLOCKS - 2}")
     frame.add("%column.slots = zext i1 %few.blocks to i64")
     return "%column.slots"

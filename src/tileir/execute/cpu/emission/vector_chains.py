@@ -211,7 +211,7 @@ class _Chain:
         # Rounded up: the last part may begin within the stretch of the one before.
         tiles = self.statement.tiles
         stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
-        slot = builder.add(stretch, builder.multiply(column_slots(emission, self.statement), keys[1]))
+        slot = builder.add(stretch, builder.multiply(column_slots(emission), keys[1]))
         panel, _ = panel_of(emission, memo, [*keys, extent], slot, tiles * plan.packed_bytes, pack_part)
         target = emission.buffer(self.product.accumulator), plan.n * plan.accumulator_dtype.itemsize
         emit_mma(builder, plan, rows(), panel, target, suffix=emission.arena_suffix, extent=extent)

@@ -38,16 +38,6 @@ def shared_axis(program: Program) -> int:
     return fastest if memos and fastest not in axes else -1
 
 
-def together(program: Program) -> int:
-    """How many neighbours along the second dimension may come before the next along the first.
-
-    A chain that remembers its left operand has that packed once for all of them.
-    """
-    chains = [each for each in statements(program.body) if isinstance(each, Chain)]
-    found = min([each.together for each in chains], default=1)
-    return found if order_of(program)[0] == shared_axis(program) else 1
-
-
 def _memos(program: Program) -> list[Memo]:
     memos: list[Memo] = []
     for statement in statements(program.body):

@@ -127,8 +127,7 @@ class LoopPrinter:
             operations = (statement.loop.operation, statement.product.operation)
             self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
             if statement.left is not None:
-                strips = f", tile blocks in strips of {statement.together}" if statement.together > 1 else ""
-                self._add(f"{indent}  left operand: {self._memo(statement.left)}{strips}", *operations)
+                self._add(f"{indent}  left operand: {self._memo(statement.left)}", *operations)
             self._body(statement.bodies[0], indent + "  ")
         elif isinstance(statement, statements.Repeat):
             self._add(indent + self._operation(statement.operation), statement.operation)

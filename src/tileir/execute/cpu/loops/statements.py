@@ -214,8 +214,6 @@ class Chain(Statement):
     memo: Memo
     left: Memo | None = None
     """For the left operand, packed for matrix tiles."""
-    together: int = 1
-    """Of how many tile blocks the right operands may be remembered while these share the left one."""
     clearing: Nest | None = None
     """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
 

@@ -40,8 +40,8 @@ vectors is read once for every few rows, and should stay there beside the rest."
 
 _LEFT_SLOTS: Final = 4
 """Stretches of k of which the left operand of matrix tiles is remembered."""
-_TOGETHER: Final = 4
-"""Tile blocks at most that share it: beyond that little is gained."""
+_LEFT_BYTES: Final = 1 << 22
+"""How much memory that may take."""
 
 
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
@@ -105,7 +105,10 @@ def _without_the_loop(loop: Repeat, product: Multiply, tiles: int, slots: int) -
 
 
 def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
-    """Have the left operand of matrix tiles packed once for several tile blocks, if it stays as it is."""
+    """Have the left operand of matrix tiles packed once for all tile blocks of a row, if it stays as it is.
+
+    They find it where a launch has one row of them, or a thread some neighbours of one.
+    """
     plan = chain.product.plan
     view = lhs.operation.operand_group("view")[0]
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
@@ -113,13 +116,15 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
     if not plan.stage_elements:
         return
     size = chain.tiles * plan.m * plan.k * plan.parts
-    panels = lowering.new_buffer(plan.lhs_dtype, _LEFT_SLOTS * size)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * _LEFT_SLOTS)
+    slots = _LEFT_SLOTS
+    while slots > 1 and slots * size * plan.lhs_dtype.itemsize > _LEFT_BYTES:
+        slots //= 2
+    if slots * size * plan.lhs_dtype.itemsize > _LEFT_BYTES:
+        return
+    panels = lowering.new_buffer(plan.lhs_dtype, slots * size)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
-    chain.left = Memo([lhs.operation.operand_group("index")[0]], _LEFT_SLOTS, panels, tags)
-    largest = lowering.target.second_cache_bytes // _PANEL_PARTS["amx"]
-    while chain.together < _TOGETHER and 2 * chain.together * chain.tiles * plan.packed_bytes <= largest:
-        chain.together *= 2
+    chain.left = Memo([lhs.operation.operand_group("index")[0]], slots, panels, tags)
 
 
 def take_clearing(body: list[Statement], chain: Chain) -> None:

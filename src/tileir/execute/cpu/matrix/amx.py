@@ -6,8 +6,8 @@ columns: a tile is then 1024 bytes in a row.  Rows of A are copied in the same w
 cache while all columns pass.
 
 Products of bytes are exact.  A product of bf16 adds two chains of 16 fused multiply-adds, even and odd k, to each other
-and then to C: never less accurate than the chain of all k.  f16 is split in two numbers of bf16 (`halves`), every tile
-into two and a product into four.
+and then to C: never less accurate than the chain of all k.  Where the unit does not multiply f16 too, that is split in
+two numbers of bf16 (`halves`), every tile into two and a product into four.
 
 What the unit does not take as it should (`guards`) is looked for in A as it is copied; who packs B says whether it is
 there.  Such a part of a product is computed from the same tiles by fused multiply-adds of vectors (`tile_chain`).  It

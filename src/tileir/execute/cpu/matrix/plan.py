@@ -199,6 +199,8 @@ def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> MmaPlan | Non
     is_half = F16 in (lhs, rhs)
     # Eight-bit floats are normal numbers of bf16.
     guard = INFINITE if is_half else SUBNORMAL if BF16 in (lhs, rhs) else ""
+    if is_half and target.has_amx_fp16 and _fills_amx(shape, 2):
+        return _amx(shape, (HALF, HALF, SINGLE))
     if target.has_amx and _fills_amx(shape, 2):
         factors = HALF if is_half else BFLOAT16
         return _amx(shape, (factors, factors, SINGLE), 2 if is_half else 1, guard)

@@ -47,12 +47,9 @@ any order (`order`)."""
 LANES: Final = 17
 """How many stretches there are; where there are none all workers take numbers from `NEXT`.  Below zero as long as there
 must not be any."""
-TOGETHER: Final = 18
-"""How many neighbours along the second dimension, in the order of handing out, come before the next along the first
-(`loops.order`); 0 is one."""
-CACHED: Final = 19
+CACHED: Final = 18
 """How many bytes the caches hold of what the launch reads and writes: it streams only if it is more (`traffic`)."""
-ARGUMENTS: Final = 20
+ARGUMENTS: Final = 19
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 

@@ -136,9 +136,17 @@ class Target:
         return {"amx-tile", "amx-bf16"} <= self.enabled
 
     @property
+    def has_amx_fp16(self) -> bool:
+        """Matrix tiles of half precision, subnormal numbers included."""
+        return {"amx-tile", "amx-fp16"} <= self.enabled
+
+    @property
     def has_bf16_dots(self) -> bool:
-        """Vectors of pairs of bfloat16 are multiplied and added to single precision by an instruction."""
-        return self.has_avx512 and "avx512bf16" in self.enabled
+        """Vectors of pairs of bfloat16 are multiplied and added to single precision by a fast instruction.
+
+        Intel's takes longer than two fused multiply-adds.
+        """
+        return self.has_avx512 and "avx512bf16" in self.enabled and self.name.startswith("znver")
 
     @property
     def second_cache_bytes(self) -> int:
