@@ -1,7 +1,7 @@
 """Every line that we are measured by, as one table: the peer, the ratio, the bar, and the change since the last time.
 
     python benchmarks/all.py                          # all of it, about ten minutes
-    python benchmarks/all.py --only start,attention   # the benchmarks or the lines that have one of these words
+    python benchmarks/all.py --only start,attention   # a benchmark, and the lines of others that have this word
     python benchmarks/all.py --history build/bench.jsonl --strict
 
 A history is a file with one JSON object for each run: when, which commit, on which machine, which build, and the lines.
@@ -47,6 +47,16 @@ QUICK: dict[str, tuple[str, ...]] = {
 }
 """The same with little work, which says nothing about speed: to see that every line can be made."""
 
+ABOUT = {
+    "additions": "read + verify + print, additions; growth",
+    "programs": "read + verify + print, kernels, mixed, random; growth",
+    "text": "parse, verify, print a text; memory of a parsed text",
+    "start": "start of tileir dis, check, opt, as; first launch",
+    "interpreter": "interpreter: matmul, softmax, addf",
+    "cpu": "vector add, seven elementwise, softmax, layer norm, matmul, attention; f32, f16, bf16",
+}
+"""The words by which lines can be asked for, of each benchmark."""
+
 PEERS = {"torch": "torch", "xdsl": "xDSL", "cuda.tile": "tileirdisasm and cuTile", "triton": "Triton's interpreter"}
 
 
@@ -60,6 +70,23 @@ def _is_there(name: str) -> bool:
         return find_spec(name) is not None
     except ModuleNotFoundError:
         return False
+
+
+def asked_for(only: str, chosen: dict[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    """The benchmarks to run, each with the words that its lines have to have one of; without any all of them count."""
+    words = [word.strip() for word in only.split(",") if word.strip()]
+    found: dict[str, list[str]] = {name: [] for name in chosen if name in words or not words}
+    for word in words:
+        if word not in chosen:
+            about = [name for name in chosen if word in ABOUT[name]]
+            if not about:
+                raise ValueError(
+                    f"no line has '{word}'; there are {', '.join(chosen)}, and {'; '.join(ABOUT.values())}"
+                )
+            for name in about:
+                if name not in words:
+                    found.setdefault(name, []).append(word)
+    return {name: found[name] for name in chosen if name in found}
 
 
 def lines_of(name: str, command: tuple[str, ...], folder: Path, quiet: bool) -> tuple[list[Line], str]:
@@ -150,7 +177,7 @@ def shown(lines: list[Line], before: dict[tuple[str, str], float]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Every line that we are measured by, as one table.")
-    parser.add_argument("--only", default="", metavar="WORDS", help="benchmarks, or lines that have one of the words")
+    parser.add_argument("--only", default="", metavar="WORDS", help="benchmarks, and lines that have one of the words")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this run as a JSON object")
     parser.add_argument(
         "--history", type=Path, metavar="FILE", help="compare with the last run there, and add this one"
@@ -162,9 +189,10 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="leave out the tables of the benchmarks themselves")
     options = parser.parse_args()
     chosen = QUICK if options.quick else BENCHMARKS
-    words = [word for word in options.only.split(",") if word]
-    names = [name for name in chosen if name in words] or list(chosen)
-    kept = [word for word in words if word not in chosen]
+    try:
+        wanted = asked_for(options.only, chosen)
+    except ValueError as error:
+        parser.error(f"--only: {error}")
     print(f"{tileir_build()}\n{machine()}, {processor()}", flush=True)
     for peer in missing_peers():
         print(f"not installed, so not compared: {peer}")
@@ -172,9 +200,11 @@ def main() -> int:
     problems: list[str] = []
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            found, problem = lines_of(name, chosen[name], Path(folder), options.quiet)
-            lines += [line for line in found if not kept or any(word in line.work for word in kept)]
+        for name, words in wanted.items():
+            # The one that takes longest can leave out what is not asked for.
+            only = ("--only", ",".join(words)) if name == "cpu" and words else ()
+            found, problem = lines_of(name, (*chosen[name], *only), Path(folder), options.quiet)
+            lines += [line for line in found if not words or any(word in line.work for word in words)]
             problems += [problem] if problem else []
     run = entry(lines)
     before = last_entry(options.history, run) if options.history is not None else {}

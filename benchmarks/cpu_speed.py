@@ -72,13 +72,13 @@ class Session:
     def __init__(self, threads: int, seconds: float, only: str) -> None:
         self.threads: int = threads
         self.seconds: float = seconds
-        self.only: str = only
+        self.only: list[str] = only.split(",")
         self.random = numpy.random.default_rng(0)
         if torch is not None:
             torch.set_num_threads(threads)
 
     def wants(self, name: str) -> bool:
-        return self.only in name
+        return any(word in name for word in self.only)
 
     def compare(
         self,
@@ -353,7 +353,7 @@ def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Speed of the CPU engine.")
     parser.add_argument("--seconds", type=float, default=4.0, help="how long each comparison takes (default: 4)")
-    parser.add_argument("--only", default="", help="only the work whose name has this in it")
+    parser.add_argument("--only", default="", help="only the work whose name has one of these words in it, with commas")
     parser.add_argument("--threads", type=int, help="print the rows for a number of threads, as JSON")
     parser.add_argument("--no-costs", action="store_true", help="leave out what is not work but cost")
     add_line_options(parser)

@@ -45,6 +45,20 @@ def test_a_line_is_compared_with_the_last_run_of_the_same_machine_and_build(tmp_
     assert table.changed(Line("new", "peer", 2.2), before) == ""
 
 
+def test_some_benchmarks_and_lines_of_others_can_be_asked_for() -> None:
+    assert table.asked_for("", table.BENCHMARKS) == {name: [] for name in table.BENCHMARKS}
+    assert set(table.ABOUT) == set(table.BENCHMARKS) >= set(table.QUICK)
+    # All lines of a benchmark, beside some of another.
+    assert table.asked_for("start,attention", table.BENCHMARKS) == {"start": [], "cpu": ["attention"]}
+    assert table.asked_for("matmul, attention", table.BENCHMARKS) == {
+        "interpreter": ["matmul"],
+        "cpu": ["matmul", "attention"],
+    }
+    assert table.asked_for("cpu,vector add", table.BENCHMARKS) == {"cpu": []}
+    with pytest.raises(ValueError, match="no line has 'atention'"):
+        table.asked_for("start,atention", table.BENCHMARKS)
+
+
 def test_an_entry_says_when_where_and_of_what() -> None:
     found = table.entry([Line("work", "peer", 1.0, 2.0)])
     assert set(found) == {"date", "commit", "machine", "build", "lines"}
