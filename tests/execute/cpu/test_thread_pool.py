@@ -103,6 +103,24 @@ def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
     assert visits.tolist() == [1] * 20
 
 
+def test_no_launch_can_take_a_helper_whose_scratch_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    class Idle(helpers.Helper):
+        def __init__(self) -> None:
+            pass
+
+        def __setattr__(self, name: str, value: object) -> None:
+            seen.append(self in helpers._idle)
+
+    idle: list[helpers.Helper] = [Idle(), Idle()]
+    monkeypatch.setattr(helpers, "_idle", list(idle))
+    monkeypatch.setattr(helpers, "_helper_count", 2)
+    helpers._release_memory()
+    assert seen == [False, False]
+    assert sorted(map(id, helpers._idle)) == sorted(map(id, idle))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads: int) -> None:
     with pytest.raises(LaunchError, match=r"needs 1,125,899,906,842,624 bytes of scratch memory.*use smaller tiles"):

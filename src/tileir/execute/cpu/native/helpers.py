@@ -153,8 +153,16 @@ def lend(job: Job, most: int) -> bool:
 
 def _release_memory() -> None:
     """Give scratch memory of idle helpers back to the system."""
-    for helper in list(_idle):
-        helper.arena = None
+    taken: list[Helper] = []
+    try:
+        # Taken, as by a launch: one that begins meanwhile must not lose the memory it works in.
+        taken.extend(itertools.islice(iter(_idle.pop, None), len(_idle)))
+    except IndexError:
+        pass
+    finally:
+        for helper in taken:
+            helper.arena = None
+        give_back(taken)
 
 
 release_with(_release_memory)
