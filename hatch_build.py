@@ -3,7 +3,7 @@
 TILEIR_COMPILE=auto compiles where CPython, its headers and a C compiler are there; without one of them, or where
 compiling fails, the wheel is pure Python, which does the same at a third of the speed, and one line says so.
 TILEIR_COMPILE=1 makes the compiled wheel or none.  Neither is the default, since the compiler takes minutes.  Editable
-installations are never compiled: they follow the sources.
+installations are never compiled: they follow the sources.  pip shows that line with -v only; `tileir info` says it too.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ class CustomBuildHook(BuildHookInterface[Any]):
         self._mypyc: Any = None
 
     def _reason_not_to(self) -> str:
-        asked = os.environ.get("TILEIR_COMPILE", "0")
-        if asked not in ("1", "auto"):
+        asked = os.environ.get("TILEIR_COMPILE") or "0"
+        if asked not in ("0", "1", "auto"):
+            raise ValueError(f"TILEIR_COMPILE is '{asked}': set it to auto, 1 or 0")
+        if asked == "0":
             return "TILEIR_COMPILE=auto would compile it"
         return "" if asked == "1" else obstacle()
 

@@ -104,6 +104,12 @@ def test_the_variable_asks_for_one_or_the_other(build: Any, monkeypatch: pytest.
     monkeypatch.setattr(Mypyc, "failure", "the last line")
     with pytest.raises(RuntimeError, match="the last line"):
         built(build)
+    for nothing in ("0", ""):
+        monkeypatch.setenv("TILEIR_COMPILE", nothing)
+        assert built(build)[0]["pure_python"] is True
+    monkeypatch.setenv("TILEIR_COMPILE", "yes")
+    with pytest.raises(ValueError, match="TILEIR_COMPILE is 'yes': set it to auto, 1 or 0"):
+        built(build)
 
 
 def test_what_cannot_be_compiled_or_does_not_work_is_pure(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
