@@ -66,6 +66,28 @@ def test_some_verifiers_look_around():
     assert {d.mnemonic for d in REGISTRY.declarations() if d.traits & SURROUNDINGS} == {"extract", "get_global"}
 
 
+@pytest.mark.parametrize(
+    ("operation", "types", "message"),
+    [
+        ("addf", ["tile<f32>", "tile<f32>"], "requires one result"),
+        ("select", ["tile<i1>", "tile<f32>", "tile<f32>"], "requires one result"),
+    ],
+)
+def test_an_operand_in_place_of_the_result(operation, types, message):
+    """The types are those of a correct operation, in the same order."""
+    arguments = ", ".join(f"%{index}: {type}" for index, type in enumerate([*types, "tile<f32>"]))
+
+    def statement(count, results):
+        names = ", ".join(f"%{index}" for index in range(count))
+        inputs = ", ".join(f"!cuda_tile.{type}" for type in [*types, "tile<f32>"][:count])
+        return f'"cuda_tile.{operation}"({names}) : ({inputs}) -> {results}\n'
+
+    correct = "%r = " + statement(len(types), "!cuda_tile.tile<f32>")
+    broken = statement(len(types) + 1, "()")
+    found = mistakes(f"cuda_tile.module @m {{ entry @k({arguments}) {{\n{correct}{broken}{broken}return }} }}")
+    assert found == [f"'cuda_tile.{operation}' op {message}"] * 2
+
+
 def test_a_broken_operation_is_reported_each_time():
     line = '%{} = "cuda_tile.addi"(%a, %b) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i64>) -> !cuda_tile.tile<i32>'
     text = "\n".join(["entry @k(%a: tile<i32>, %b: tile<i64>) {", line.format(0), line.format(1), "return }"])

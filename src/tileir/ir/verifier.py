@@ -250,12 +250,12 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
 def type_key(operation: Operation) -> tuple[object, ...]:
     """What the declared type rules of an operation depend on."""
     types: list[object] = [value.type for value in operation.operands]
+    # Tells where the results begin: none and one operand more have the same types.
+    types.append(len(types))
     for result in operation.results:
         types.append(result.type)
     if operation.segments is not None:
         types.append(operation.segments)
-    elif not operation.declaration.plain_operands:
-        types.append(len(operation.operands))
     return tuple(types)
 
 
