@@ -100,6 +100,21 @@ def test_most_statements_are_known_by_their_shape(monkeypatch):
     assert count < 10
 
 
+@pytest.mark.parametrize(
+    ("form", "numbers"),
+    [
+        ("constant <i32: {}> : tile<i32> {{note = 1 : i32}}", "1 2 -3 2"),
+        ("constant <f8E8M0FNU: {}> : tile<4xf8E8M0FNU>", "1.0 2.0 -1.0 1.0 -0.0"),
+        ("constant <i8: {}> : tile<i8>", "1 127 255 -128 256 -129 007"),
+        ("constant <f16: {}> : tile<f16>", "1.0 65504.0 65520.0 1.0e400 1. 1e5"),
+    ],
+)
+def test_constants(monkeypatch, form, numbers):
+    """The number is all that one may have of its own: not what else is said about it, nor what cannot be said."""
+    lines = [f"  %{index} = {form.format(number)}\n" for index, number in enumerate(numbers.split())]
+    agree(*in_both_ways(monkeypatch, "".join(["entry @k() {\n", *lines, "  return\n}\n"])))
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=str)
 def test_programs(monkeypatch, path):
     text = path.read_text("utf-8", "surrogateescape")

@@ -110,7 +110,7 @@ class Shapes:
                 following = shape.following[text] = Shape()
             shape = following
         shape.meaning = meaning
-        if operation.declaration is CONSTANT and texts[-1].startswith(_CONSTANT):
+        if operation.declaration is CONSTANT and texts[-1].startswith(_CONSTANT) and len(meaning.attributes) == 1:
             begin, end = _number_place(texts[-1])
             number = texts[-1][begin:end]
             if number and scalar(meaning.result_types[0], number) is meaning.attributes["value"]:
@@ -164,7 +164,10 @@ def scalar(type: Type, number: str) -> Attribute | None:
     if isinstance(element, FloatType):
         if match[1] is None:
             return None
-        bits = parse_float(FORMATS[element.name], number)
+        try:
+            bits = parse_float(FORMATS[element.name], number)
+        except ValueError:
+            return None
     elif isinstance(element, IntegerType) and match[1] is None:
         bits = int(number)
         if not -(1 << (element.width - 1)) <= bits < 1 << element.width:
