@@ -452,29 +452,31 @@ class Registry:
 
     def _loaded_chapter(self, chapter: str) -> None:
         self._load(chapter)
-        if chapter in self._waiting:
-            self._waiting.remove(chapter)
+        # Replaced, not changed: another thread may have come here with the same chapter.
+        self._waiting = [waiting for waiting in self._waiting if waiting != chapter]
 
     def find(self, name: str) -> OperationDeclaration | None:
         """The declaration of a name."""
         found = self._loaded.get(name)
-        if found is None and self._waiting:
+        if found is None:
             chapter = self._chapter_of.get(name)
             if chapter is None:
                 # An alias, or nothing.
                 return self.by_name.get(name)
-            self._loaded_chapter(chapter)
+            # Asked again in any case: another thread may have loaded the chapter in between.
+            if chapter in self._waiting:
+                self._loaded_chapter(chapter)
             found = self._loaded.get(name)
         return found
 
     def with_opcode(self, opcode: int) -> OperationDeclaration | None:
         """The declaration with an opcode."""
         found = self._opcodes.get(opcode)
-        if found is None and self._waiting:
+        if found is None:
             chapter = self._chapter_of.get(str(opcode))
-            if chapter is not None:
+            if chapter in self._waiting:
                 self._loaded_chapter(chapter)
-                found = self._opcodes.get(opcode)
+            found = self._opcodes.get(opcode)
         return found
 
     def loaded(self) -> list[OperationDeclaration]:
