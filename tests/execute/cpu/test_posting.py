@@ -138,6 +138,22 @@ def test_caller_is_back_after_each_slice(post: Post) -> None:
     assert words[BUDGET] == 0
 
 
+def test_what_nobody_has_come_for_can_be_taken_back(post: Post) -> None:
+    """As an interrupt does between two slices: a helper that nobody has woken does not come for it."""
+    visits = Visits(40, 2000)
+    boxes, _arenas = unattended(post, 3)
+    table = post.table(3)
+    assert post.launch(table, visits.head, [box.address for box in boxes], 0, 0, 1) == PAUSED
+    assert table.is_begun
+    for _ in range(2):
+        assert post.take_back(table) == 0
+        assert [state_of(box) for box in boxes] == [ASLEEP] * 3
+    assert visits.seen.sum() < 40
+    post.recycle(table)
+    # Nor has a launch begun that is interrupted before it is posted.
+    assert not post.table(3).is_begun
+
+
 def test_functions_of_the_engine_are_loaded_without_the_linker(monkeypatch: pytest.MonkeyPatch, post: Post) -> None:
     """Setting that up takes longer than the first launch of a process."""
     monkeypatch.setattr(runtime, "_linked", lambda *_given: pytest.fail("links"))

@@ -194,6 +194,33 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
     assert failures == []
 
 
+def test_memory_of_helpers_is_kept_where_a_launch_takes_them_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle: list[Any] = []
+    at_work: list[Any] = []
+
+    class Idle:
+        """One whose memory is given back while another thread begins a launch."""
+
+        def __init__(self) -> None:
+            self._arena: object = object()
+
+        @property
+        def arena(self) -> object:
+            return self._arena
+
+        @arena.setter
+        def arena(self, value: object) -> None:
+            self._arena = value
+            at_work.extend(idle)
+            idle.clear()
+
+    idle.extend(Idle() for _ in range(3))
+    monkeypatch.setattr(helpers, "_idle", idle)
+    helpers._release_memory()
+    assert all(helper.arena is not None for helper in at_work)
+    assert len(idle) + len(at_work) == 3
+
+
 def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
     function.pace = 10_000_000
     count(function, 100, 1, 3)
@@ -310,6 +337,45 @@ def test_interrupt_stops_a_long_launch(threads: int, blocks: int, turns: int) ->
     finally:
         process.kill()
     assert output == "interrupted\nTrue\n"
+
+
+ASLEEP = """
+import os, signal, sys, time
+from tests.execute.cpu.native import count, counting
+from tileir.execute.errors import LaunchError
+function = counting()
+count(function, 50, 1, 8)
+# Helpers are asleep, and not all of them are worth waking for a launch that is expected to be as short as this.
+time.sleep(0.1)
+function.pace = 1
+parent = os.getpid()
+def handler(number, frame):
+    if sys.argv[1] == "raise":
+        raise KeyboardInterrupt
+    if os.fork():
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    count(function, 13_000, 1_000_000, 8)
+except KeyboardInterrupt:
+    assert os.getpid() == parent
+except LaunchError:
+    # A launch that the child of a fork finds itself in.
+    assert os.getpid() != parent and sys.argv[1] == "fork"
+function.pace = 1
+assert count(function, 13_000, 1, 8)[0].tolist() == [1] * 13_000
+if os.getpid() != parent:
+    os._exit(0)
+if sys.argv[1] == "fork":
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal, nor fork")
+@pytest.mark.parametrize("what", ["raise", "fork"])
+def test_launch_whose_helpers_sleep_on_is_interrupted_and_forked(what: str) -> None:
+    assert subprocess.run([sys.executable, "-c", ASLEEP, what], cwd=ROOT, timeout=60).returncode == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")

@@ -171,6 +171,8 @@ class Post:
         return table if table.room >= count else Table(self, count)
 
     def recycle(self, table: Table) -> None:
+        # The next launch has not begun before it says so: an interrupt may come earlier.
+        table.words[code.STARTED] = 0
         self._spare.append(table)
 
     def launch(
@@ -194,6 +196,10 @@ class Post:
     def go_on(self, table: Table) -> int:
         """Do more of the caller's part."""
         return self._call(table.address, code.GO_ON)
+
+    def take_back(self, table: Table) -> int:
+        """Take back what no helper has come for; helpers that sleep on do not.  How many are at work then."""
+        return self._call(table.address, code.TAKE_BACK)
 
     def finish(self, table: Table) -> int:
         """Wait for helpers, for a while; how many are at work then."""

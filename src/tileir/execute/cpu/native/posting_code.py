@@ -21,7 +21,7 @@ WAKES: Final = 14
 REMAINING: Final = 16
 BOXES: Final = 32
 
-WAIT, LAUNCH, FINISH, CALL, MEASURE, GO_ON = range(6)
+WAIT, LAUNCH, FINISH, CALL, MEASURE, GO_ON, TAKE_BACK = range(7)
 """What the function is asked for, in its second argument."""
 PAUSED: Final = 2
 """What a launch says whose caller is not done with its part."""
@@ -32,7 +32,7 @@ define i64 @worker(ptr %where, ptr %what) nounwind {
 entry:
   %command = ptrtoint ptr %what to i64
   switch i64 %command, label %nothing [ i64 0, label %wait i64 1, label %launch i64 2, label %finish i64 3, label %call
-    i64 4, label %measure i64 5, label %go.on ]
+    i64 4, label %measure i64 5, label %go.on i64 6, label %revoke.all ]
 
 ; --- a helper ---
 

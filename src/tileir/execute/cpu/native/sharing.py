@@ -90,17 +90,18 @@ def _posted(
                 wakes = len(taken) if is_left else _worth_waking(function.pace * record.slots[COUNT])
                 begin = perf_counter_ns()
                 state = post.launch(table, head, boxes, looks, wakes, slice)
-                # Python looks for signals in between.
-                while state == PAUSED:
+                # Python looks for signals in between; a handler may fork, and helpers are not there in the child.
+                while state == PAUSED and not table.is_abandoned:
                     state = post.go_on(table)
-                while state:
+                while state and not table.is_abandoned:
                     state = post.finish(table)
                 elapsed = perf_counter_ns() - begin
                 is_over = True
             # After an interrupt, too, and one that comes while this is done changes nothing.
             if table is not None:
-                while not is_over and table.is_begun and post.finish(table):
-                    pass
+                if not is_over and table.is_begun and not table.is_abandoned and post.take_back(table):
+                    while not table.is_abandoned and post.finish(table):
+                        pass
                 _awaited.pop(table, None)
                 if table.is_abandoned:
                     taken.clear()
