@@ -108,6 +108,7 @@ def _show_installation(as_json: bool) -> None:
         return
     print(identity_text())
     print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()} ({sys.executable})")
+    print(f"the reading, checking and printing of programs is {_build()}")
     print("\nengines:")
     width = max([len(name) for name in [*failures, *[engine.name for engine in engines]]])
     for engine in engines:
@@ -143,10 +144,18 @@ def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, 
         "dialect": NEWEST_NAME,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
+        "build": _build(),
         "engines": found,
         "auto": {"gpu": gpu_choice_words()},
         "confinement": _confinement(),
     }
+
+
+def _build() -> str:
+    """How this tileir was built (hatch_build.py)."""
+    from tileir.ir import core
+
+    return "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python"
 
 
 def _confinement() -> dict[str, str]:
