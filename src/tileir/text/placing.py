@@ -7,9 +7,9 @@ import re
 from tileir.annotations import Final
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ISOLATED
+from tileir.ir.declaration import ISOLATED, OperationDeclaration
 from tileir.ir.values import Value
-from tileir.text.printer import Printer
+from tileir.text.printer import PlainHead, Printer
 
 # Nothing that is printed has this character: strings are quoted.
 _MARK: Final = "\0"
@@ -45,6 +45,10 @@ class _PlacingPrinter(Printer):
         self.out.append(f"{_MARK}{len(self.printed)}{_MARK}")
         self.printed.append(operation)
         super().print_operation(operation)
+
+    def plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
+        # Every operation gets its mark, those on plain lines too.
+        return None
 
 
 def placed_text(root: Operation, names: dict[Value, str] | None = None) -> PlacedText:

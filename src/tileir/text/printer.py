@@ -169,7 +169,7 @@ class Printer:
         self.depth += 1
         outer = self.indent
         self.indent = outer + "  "
-        plain = self._plain_heads()
+        plain = self.plain_heads()
         if plain is not None:
             self._print_plain(block, omit, plain)
         else:
@@ -182,7 +182,7 @@ class Printer:
         self.indent = outer
         self.depth -= 1
 
-    def _plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
+    def plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
         """What is known of plain lines here; None where lines have more than what is plain."""
         if self.generic or self.aliases is not None:
             return None
