@@ -95,8 +95,8 @@ def test_numbers_are_found_in_assembly() -> None:
     found = numbers_of_assembly(compilation.assembly(with_line_numbers(TEXT, numbers()), host()), plain)
     lines = plain.split("\n")
     assert len(found) == len(lines)
-    # Both multiplications become one.
-    assert {70, 100, 110} <= set(found) and set(found) & {80, 90}
+    # Both multiplications become one, which may load its factor by itself.
+    assert {100, 110} <= set(found) <= {0, 70, 80, 90, 100, 110} and set(found) & {80, 90}
     for line, number in zip(lines, found, strict=True):
         assert not number or (line.startswith("\t") and not line.startswith("\t."))
 

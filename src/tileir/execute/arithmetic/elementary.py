@@ -128,8 +128,8 @@ def _brain_binary(declaration: OperationDeclaration) -> Binary:
         result = as_array(native(a, b))
         doubtful = numpy.bitwise_and(result.view(numpy.uint16), magnitude) <= smallest_normal
         if numpy.count_nonzero(doubtful):
-            # In the body of a reduction one of them may be a single number.
-            left, right = (numpy.broadcast_to(as_array(operand), result.shape)[doubtful] for operand in (a, b))
+            # In the body of a reduction one of them may be a single number: `where` repeats it.
+            left, right = (numpy.where(doubtful, operand, operand)[doubtful] for operand in (a, b))
             result[doubtful] = careful(left, right)
         return result
 
