@@ -131,12 +131,14 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def entry(lines: list[Line]) -> dict[str, Any]:
+def entry(lines: list[Line], quick: bool = False) -> dict[str, Any]:
+    build = "compiled" if is_compiled() else "pure"
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "build": "compiled" if is_compiled() else "pure",
+        # What was done with little work is compared with its like only.
+        "build": f"{build}, quick" if quick else build,
         "lines": [line._asdict() for line in lines],
     }
 
@@ -196,6 +198,8 @@ def main() -> int:
     print(f"{tileir_build()}\n{machine()}, {processor()}", flush=True)
     for peer in missing_peers():
         print(f"not installed, so not compared: {peer}")
+    # Looked at first: a file that is no history is an error now, not after ten minutes.
+    before = last_entry(options.history, entry([], options.quick)) if options.history is not None else {}
     lines: list[Line] = []
     problems: list[str] = []
     start = time.monotonic()
@@ -206,8 +210,7 @@ def main() -> int:
             found, problem = lines_of(name, (*chosen[name], *only), Path(folder), options.quiet)
             lines += [line for line in found if not words or any(word in line.work for word in words)]
             problems += [problem] if problem else []
-    run = entry(lines)
-    before = last_entry(options.history, run) if options.history is not None else {}
+    run = entry(lines, options.quick)
     print(f"\n{shown(lines, before)}\n")
     for problem in problems:
         print(problem)

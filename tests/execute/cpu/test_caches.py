@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.execute.cpu.native import counting
 
 from tileir.execute.cpu.native import caches
+from tileir.execute.cpu.native.pending import Launch
+from tileir.execute.cpu.native.record import ARGUMENTS, CACHED, CHUNK, COUNT, Record
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +83,13 @@ def test_machine_that_does_not_tell_has_none(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_windows_says_of_a_processor_has_its_size() -> None:
     assert caches._ENTRY.size == 32
+
+
+def test_launches_that_overlap_know_their_caches_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "last_level_bytes", lambda: 1 << 40)
+    function = counting()
+    for threads, expected in ((4, 4 * caches.SHARE), (1, 0)):
+        record = Record(ARGUMENTS)
+        record.slots[COUNT], record.slots[CHUNK] = 8, 1
+        Launch(function, record, 64, threads)
+        assert record.slots[CACHED] == expected

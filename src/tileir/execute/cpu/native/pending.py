@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, Record
+from tileir.execute.cpu.native import caches
+from tileir.execute.cpu.native.record import CACHED, CHUNK, COUNT, NEXT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import Scratch, numbers
 from tileir.execute.cpu.native.stored import stored_function
@@ -44,6 +45,8 @@ class Launch:
         """How many threads may work on it."""
         if 0 < self.expected < WORTH_SHARING:
             self.limit = 1
+        if self.limit > 1:
+            record.slots[CACHED] = caches.cached_bytes(self.limit)
         self.number: int = next(numbers)
         self.threads: int = 0
         self.joined: int = 0
