@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
-from tileir.execute.cpu.emission.panels import column_slots, panel_of
+from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
 from tileir.execute.cpu.emission.vector_chains import emit_vector_chain
@@ -19,10 +17,6 @@ from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
-
-_ROWS_AHEAD: Final = 8
-"""How many rows before it is packed a row is asked for."""
-_LINE: Final = 64
 
 
 def emit_chain(emission: Emission, statement: Chain) -> None:
@@ -143,12 +137,7 @@ def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, 
 
     def step(position: Number) -> None:
         here = builder.moved(source, builder.multiply(builder.multiply(position, group), row))
-        # Rows are often pages apart, where no machine looks ahead by itself.
-        for part in range(group):
-            ahead = builder.moved(here, builder.multiply(row, _ROWS_AHEAD + part))
-            for line in range(0, plan.n * size, _LINE):
-                operands = [f"ptr {builder.moved(ahead, line)}", "i32 0", "i32 3", "i32 1"]
-                builder.call("void", "llvm.prefetch.p0", operands)
+        fetch_rows_ahead(emission, here, row, group, plan.n * size)
         there = builder.moved(panel, row_offset(emission, plan, position))
         for column in range(0, plan.n, columns):
             rows = []

@@ -13,6 +13,9 @@ from tileir.execute.cpu.vector.builder import Number
 
 _MANY_BLOCKS: Final = 8
 """Tile blocks in a row that share panels from which on these are worth packing once more."""
+_ROWS_AHEAD: Final = 8
+"""How many rows before it is packed a row is asked for."""
+_LINE: Final = 64
 
 
 def panel_of(
@@ -49,6 +52,15 @@ def panel_of(
         return panel, "false"
     known = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
     return panel, builder.emit(f"icmp ne i64 {known}, 0")
+
+
+def fetch_rows_ahead(emission: Emission, here: str, row: Number, count: int, size: int) -> None:
+    """Ask for rows that are packed soon: they are often pages apart, where no machine looks ahead by itself."""
+    builder = emission.builder
+    for number in range(count):
+        ahead = builder.moved(here, builder.multiply(row, _ROWS_AHEAD + number))
+        for line in range(0, size, _LINE):
+            builder.call("void", "llvm.prefetch.p0", [f"ptr {builder.moved(ahead, line)}", "i32 0", "i32 3", "i32 1"])
 
 
 def forget_panels(emission: Emission) -> None:

@@ -13,7 +13,7 @@ from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses, bounds
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
-from tileir.execute.cpu.emission.panels import column_slots, panel_of
+from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
@@ -24,10 +24,6 @@ from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.dtypes import memory_bytes
-
-_ROWS_AHEAD: Final = 8
-"""How many rows before it is packed a row is asked for."""
-_LINE: Final = 64
 
 
 def emit_vector_chain(emission: Emission, statement: Chain) -> None:
@@ -226,11 +222,7 @@ class _Chain:
 
         def step(position: Number) -> None:
             here = builder.moved(source, builder.multiply(position, row))
-            # Rows are often pages apart, where no machine looks ahead by itself.
-            ahead = builder.moved(here, builder.multiply(row, _ROWS_AHEAD))
-            for line in range(0, plan.n * size, _LINE):
-                operands = [f"ptr {builder.moved(ahead, line)}", "i32 0", "i32 3", "i32 1"]
-                builder.call("void", "llvm.prefetch.p0", operands)
+            fetch_rows_ahead(self.emission, here, row, 1, plan.n * size)
             there = builder.moved(panel, builder.multiply(position, columns * size))
             for column in range(0, plan.n, columns):
                 where = builder.moved(here, column * size)
