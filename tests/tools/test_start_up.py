@@ -111,3 +111,20 @@ def test_the_process_ends_with_the_command_unless_somebody_has_something_left_to
         lines = done.stdout.splitlines()
         assert [line for line in lines if not line.startswith("tileir ")] == said
         assert len(lines) == len(said) + 1
+
+
+def test_an_interrupted_command_leaves_what_it_had_written() -> None:
+    script = (
+        "import sys\n"
+        "from tileir.tools import main\n"
+        "def run(arguments):\n"
+        "    print('written')\n"
+        "    raise KeyboardInterrupt\n"
+        "main.run = run\n"
+        "sys.argv = ['tileir', 'dis', 'x']\n"
+        "main.command()\n"
+    )
+    # Without the modules of an environment, such as those of coverage; and with streams that wait.
+    environment = {"PYTHONPATH": str(Path(tileir.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-S", "-c", script], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "written\n", "")

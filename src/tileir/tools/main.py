@@ -42,10 +42,12 @@ def command() -> NoReturn:
     """The `tileir` script: `main`, and with it the process ends.
 
     Python takes modules and objects apart one by one on its way out, for which nobody waits.  Not so where somebody may
-    have something left to do: a thread, a function that is called at the end (coverage has one), `python -i`.
+    have something left to do: a thread, a function that is called at the end (coverage has one), `python -i`, a program
+    that was run, or a stream with what a command had written when it was interrupted.
     """
+    is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect
     status = main()
-    if "threading" not in sys.modules and "atexit" not in sys.modules and not sys.flags.inspect:
+    if is_over and status != EXIT_INTERRUPTED and "threading" not in sys.modules and "atexit" not in sys.modules:
         # Both streams are flushed.
         os._exit(status)
     sys.exit(status)
