@@ -13,12 +13,13 @@ from tileir.execute.memory import available_memory
 
 _LITTLE: Final = 1 << 30
 """Bytes that nobody has to look for."""
-_OF_THE_HOST: Final = "DefaultCPUAllocator: not enough memory"
+_OF_THE_HOST: Final = re.compile(r"DefaultCPUAllocator: (not enough|can't allocate) memory")
+"""What torch says of the memory of the host: it depends on how it was built."""
 
 
 def check_exhausted(error: RuntimeError) -> None:
     """Where an operation on a pretended device found no memory, raise what torch raises for a real one."""
-    if _OF_THE_HOST in str(error):
+    if _OF_THE_HOST.search(str(error)):
         found = re.search(r"(\d+) bytes", str(error))
         wanted = f" Tried to allocate {int(found.group(1)) / _LITTLE:.2f} GiB." if found else ""
         raise torch.OutOfMemoryError(f"CUDA out of memory.{wanted}") from None
