@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -66,3 +68,43 @@ def test_what_no_chapter_has() -> None:
     assert registry.find("cuda_tile.third_one") is None
     assert registry.with_opcode(3) is None
     assert [found.opcode for found in registry.declarations()] == [1, 2]
+
+
+INTERRUPTED = """
+import sys
+from tileir.dialect import ops
+from tileir.ir.declaration import REGISTRY
+
+def step(frame, event, argument):
+    if event == "return" and frame.f_code.co_name == "add" and len(REGISTRY.loaded()) > before:
+        sys.setprofile(None)
+        raise KeyboardInterrupt
+
+interrupts = 0
+for chapter in ops._CHAPTERS:
+    name = f"tileir.dialect.ops.{chapter}"
+    if name not in sys.modules:
+        before = len(REGISTRY.loaded())
+        sys.setprofile(step)
+        try:
+            __import__(name)
+        except KeyboardInterrupt:
+            interrupts += 1
+        sys.setprofile(None)
+        found = REGISTRY.loaded()[-1]
+        module = __import__(name, fromlist=["x"])
+        assert any(value is found for value in vars(module).values()), found
+assert interrupts or ops.__file__.endswith((".so", ".pyd"))
+names = [declaration.name for declaration in REGISTRY.declarations()]
+assert len(set(names)) == len(names) > 100
+try:
+    REGISTRY.add(type(found)(found.mnemonic, chapter="another", summary="", since=None))
+except ValueError as error:
+    print(str(error).partition("' ")[2])
+"""
+
+
+def test_chapter_whose_loading_was_interrupted_is_loaded_again() -> None:
+    """As by Ctrl-C in the first launch of a process; what the first attempt declared stays, and mistakes are told."""
+    process = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    assert process.stdout == "is declared twice\n", process.stderr

@@ -485,9 +485,13 @@ class Registry:
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
         dialect = declaration.name[: -len(declaration.mnemonic)]
+        before = self._loaded.get(declaration.name)
+        if before is not None and self._is_again(before, declaration):
+            # An interrupt ended the loading of its chapter, which is loaded once more: programs may refer to the first.
+            declaration = before
         for name in (declaration.mnemonic, declaration.newer_mnemonic, *declaration.aliases):
             if name is not None:
-                if dialect + name in self._loaded:
+                if self._loaded.get(dialect + name, declaration) is not declaration:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
                 self._loaded[dialect + name] = declaration
         if declaration.opcode is not None:
@@ -495,6 +499,16 @@ class Registry:
         if declaration.name not in self._order:
             self._changed()
         return declaration
+
+    def _is_again(self, before: OperationDeclaration, declaration: OperationDeclaration) -> bool:
+        """Whether a declaration of a chapter is one that is there already."""
+        return (
+            declaration.name in self._order
+            and before is not declaration
+            and before.chapter == declaration.chapter
+            and before.opcode == declaration.opcode
+            and before.summary == declaration.summary
+        )
 
     def remove(self, declaration: OperationDeclaration) -> None:
         """Take back a declaration that was added."""
