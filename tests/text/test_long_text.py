@@ -115,6 +115,18 @@ def test_constants(monkeypatch, form, numbers):
     agree(*in_both_ways(monkeypatch, "".join(["entry @k() {\n", *lines, "  return\n}\n"])))
 
 
+def test_a_text_of_statements_that_are_not_alike_is_left_to_the_ordinary_parser():
+    from tileir.ir.core import Block
+
+    def text(end):
+        lines = [f"  %{index} = addi %a, %a : tile<i32>{end.format(index)}\n" for index in range(2000)]
+        return "".join(["entry @k(%a: tile<i32>) {\n", *lines, "  return\n}\n"])
+
+    assert parser_of(text("")).read_all(Block())
+    assert not parser_of(text(" // number {}")).read_all(Block())
+    assert not parser_of(text(' loc("a":{}:1)')).read_all(Block())
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=str)
 def test_programs(monkeypatch, path):
     text = path.read_text("utf-8", "surrogateescape")

@@ -34,6 +34,8 @@ _UNFINISHED: Final = frozenset([",", ":", "=", "->"])
 _MANY_LINES: Final = 256
 # How many times as much as the text has may be looked at to find tokens.
 _EFFORT: Final = 8
+# So many tokens are made before it is asked whether more of them are than were not.
+_TRIAL: Final = 4000
 
 
 class GiveUp(Exception):
@@ -75,6 +77,9 @@ class LongTextParser(Parser):
         self.seen: set[str] = set()
         self.lines: dict[str, PieceTokens] = {}
         self.budget: int = _EFFORT * len(text)
+        # How many tokens were made, and how many belong to statements that were known.
+        self.made: int = 0
+        self.saved: int = 0
 
     def read_all(self, block: Block) -> bool:
         """Read the whole text into a block; False where that is left to the ordinary parser."""
@@ -95,10 +100,16 @@ class LongTextParser(Parser):
             piece = -1
             rest = ""
             if self.position == self.frontier:
+                before = self.position
                 self._read_known(block, shapes)
+                self.saved += self.position - before
                 piece = self.piece
                 rest = self.rest
                 self._make_tokens()
+                self.made += self.frontier - self.position
+                if self.made > _TRIAL and self.made > self.saved:
+                    # Making them line by line takes longer than making all at once.
+                    raise GiveUp()
             elif self.position > self.frontier:
                 raise GiveUp()
             start = self.position
