@@ -219,17 +219,23 @@ def _own_key(operation: Operation) -> tuple[object, ...]:
     declaration = operation.declaration
     operands = operation.operands
     results = operation.results
-    attributes: tuple[object, ...] | None = None
-    if operation.attributes:
-        attributes = (*operation.attributes, *operation.attributes.values())
-    if len(results) == 1 and operation.segments is None:
+    if len(results) == 1 and operation.segments is None and not operation.attributes:
+        # Most operations; behind the declaration the others have a name or no type.
         if len(operands) == 2:
-            return (declaration, attributes, results[0].type, operands[0].type, operands[1].type)
+            return (declaration, results[0].type, operands[0].type, operands[1].type)
         if len(operands) == 1:
-            return (declaration, attributes, results[0].type, operands[0].type)
-        if not operands:
-            return (declaration, attributes, results[0].type)
-    return (declaration, attributes, type_key(operation))
+            return (declaration, results[0].type, operands[0].type)
+    key: list[object] = [declaration]
+    for name, attribute in operation.attributes.items():
+        key.append(name)
+        key.append(attribute)
+    key.append(operation.segments)
+    key.append(len(operands))
+    for value in operands:
+        key.append(value.type)
+    for result in results:
+        key.append(result.type)
+    return tuple(key)
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
