@@ -34,8 +34,8 @@ _UNFINISHED: Final = frozenset([",", ":", "=", "->"])
 _MANY_LINES: Final = 256
 # How many times as much as the text has may be looked at to find tokens.
 _EFFORT: Final = 8
-# So many tokens are made before it is asked whether more of them are than were not.
-_TRIAL: Final = 4000
+# So many tokens are made before it is asked whether hardly any need not be.
+_TRIAL: Final = 2000
 
 
 class GiveUp(Exception):
@@ -107,7 +107,7 @@ class LongTextParser(Parser):
                 rest = self.rest
                 self._make_tokens()
                 self.made += self.frontier - self.position
-                if self.made > _TRIAL and self.made > self.saved:
+                if self.made > _TRIAL and self.made > 4 * self.saved:
                     # Making them line by line takes longer than making all at once.
                     raise GiveUp()
             elif self.position > self.frontier:
