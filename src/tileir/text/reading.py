@@ -14,7 +14,7 @@ from tileir.text.parser import Parser, has_aliases
 from tileir.text.values import StopParsing
 
 # In a shorter text few statements are so alike that it is worth finding out.
-LONG_TEXT = 1 << 14
+LONG_TEXT = 1 << 16
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
