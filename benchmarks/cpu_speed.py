@@ -330,6 +330,8 @@ def _compiled_by_torch(x: Any, y: Any, z: Any) -> list[Peer]:
 def measured_with(threads: int, seconds: float, only: str) -> list[Row]:
     """The rows of a process with so many threads."""
     number = dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # torch.compile would take what it made for another number of threads out of its cache.
+    number["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     command = [sys.executable, __file__, "--threads", str(threads), "--seconds", str(seconds), "--only", only]
     answer = subprocess.run(command, env={**os.environ, **number}, check=False, stdout=subprocess.PIPE, text=True)
     if answer.returncode:
