@@ -418,7 +418,7 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [*[pytest.param(part, marks=pytest.mark.long) for part in range(3)], 3])
 def test_a_megabyte_of_anything_is_read_to_its_end(part):
     program = f"PIECES = {PIECES[part::4]!r}\n{LONG}"
     if part:

@@ -292,10 +292,19 @@ def check_kinds(compiled: Kernel, element: str, accumulator: str, form: str, til
             assert (doubles(result) == a @ b + c).all()
 
 
+# Emulation takes its time: two of them by default.
+EMULATED: list[Any] = [("bf16", "f32", "views"), ("f16", "f32", "transposed")]
+EMULATED += [
+    pytest.param(*case, marks=pytest.mark.long)
+    for case in [tuple(getattr(each, "values", each)) for each in cases([p for p in PAIRS if p[0] in NARROW])]
+    if case not in EMULATED
+]
+
+
 @pytest.mark.skipif(
     HERE.has_amx or not HERE.has_avx512, reason="emulated tiles need AVX-512, and the machine's own do not"
 )
-@pytest.mark.parametrize(("element", "accumulator", "form"), cases([pair for pair in PAIRS if pair[0] in NARROW]))
+@pytest.mark.parametrize(("element", "accumulator", "form"), EMULATED)
 def test_a_product_of_emulated_matrix_tiles_is_as_accurate_as_a_chain(
     element: str, accumulator: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
