@@ -55,6 +55,19 @@ class Typist:
     def type(self, text: str) -> None:
         os.write(self._own, text.encode())
 
+    def interrupt(self, text: str) -> str:
+        """Press Ctrl-C until a text is shown, and give what was shown before it. Once is not always enough, and nobody
+        would be surprised: Python's own reader of lines misses one that comes while it handles a key or shows the
+        prompt, and waits for another key."""
+        for _ in range(60):
+            self.type("\x03")
+            try:
+                return self.wait_for(text, 2)
+            except AssertionError:
+                if self.process.poll() is not None:
+                    raise
+        return self.wait_for(text, 0)
+
     def command(self, line: str) -> str:
         """Type a command, and give what it shows."""
         self.type(line + "\n")
@@ -95,14 +108,14 @@ def test_session_at_a_terminal(tmp_path: Path) -> None:
     typist.type("\x15")
     typist.type("continue\n")
     time.sleep(0.5)
-    typist.type("\x03")
-    assert "Interrupted." in typist.wait_for(PROMPT)
-    assert "endless (0, 0, 0)" in typist.command("bt")
+    typist.interrupt("Interrupted.")
+    typist.type("bt\n")
+    typist.wait_for("endless (0, 0, 0)")
+    typist.wait_for(PROMPT)
     # At the prompt nothing is running.
     typist.type("half a comm")
-    # Python's own reader misses a Ctrl-C that comes after the prompt is shown and before it waits for keys.
     typist.wait_for("half a comm")
-    typist.type("\x03")
-    assert "Quit" in typist.wait_for(PROMPT)
+    typist.interrupt("Quit")
+    typist.wait_for(PROMPT)
     typist.type("\x04")
     assert typist.end() == 0
