@@ -115,13 +115,13 @@ def test_launches_of_one_kernel_in_several_threads_do_not_meet() -> None:
 
 def test_only_a_value_with_one_step_around_the_loop_is_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[int, ...]] = []
-    two_tiles = accumulation.two_tiles
+    aligned_tiles = accumulation.aligned_tiles
 
-    def listen(shape: Any, dtype: Any) -> list[Any]:
+    def listen(count: int, shape: Any, dtype: Any) -> Any:
         made.append(tuple(shape))
-        return two_tiles(shape, dtype)
+        return aligned_tiles(count, shape, dtype)
 
-    monkeypatch.setattr(accumulation, "two_tiles", listen)
+    monkeypatch.setattr(accumulation, "aligned_tiles", listen)
     tileir.compile(module(FOUR + accumulate("out", "empty"))).launch(2, *arrays())
     assert made == [(4, 4), (4, 4)]
     made.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy
@@ -75,16 +76,50 @@ def by_steps(text: str, *given: Any) -> bytes:
 extents = st.integers(1, 17)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=24)
 @given(
-    extents, extents, extents, st.integers(-2, 3), st.integers(0, 6), st.sampled_from(["f32", "f64"]), st.integers(1, 2)
+    st.tuples(extents, extents, st.one_of(extents, st.just(96))),
+    st.tuples(st.integers(-2, 3), st.integers(0, 24)),
+    st.sampled_from(["f32", "f64"]),
+    st.integers(1, 2),
+    st.sampled_from([1, 4 * 4 * 8 * 3, product_loops._PRODUCT_BYTES]),
 )
 def test_the_bits_are_those_of_the_steps(
-    rows: int, columns: int, depth: int, first: int, last: int, element: str, step: int
+    shape: tuple[int, int, int], span: tuple[int, int], element: str, step: int, room: int
 ) -> None:
+    """However many products there is room for at once."""
     text = program(element, bounds="%first to %n", step=step)
-    given = (rows, columns, depth, first, last, numpy.dtype(f"f{int(element[1:]) // 8}"))
-    assert launched(text, *given)[0] == by_steps(text, *given)
+    given = (*shape, *span, numpy.dtype(f"f{int(element[1:]) // 8}"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(product_loops, "_PRODUCT_BYTES", room)
+        assert launched(text, *given)[0] == by_steps(text, *given)
+
+
+def test_products_are_added_one_after_the_other() -> None:
+    """2^24 takes no one by itself: added up in any other order, the ones would count."""
+    a, b = numpy.zeros((4, 40), "f4"), numpy.ones((40, 4), "f4")
+    a[:, ::4] = 1
+    a[:, 0] = 2**24
+    c = numpy.zeros((4, 4), "f4")
+    tileir.compile(tileir.parse(program())).launch(1, a, b, c, 4, 4, 40, 0, 10)
+    assert (c == 2**24).all()
+
+
+def test_threads_that_launch_one_kernel_at_once_have_results_of_their_own() -> None:
+    kernel = tileir.compile(tileir.parse(program()))
+    factors = [numpy.full((4, 64), number, "f4") for number in (1, 2)]
+    results = [numpy.zeros((4, 4), "f4") for _ in factors]
+
+    def launch(number: int) -> None:
+        for _ in range(50):
+            kernel.launch(1, factors[number], numpy.ones((64, 4), "f4"), results[number], 4, 4, 64, 0, 16)
+
+    threads = [threading.Thread(target=launch, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.tolist() for result in results] == [[[64.0] * 4] * 4, [[128.0] * 4] * 4]
 
 
 def test_whole_tiles_are_found_at_once_and_others_go_the_steps() -> None:

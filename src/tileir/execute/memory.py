@@ -20,8 +20,9 @@ import numpy
 
 from tileir.execute.dtypes import Array, DType
 
-KEPT_BYTES: Final = 1 << 20
-"""How much memory the copies take that one region keeps: less than a second-level cache holds."""
+KEPT_BYTES: Final = 1 << 24
+"""How much memory the copies take that one region keeps: about what a last-level cache holds, from which whole tiles
+are quickly read."""
 
 
 class OutsideMemory(Exception):

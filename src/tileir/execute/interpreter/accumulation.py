@@ -52,7 +52,7 @@ def compile_product(compiler: Compiler, operation: Operation) -> Step:
     def accumulate(registers: Registers) -> None:
         tiles = registers[pair]
         if tiles is None:
-            tiles = registers[pair] = two_tiles(shape, dtype)
+            tiles = registers[pair] = list(aligned_tiles(2, shape, dtype))
         tiles.reverse()
         target = tiles[0]
         kernel(registers[left], registers[right], registers[before], target)
@@ -82,8 +82,8 @@ def accumulates(compiler: Compiler, operation: Operation) -> bool:
     )
 
 
-def two_tiles(shape: Sequence[int], dtype: DType) -> list[Array]:
-    """Two new tiles, each of which begins at a cache line."""
-    room = numpy.empty(2 * prod(shape) * dtype.itemsize + _CACHE_LINE, _BYTE)
+def aligned_tiles(count: int, shape: Sequence[int], dtype: DType) -> Array:
+    """New tiles one after the other, the first of which begins at a cache line."""
+    room = numpy.empty(count * prod(shape) * dtype.itemsize + _CACHE_LINE, _BYTE)
     start = -room.__array_interface__["data"][0] % _CACHE_LINE
-    return list(numpy.ndarray((2, *shape), dtype, room, start))
+    return numpy.ndarray((count, *shape), dtype, room, start)

@@ -5,29 +5,38 @@
     }
 
 This is most of what a matrix product does, and its steps took as long as the products.  What is computed is the same,
-in the same order with the same bits: only the tiles of all rounds are found at once, the left ones where they lie in
-memory, the right ones as a copy that stays with its region (`reading.py` says when either is allowed).  A loop that an
-observer may look into, and a run of one whose tiles are not all whole, goes its steps.
+in the same order with the same bits: only the tiles of all rounds are found at once, the right ones as a copy that
+stays with its region, the left ones where they lie in memory (`reading.py` says when either is allowed) or, where many
+tile blocks want them, as such a copy too: rows that lie pages apart fall into few sets of a cache.  NumPy then
+multiplies the pairs of many rounds in one call, and adds the products up in another, round after round: a call of its
+own for each product and each sum took as long again as the work.  A loop that an observer may look into, and a run of
+one whose tiles are not all whole, goes its steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from math import prod
+from typing import Final, cast
 
 import numpy
 
 from tileir.dialect.ops import CONTINUE, LOAD_VIEW_TKO, MMAF
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import Array, value_dtype
-from tileir.execute.interpreter.accumulation import accumulates, two_tiles
-from tileir.execute.interpreter.compiler import Compiler, Registers, Step
+from tileir.execute.interpreter.accumulation import accumulates, aligned_tiles
+from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import KEPT_BYTES
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value
+
+_PRODUCT_BYTES: Final = 1 << 18
+"""Bytes of the products that are made before they are added up: a part of a processor's cache."""
+_SHARING: Final = 4
+"""Tile blocks that have to want a row of tiles for a copy to be worth its time."""
 
 
 def product_loop(
@@ -42,49 +51,78 @@ def product_loop(
     left, right, product = found
     left_view, right_view = (compiler.slot(load.operand_group("view")[0]) for load in (left, right))
     row, column = (compiler.slot(load.operand_group("index")[number]) for load, number in ((left, 0), (right, 1)))
+    is_shared = compiler.known_before_blocks(left.operand_group("view")[0])
     initial, result = compiler.slot(operation.operands[3]), compiler.slot(operation.results[0])
     tile = cast(TileType, product.results[0].type)
     shape, dtype = tile.shape, value_dtype(tile.element)
-    matmul, add = numpy.matmul, numpy.add
+    rounds = max(_PRODUCT_BYTES // (prod(shape) * dtype.itemsize), 1)
+    spare: list[Array] = []
+    matmul, add, sum = numpy.matmul, numpy.add, numpy.add.reduce
 
     def run(registers: Registers) -> int | None:
         span = bounds(registers)
-        pair = _tiles(registers[left_view], int(registers[row]), registers[right_view], int(registers[column]), span)
+        blocks = prod(registers[BLOCK_SLOT].grid) if is_shared else 1
+        left, right = registers[left_view], registers[right_view]
+        pair = _tiles(left, int(registers[row]), right, int(registers[column]), span, blocks)
         if pair is None:
             return loop(registers)
+        left_tiles, right_tiles = pair
         total = registers[initial]
-        target, other = two_tiles(shape, dtype)
-        for one, two in zip(*pair, strict=True):
-            matmul(one, two, target)
-            add(target, total, target)
-            total = target
-            target, other = other, target
+        # Other threads may run this program meanwhile.
+        room = spare.pop() if spare else aligned_tiles(rounds, shape, dtype)
+        target = numpy.empty(shape, dtype)
+        for first in range(0, len(right_tiles), rounds):
+            one, two = left_tiles[first : first + rounds], right_tiles[first : first + rounds]
+            products = matmul(one, two, room[: len(two)])
+            add(products[0], total, products[0])
+            # The rounds are the outermost dimension, along which NumPy adds one after the other.
+            total = sum(products, axis=0, out=target, initial=None)
+        spare.append(room)
         registers[result] = total
         return None
 
     return run
 
 
-def _tiles(left: TileView, row: int, right: TileView, column: int, span: range) -> tuple[Array, Array] | None:
-    """The tiles of both sides, round by round; None unless all are whole and lie as products want them."""
+def _tiles(
+    left: TileView, row: int, right: TileView, column: int, span: range, blocks: int
+) -> tuple[Array, Array] | None:
+    """The tiles of both sides, round by round; None unless all are whole and lie as products want them.
+
+    `blocks` is how many tile blocks of the launch may share a copy of the left ones.
+    """
     start, stop = span.start, span.stop
     if span.step != 1 or start < 0 or stop <= start or row < 0 or column < 0 or not left.orderly:
         return None
     rows, columns = left.whole, right.whole
     if rows.ndim != 4 or columns.ndim != 4 or row >= rows.shape[0] or column >= columns.shape[1]:
         return None
-    region = right.tensor.region
-    if stop > rows.shape[1] or stop > columns.shape[0] or region is None:
+    if stop > rows.shape[1] or stop > columns.shape[0]:
         return None
-    key = (right, start, stop, column, "panel")
-    panel: Any = right.kept.get(key)
+    panel = _kept(right, 1, column, start, stop)
     if panel is None:
-        tiles = columns[start:stop, column]
-        if tiles.nbytes > KEPT_BYTES:
-            return None
-        panel = tiles.copy()
-        region.keep(key, panel)
+        return None
+    # Each row of tiles is wanted by so many tile blocks, if all rows are wanted alike.
+    if blocks >= _SHARING * rows.shape[0] and rows.nbytes <= KEPT_BYTES:
+        copy = _kept(left, 0, row, start, stop)
+        if copy is not None:
+            return copy, panel
     return rows[row, start:stop], panel
+
+
+def _kept(view: TileView, axis: int, place: int, start: int, stop: int) -> Array | None:
+    """The copy of a row (axis 0) or column of tiles that stays with their region; None if they are too many for it."""
+    key = (view, axis, place, start, stop)
+    found: Array | None = view.kept.get(key)
+    if found is not None:
+        return found
+    tiles = view.whole[start:stop, place] if axis else view.whole[place, start:stop]
+    region = view.tensor.region
+    if region is None or tiles.nbytes > KEPT_BYTES:
+        return None
+    copy = tiles.copy()
+    region.keep(key, copy)
+    return copy
 
 
 def _parts(compiler: Compiler, operation: Operation) -> tuple[Operation, Operation, Operation] | None:
