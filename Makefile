@@ -109,10 +109,13 @@ lint: $(VENV)/.installed-test ## ruff (rules and layout), mypy --strict, and tsc
 	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
 	$(TSC) --project src/tileir/judge/report/assets/tsconfig.json
 
+# Tests start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
 test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones
+	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-long: lint docs-check ## the same with the long tests
+	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto -m "long or not long" $(ARGS)
 
 fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each; tests/fuzz/README.md)
