@@ -7,9 +7,12 @@ where it is used, or add it to the list if nearly every program needs it.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import tileir
 
@@ -18,7 +21,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 
 # Beside the packages themselves.
 CHECK = {
-    "tools": "arguments check main programs reporting",
+    "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
     "text": "access_syntax aggregate_syntax alias_reading attributes cursor dense dialect_types directive"
     " draft_spellings enum_syntax format lexer locations parser reading stack state structure_syntax types values",
@@ -30,7 +33,7 @@ CHECK = {
     " location quoting reducing symbols traversal type_rules types values verifier",
 }
 DIS = {
-    "tools": "arguments disassemble main programs",
+    "tools": "arguments disassemble main preloading programs",
     "bytecode": "attributes body_reader constants container debug heads layouts magic origin primitives reader records"
     " region_reader strings tables types",
     "text": "access_syntax aggregate_syntax aliases directive draft_spellings enum_syntax format names printer state"
@@ -89,6 +92,82 @@ def test_dis_of_a_small_program_imports_what_it_needs_and_nothing_else(tmp_path:
     path = tmp_path / "small.tileirbc"
     path.write_bytes(tileir.to_bytecode(tileir.load(str(EXAMPLE))))
     compare(imported_by("dis", str(path)), DIS)
+
+
+# What a module says of itself, and whether Python looked for it.
+PRELOADED = """
+import importlib, sys
+from tileir.tools.preloading import NEEDED, preload
+looked_for = []
+class Witness:
+    def find_spec(self, name, path, target=None):
+        looked_for.append(name)
+sys.meta_path.insert(0, Witness())
+names = [f"tileir.{name}" for name in NEEDED["dis"].split()]
+if sys.argv[1] == "preload":
+    preload(NEEDED["dis"])
+for name in names:
+    importlib.import_module(name)
+for name in names:
+    module = sys.modules[name]
+    spec = module.__spec__
+    around = sys.modules[name.rpartition(".")[0]]
+    print(
+        name, module.__name__, module.__package__, module.__file__, module.__cached__, getattr(module, "__path__", None),
+        type(module.__loader__), module.__loader__ is spec.loader, module.__loader__.path, type(spec), spec.name,
+        spec.parent, spec.origin, spec.cached, spec.has_location, spec.submodule_search_locations, spec._initializing,
+        getattr(around, name.rpartition(".")[2]) is module, sorted(vars(module)),
+    )
+print(*[name for name in looked_for if name.startswith("tileir.")], file=sys.stderr)
+"""
+
+
+def preloaded(source: Path, how: str, *options: str) -> tuple[str, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-S", *options, "-c", PRELOADED, how],
+        capture_output=True,
+        timeout=60,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        | {"PYTHONPATH": str(source)},
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr.split()
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the sources, whose code is kept as soon as they are imported."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
+    for layer in ("ir", "dialect", "text", "bytecode", "tools"):
+        shutil.copytree(SOURCE / layer, tmp_path / "tileir" / layer, ignore=ignored)
+    for path in SOURCE.glob("*.py"):
+        shutil.copy(path, tmp_path / "tileir")
+    return tmp_path
+
+
+def test_preloaded_modules_are_like_imported_ones(copied: Path) -> None:
+    imported, looked_for = preloaded(copied, "import")
+    assert "tileir.ir.core" in looked_for
+    again, looked_for = preloaded(copied, "preload")
+    assert again == imported
+    # Each comes after those that it imports: Python had to find none of them.
+    assert looked_for == []
+
+
+def test_code_that_is_not_that_of_its_source_is_not_preloaded(copied: Path) -> None:
+    preloaded(copied, "import")
+    _, looked_for = preloaded(copied, "preload", "-O")
+    assert "tileir.ir.core" in looked_for  # Code is kept for each level.
+    changed = copied / "tileir" / "ir" / "escapes.py"
+    changed.write_text(changed.read_text() + "\nNEW = 1\n")
+    says, looked_for = preloaded(copied, "preload")
+    assert looked_for == ["tileir.ir.escapes"]
+    assert "'NEW'" in says
+    kept = next((copied / "tileir" / "ir" / "__pycache__").glob(f"types.{sys.implementation.cache_tag}.pyc"))
+    kept.write_bytes(b"\0" * 4 + kept.read_bytes()[4:])
+    _, looked_for = preloaded(copied, "preload")
+    assert looked_for == ["tileir.ir.types"]
 
 
 def test_views_and_loops_bring_the_modules_of_their_syntax() -> None:

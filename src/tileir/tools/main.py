@@ -6,9 +6,12 @@ import gc
 import os
 import sys
 
-from tileir.annotations import NoReturn
-from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE
+from tileir.tools.preloading import NEEDED, preload
+
+# Type checkers know the name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 COMMANDS = {
     "check": "report every mistake in a program at its position",
@@ -47,6 +50,8 @@ def command() -> NoReturn:
     """
     is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect
     status = main()
+    from tileir.tools.arguments import EXIT_INTERRUPTED
+
     if is_over and status != EXIT_INTERRUPTED and "threading" not in sys.modules and "atexit" not in sys.modules:
         # Both streams are flushed.
         os._exit(status)
@@ -62,9 +67,12 @@ def main() -> int:
 
         return emulate.main(sys.argv[2:])
     try:
+        preload(NEEDED.get(sys.argv[1], "") if len(sys.argv) > 1 else "")
         from tileir.tools.programs import run_process
     except KeyboardInterrupt:
         # Most of the time of a short command passes here.
+        from tileir.tools.arguments import EXIT_INTERRUPTED
+
         return EXIT_INTERRUPTED
     status = run_process("tileir", run, sys.argv[1:])
     # Nor does Python look for any on its way out: as much again.
@@ -73,6 +81,8 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
+    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+
     if not arguments:
         print(help_text(), file=sys.stderr)
         return EXIT_USAGE
@@ -184,6 +194,8 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import completion
 
         return completion.run(rest, COMMANDS)
+    from tileir.ir.escapes import harmless
+
     what = "option" if command.startswith("-") else "command"
     print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)
     print("Try 'tileir --help'.", file=sys.stderr)

@@ -1,0 +1,117 @@
+"""The modules that a command is known to need, loaded from where they are known to be.
+
+A small program is disassembled in the time that importing eighty modules takes, a quarter of which Python spends on
+finding them: it asks finders, reads directories, takes locks and paths apart.  But a module of this package is a file
+in its directory, with its code in `__pycache__`.  Where both are there and belong together, it is loaded here; whatever
+is otherwise, Python imports as ever.  This is for the process of a command, where nobody else imports anything yet.
+"""
+
+from __future__ import annotations
+
+import _imp
+import marshal
+import os
+import sys
+
+# Type checkers know the name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec, SourceFileLoader
+    from importlib.util import MAGIC_NUMBER
+    from types import CodeType, ModuleType
+else:
+    # Python itself has loaded these, unlike `importlib` and `types`.
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+
+    ModuleType = type(sys)
+
+# Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
+READING = """
+annotations ir ir.escapes tools.arguments bytecode bytecode.magic ir.floats ir.interning ir.quoting ir.reducing
+ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.type_rules ir.declaration ir.dominance
+ir.symbols ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops dialect.enums dialect.types
+dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions dialect.hints
+dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector ir.traversal
+text text.state text.draft_spellings text.directive text.enum_syntax text.format dialect.ops.core
+text.structure_syntax text.aggregate_syntax text.access_syntax
+dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
+"""
+DISASSEMBLING = """
+bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names
+text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability bytecode.types
+bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader bytecode.body_reader
+bytecode.reader
+"""
+NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
+
+_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text"))
+_HEAD = 16
+"""Code in a file begins after the number of Python's version, flags, and the time and size of its source."""
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_LONGEST = 120_000
+"""Of files of code, in bytes: this much memory is at hand without asking the system."""
+
+
+def preload(names: str) -> None:
+    """Load modules of the package, each after those that it imports."""
+    folder = os.path.dirname(os.path.dirname(__file__))
+    compiled = f"{folder}{os.sep}ir{os.sep}core{(_imp.extension_suffixes() or [''])[0]}"
+    if type(__spec__.loader) is not SourceFileLoader or sys.pycache_prefix is not None or os.path.exists(compiled):
+        return
+    level = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
+    ending = f".{sys.implementation.cache_tag}{level}.pyc"
+    for name in names.split():
+        full = f"tileir.{name}"
+        if full not in sys.modules:
+            _load(full, f"{folder}{os.sep}{name.replace('.', os.sep)}", name in _PACKAGES, ending)
+
+
+def _load(name: str, path: str, is_package: bool, ending: str) -> None:
+    parent, _, own = name.rpartition(".")
+    place, _, stem = (path, "", "__init__") if is_package else path.rpartition(os.sep)
+    source, cached = f"{place}{os.sep}{stem}.py", f"{place}{os.sep}__pycache__{os.sep}{stem}{ending}"
+    code = _code(source, cached)
+    around = sys.modules.get(parent)
+    if code is None or around is None:
+        return
+    # As Python's own machinery leaves a module.
+    loader = SourceFileLoader(name, source)
+    spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
+    spec.has_location, spec.cached = True, cached
+    # Looked at wherever the module is imported, and found faster than missed.
+    setattr(spec, "_initializing", True)  # noqa: B010
+    module = ModuleType(name)
+    module.__spec__, module.__loader__, module.__file__ = spec, loader, source
+    setattr(module, "__cached__", cached)  # noqa: B010
+    module.__package__ = name if is_package else parent
+    if is_package:
+        module.__path__ = spec.submodule_search_locations = [path]
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    setattr(spec, "_initializing", False)  # noqa: B010
+    setattr(around, own, module)
+
+
+def _code(source: str, cached: str) -> CodeType | None:
+    """The code of a source file, if it was kept and the file is as it was."""
+    try:
+        status = os.stat(source)
+        file = os.open(cached, _READING)
+        try:
+            data = os.read(file, _LONGEST)
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+    # As Python itself judges it; flags say that another way was chosen.
+    written, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+    head = MAGIC_NUMBER + bytes(4) + written.to_bytes(4, "little") + size.to_bytes(4, "little")
+    if data[:_HEAD] != head or len(data) == _LONGEST:
+        return None
+    code: CodeType = marshal.loads(memoryview(data)[_HEAD:])
+    return code
