@@ -53,7 +53,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 JUMPS = """
-define i64 @worker(ptr %record, ptr %arena) {
+define i64 @worker(ptr %record, ptr %arena) nounwind {
   %which = load i64, ptr %record
   switch i64 %which, label %none [ i64 0, label %a i64 1, label %b i64 2, label %c i64 3, label %d i64 4, label %e ]
 a:
@@ -161,7 +161,7 @@ def test_code_goes_with_the_function() -> None:
 def test_constants_are_as_aligned_as_they_ask() -> None:
     text = """
     @table = private constant <16 x float> zeroinitializer, align 4096
-    define i64 @worker(ptr %record, ptr %arena) {
+    define i64 @worker(ptr %record, ptr %arena) nounwind {
       %x = load volatile i8, ptr @table
       %address = ptrtoint ptr @table to i64
       ret i64 %address

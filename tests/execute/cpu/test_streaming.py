@@ -108,7 +108,8 @@ def filled(array: Any) -> Any:
 def test_a_large_store_streams_and_is_waited_for(machine: str) -> None:
     text = native(doubled(), machine).dump("asm").partition("\nworker:")[2]
     assert "movntps" in text
-    assert text.count("sfence") == text.count("ret") > 0
+    # Ways out may share a return.
+    assert text.count("sfence") >= text.count("ret") > 0
 
 
 def test_every_way_out_of_the_worker_waits() -> None:

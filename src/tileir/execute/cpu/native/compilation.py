@@ -58,11 +58,8 @@ def check_symbols(data: bytes) -> None:
 
 # --- LLVM ---
 
-_MANY_BRANCHES: Final = 80
-"""With more, only cheap passes run: those about loops take time that grows with the square of their number."""
-
 _MANY_LOOPS: Final = 240
-"""With more branches than these two more passes are left out, which run while instructions are chosen: loop strength
+"""With more branches than these two passes are left out, which run while instructions are chosen: loop strength
 reduction takes seconds for some hundred loops in one function, and what LLVM moves out of the loop over tile blocks
 then, a register for each loop inside, takes seconds to be spilled.  Instructions are put in order with a look at fewer
 earlier ones: a basic block with a thousand stores takes seconds otherwise."""
@@ -115,10 +112,8 @@ def _made(product: str, text: str, target: Target, level: int) -> Any:
             module.verify()
             if level and branches > _MANY_LOOPS:
                 owned.enter_context(_with_less_effort(llvm))
-            if level and branches > _MANY_BRANCHES:
+            if level:
                 _simplify(llvm, machine, module)
-            elif level:
-                _optimize(llvm, machine, module, level)
             if product == "object":
                 return bytes(machine.emit_object(module))
             return str(machine.emit_assembly(module)) if product == "assembly" else str(module)
@@ -166,20 +161,12 @@ def _owned(passes: Any) -> Iterator[Any]:
                 passes.close()
 
 
-def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:
-    with llvm.create_pipeline_tuning_options(speed_level=level) as options:
-        # Generated code is in vectors, and its loops are long enough, already; looking for more takes twice the time
-        # and finds nothing.
-        options.loop_vectorization = False
-        options.slp_vectorization = False
-        options.loop_interleaving = False
-        options.loop_unrolling = False
-        with llvm.create_pass_builder(machine, options) as builder, _owned(builder.getModulePassManager()) as passes:
-            passes.run(module, builder)
-
-
 def _simplify(llvm: Any, machine: Any, module: Any) -> None:
-    """The passes whose time grows with the text, and no more."""
+    """The passes whose time grows with the text, and no more.
+
+    Generated code is in vectors, its loops are long enough, and what does not change in them stands before them: the
+    passes of LLVM's own list find nothing more that matters, and take two thirds of the time of compiling.
+    """
     with (
         llvm.create_pipeline_tuning_options(speed_level=1) as options,
         llvm.create_pass_builder(machine, options) as builder,
