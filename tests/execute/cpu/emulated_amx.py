@@ -4,6 +4,7 @@ Those on tiles work on memory that is there once, for one thread.
 
 The products of bf16 are those of Intel's description: chains of fused multiply-adds for the even and the odd elements
 of k, from zero, that are added to each other and then to C; subnormal numbers count as zero and are never a result.
+Rounding to bf16 is nearest even, of zeros where a number is subnormal.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from tileir.execute.cpu.native import target as targets
 from tileir.execute.cpu.native.target import Target, host
 
 _DOT = "@llvm.x86.avx512bf16.dpbf16ps.512"
+
+_ROUND = "@llvm.x86.avx512bf16.cvtneps2bf16.512"
 
 _LOAD = """
 @emulated.tiles = internal global [8 x [1024 x i8]] zeroinitializer, align 64
@@ -162,8 +165,33 @@ define internal <16 x float> @emulated.dpbf16ps(<16 x float> %sum, <32 x bfloat>
 """
 
 
+_ROUNDS = """
+define internal <16 x bfloat> @emulated.cvtneps2bf16(<16 x float> %x) {
+  %bits = bitcast <16 x float> %x to <16 x i32>
+  %exponent = and <16 x i32> %bits, splat (i32 2139095040)
+  %sign = and <16 x i32> %bits, splat (i32 -2147483648)
+  %tiny = icmp eq <16 x i32> %exponent, zeroinitializer
+  %last = lshr <16 x i32> %bits, splat (i32 16)
+  %odd = and <16 x i32> %last, splat (i32 1)
+  %half = add <16 x i32> %odd, splat (i32 32767)
+  %near = add <16 x i32> %bits, %half
+  %normal = select <16 x i1> %tiny, <16 x i32> %sign, <16 x i32> %near
+  %nan = fcmp uno <16 x float> %x, %x
+  %quiet = or <16 x i32> %bits, splat (i32 4194304)
+  %chosen = select <16 x i1> %nan, <16 x i32> %quiet, <16 x i32> %normal
+  %high = lshr <16 x i32> %chosen, splat (i32 16)
+  %short = trunc <16 x i32> %high to <16 x i16>
+  %r = bitcast <16 x i16> %short to <16 x bfloat>
+  ret <16 x bfloat> %r
+}
+"""
+
+
 def emulated(text: str) -> str:
     """A module without instructions of AMX and AVX512_BF16."""
+    if _ROUND in text:
+        lines = [line for line in text.splitlines() if not line.startswith("declare") or _ROUND not in line]
+        return emulated("\n".join(lines).replace(_ROUND, "@emulated.cvtneps2bf16") + _ROUNDS)
     if _DOT in text:
         lines = [line for line in text.splitlines() if not line.startswith("declare") or _DOT not in line]
         own = _DOTS.splitlines()

@@ -90,6 +90,7 @@ class Emission:
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
         self.module.native_scale = target.has_avx512
+        self.module.native_brain = target.has_avx512_bf16
         self.module.native_range = target.has_avx512
         self.module.native_extremes = target.is_aarch64
         self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None

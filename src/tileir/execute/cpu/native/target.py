@@ -131,6 +131,11 @@ class Target:
         return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= self.enabled
 
     @property
+    def has_avx512_bf16(self) -> bool:
+        """bfloat16 is rounded to, and multiplied in pairs, by instructions that flush subnormal numbers."""
+        return self.has_avx512 and "avx512bf16" in self.enabled
+
+    @property
     def has_amx(self) -> bool:
         """Matrix tiles of bfloat16, which the operating system lets this process use."""
         return {"amx-tile", "amx-bf16"} <= self.enabled
@@ -146,7 +151,7 @@ class Target:
 
         Intel's takes longer than two fused multiply-adds.
         """
-        return self.has_avx512 and "avx512bf16" in self.enabled and self.name.startswith("znver")
+        return self.has_avx512_bf16 and self.name.startswith("znver")
 
     @property
     def second_cache_bytes(self) -> int:

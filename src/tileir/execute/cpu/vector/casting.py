@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.execute.cpu.vector import brain
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, value_type
 from tileir.execute.dtypes import DType
@@ -243,6 +244,8 @@ def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
             return convert(builder, "fptrunc", value, HALF)
         return reinterpret(builder, encode(builder, value, floats.F16), HALF)
     if dtype.name == "bfloat16":
+        if brain.is_native(builder.module, value.width):
+            return retag(brain.rounded(builder, value, UINT16, _encode_brain), dtype)
         return retag(_encode_brain(builder, value), dtype)
     if dtype.name in FORMATS:
         return retag(encode(builder, value, FORMATS[dtype.name]), dtype)
