@@ -143,6 +143,30 @@ class Operation:
         group = self.operand_group(name)
         return group[0] if group else None
 
+    def likeness(self) -> tuple[object, ...]:
+        """Equal for operations without regions that differ in nothing but the values they take and give, and where.
+
+        It has the declaration, the attributes, the lengths of the operand groups and the types.
+        """
+        operands = self.operands
+        results = self.results
+        if len(results) == 1 and self.segments is None and not self.attributes:
+            # Most operations; behind the declaration the others have no type.
+            if len(operands) == 2:
+                return (self.declaration, results[0].type, operands[0].type, operands[1].type)
+            if len(operands) == 1:
+                return (self.declaration, results[0].type, operands[0].type)
+        attributes = self.attributes
+        return (
+            self.declaration,
+            self.segments,
+            len(operands),
+            *attributes,
+            *attributes.values(),
+            *[value.type for value in operands],
+            *[result.type for result in results],
+        )
+
     @property
     def is_unused(self) -> bool:
         """Whether no result is used; so it is where there are none."""

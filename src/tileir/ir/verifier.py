@@ -199,7 +199,7 @@ def _verify_row(
         if operation.regions:
             return operation
         if operation.declaration.is_verified_alone:
-            key = _own_key(operation)
+            key = operation.likeness()
             if key not in verified:
                 findings = len(context.diagnostics)
                 if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
@@ -212,30 +212,6 @@ def _verify_row(
                 return None
         operation = operation.next
     return None
-
-
-def _own_key(operation: Operation) -> tuple[object, ...]:
-    """What the rules of an operation depend on that looks at itself alone."""
-    declaration = operation.declaration
-    operands = operation.operands
-    results = operation.results
-    if len(results) == 1 and operation.segments is None and not operation.attributes:
-        # Most operations; behind the declaration the others have a name or no type.
-        if len(operands) == 2:
-            return (declaration, results[0].type, operands[0].type, operands[1].type)
-        if len(operands) == 1:
-            return (declaration, results[0].type, operands[0].type)
-    key: list[object] = [declaration]
-    for name, attribute in operation.attributes.items():
-        key.append(name)
-        key.append(attribute)
-    key.append(operation.segments)
-    key.append(len(operands))
-    for value in operands:
-        key.append(value.type)
-    for result in results:
-        key.append(result.type)
-    return tuple(key)
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:

@@ -17,7 +17,7 @@ class Aliases:
     `implied` tells that the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
     """
 
-    __slots__ = ("_depths", "_implied", "_lossless", "_order", "names")
+    __slots__ = ("_depths", "_implied", "_lossless", "_order", "_tails", "names")
 
     def __init__(
         self, root: Operation, contents_only: bool = False, implied: bool = True, lossless: bool = False
@@ -26,6 +26,7 @@ class Aliases:
         self._lossless: bool = lossless
         self._depths: dict[Attribute, int] = {}
         self._order: list[Attribute] = []
+        self._tails: dict[Location, str] = {}
         self.names: dict[Attribute, str] = {}
         if not contents_only:
             self._visit(resolved(root.location))
@@ -102,6 +103,14 @@ class Aliases:
 
     def use(self, location: Location) -> str:
         return self.names[resolved(location)]
+
+    def tail(self, location: Location) -> str:
+        """What ends the line of an operation."""
+        location = resolved(location)
+        found = self._tails.get(location)
+        if found is None:
+            found = self._tails[location] = f" loc({self.names[location]})\n"
+        return found
 
     def definitions(self) -> str:
         """One line per alias."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
+from tileir.ir.declaration import ISOLATED, OperationDeclaration
 from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.values import OperationResult, Value
 
@@ -27,7 +28,7 @@ class Naming:
     so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
     """
 
-    __slots__ = ("arguments", "conflicts", "constant_names", "names", "numbers", "draft_names", "used")
+    __slots__ = ("arguments", "assume", "conflicts", "constant_names", "draft_names", "names", "numbers", "used")
 
     def __init__(self, draft_names: bool = False) -> None:
         self.names: dict[Value, str] = {}
@@ -37,9 +38,12 @@ class Naming:
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
         self.constant_names: dict[DenseAttribute, str] = {}
+        # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
+        self.assume: OperationDeclaration | None = None
 
-    def name_regions(self, operation: Operation) -> None:
-        """Name what is inside an operation."""
+    def name_regions(self, operation: Operation, isolated: bool = True) -> bool:
+        """Name what is inside an operation; without `isolated` not what is inside isolated ones there: then False."""
+        complete = True
         # An explicit stack, because programs may nest deeply: regions to come, and states to give back.
         pending: list[tuple[Operation, Region] | _State] = [(operation, r) for r in reversed(operation.regions)]
         while pending:
@@ -57,8 +61,12 @@ class Naming:
             pending.append(state)
             nested.reverse()
             for inner in nested:
+                if not isolated and inner.declaration.traits & ISOLATED:
+                    complete = False
+                    continue
                 for part in reversed(inner.regions):
                     pending.append((inner, part))
+        return complete
 
     def _name_block(self, block: Block, added: list[str], nested: list[Operation]) -> None:
         names = self.names
@@ -75,12 +83,12 @@ class Naming:
                     else:
                         self._share(results, name)
                 elif len(results) == 1:
-                    names[results[0]] = "%" + self._unique(hint, added)
+                    names[results[0]] = self._unique(hint, added)
                 elif len(operation.declaration.name_hints) == len(results):
                     for result, part in zip(results, operation.declaration.name_hints, strict=True):
-                        names[result] = "%" + self._unique(part, added)
+                        names[result] = self._unique(part, added)
                 else:
-                    self._share(results, "%" + self._unique(hint, added))
+                    self._share(results, self._unique(hint, added))
             if operation.regions:
                 nested.append(operation)
             operation = operation.next
@@ -105,14 +113,15 @@ class Naming:
             else:
                 hint = f"arg{self.arguments}"
                 self.arguments += 1
-            self.names[argument] = "%" + self._unique(hint, added)
+            self.names[argument] = self._unique(hint, added)
 
     def _unique(self, hint: str, added: list[str]) -> str:
-        name = hint
-        while name in self.used:
-            name = f"{hint}_{self.conflicts}"
+        used = self.used
+        name = f"%{hint}"
+        while name in used:
+            name = f"%{hint}_{self.conflicts}"
             self.conflicts += 1
-        self.used.add(name)
+        used.add(name)
         added.append(name)
         return name
 
@@ -126,10 +135,12 @@ class Naming:
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
         if declaration.is_numbered:
             return None
-        # Imported here and below: programs without it need not load its chapter.
-        from tileir.dialect.ops import ASSUME
+        assume = self.assume
+        if assume is None:
+            from tileir.dialect.ops import ASSUME
 
-        return self._assume_hint(operation) if declaration is ASSUME else None
+            assume = self.assume = ASSUME
+        return self._assume_hint(operation, assume) if declaration is assume else None
 
     def _constant_hint(self, value: DenseAttribute) -> str:
         found = self.constant_names.get(value)
@@ -138,17 +149,15 @@ class Naming:
             self.constant_names[value] = found
         return found
 
-    def _assume_hint(self, operation: Operation) -> str:
+    def _assume_hint(self, operation: Operation, assume: OperationDeclaration) -> str:
         """`assume_` and the hint of what it assumes about; chains are followed without recursion."""
-        from tileir.dialect.ops import ASSUME
-
         prefix = ""
         value: Value = operation.operands[0] if operation.operands else operation.results[0]
         while isinstance(value, OperationResult):
             producer = value.operation
             if producer is operation:
                 break
-            if producer.declaration is ASSUME:
+            if producer.declaration is assume:
                 prefix += "assume_"
                 value = producer.operands[0]
                 if len(prefix) > 700:

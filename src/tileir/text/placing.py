@@ -7,12 +7,11 @@ import re
 from tileir.annotations import Final
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ISOLATED, OperationDeclaration
+from tileir.ir.declaration import ISOLATED
 from tileir.ir.values import Value
-from tileir.text.printer import PlainHead, Printer
+from tileir.text.lines import MARK, Lines
+from tileir.text.printer import Printer
 
-# Nothing that is printed has this character: strings are quoted.
-_MARK: Final = "\0"
 _PLACE: Final = re.compile("\0([0-9]+)\0")
 _IMPLYING: Final = (FOR, IF, LOOP)
 
@@ -42,12 +41,12 @@ class _PlacingPrinter(Printer):
         self.printed: list[Operation] = []
 
     def print_operation(self, operation: Operation) -> None:
-        self.out.append(f"{_MARK}{len(self.printed)}{_MARK}")
+        self.out.append(f"{MARK}{len(self.printed)}{MARK}")
         self.printed.append(operation)
         super().print_operation(operation)
 
-    def plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
-        # Every operation gets its mark, those on plain lines too.
+    def known_lines(self) -> Lines | None:
+        # Every operation gets its mark, those on known lines too.
         return None
 
 

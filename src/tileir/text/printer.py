@@ -14,11 +14,15 @@ from tileir.ir.values import Value
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.lines import Line, Lines, PlainHead, example_of
 from tileir.text.names import Naming, Numbering
 
 # Directives print regions by calling the printer: natural, but programs may nest deeper than Python's stack.  So many
 # blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
 _DEEPEST: Final = 32
+
+# So many pieces of text are put together at a time: their memory is then used again for the next ones.
+_PIECES: Final = 2048
 
 # Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
 NAMES: Final = ("public", "draft")
@@ -50,21 +54,11 @@ class _Text:
         self.aside_taken: int = 0
 
 
-class PlainHead:
-    """What stands before and behind the operands in the line of an operation without attributes, if that is plain."""
-
-    __slots__ = ("end", "is_plain", "start")
-
-    def __init__(self, printer: Printer, declaration: OperationDeclaration) -> None:
-        assembly = assembly_of(declaration) if declaration.syntax else None
-        middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
-        self.is_plain: bool = middle is not None
-        self.start: str = f" = {printer.custom_name(declaration)} "
-        self.end: str = f"{middle} : "
-
-
 class Printer:
     """Collects text in `out`; `text` gives it when all is printed.
+
+    `in_scopes` tells that what is inside an isolated operation is named when that is printed, and forgotten behind it;
+    with `in_pieces` what is printed is put together in `done` now and then.  So little memory is used over and over.
 
     `generic` prints the quoted form, `aliases` (with debug info) the locations, `elide` tells whether the
     `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.  `lossless`
@@ -75,11 +69,14 @@ class Printer:
         "aliases",
         "aside",
         "depth",
+        "done",
         "elide",
-        "elided_heads",
+        "elided_lines",
         "generic",
-        "heads",
+        "in_pieces",
+        "in_scopes",
         "indent",
+        "lines",
         "lossless",
         "names",
         "naming",
@@ -95,9 +92,12 @@ class Printer:
         aliases: Aliases | None = None,
         lossless: bool = True,
     ) -> None:
+        self.done: list[str] = []
         self.out: list[str] = []
         self.aside: list[_Aside] = []
         self.depth: int = 0
+        self.in_pieces: bool = False
+        self.in_scopes: bool = False
         self.generic: bool = generic
         self.version: Version = version
         self.naming: Naming = Naming(draft_names)
@@ -107,8 +107,8 @@ class Printer:
         self.aliases: Aliases | None = aliases
         self.lossless: bool = lossless
         # What lines have in common, for where prefixes are left out and where they are not.
-        self.heads: dict[OperationDeclaration, PlainHead] = {}
-        self.elided_heads: dict[OperationDeclaration, PlainHead] = {}
+        self.lines: Lines = Lines()
+        self.elided_lines: Lines = Lines()
 
     # --- operations ---
 
@@ -169,9 +169,9 @@ class Printer:
         self.depth += 1
         outer = self.indent
         self.indent = outer + "  "
-        plain = self.plain_heads()
-        if plain is not None:
-            self._print_plain(block, omit, plain)
+        lines = self.known_lines()
+        if lines is not None:
+            self._print_lines(block, omit, lines)
         else:
             operation = block.first
             while operation is not None:
@@ -182,46 +182,121 @@ class Printer:
         self.indent = outer
         self.depth -= 1
 
-    def plain_heads(self) -> dict[OperationDeclaration, PlainHead] | None:
-        """What is known of plain lines here; None where lines have more than what is plain."""
-        if self.generic or self.aliases is not None:
-            return None
-        return self.elided_heads if self.elide else self.heads
+    def known_lines(self) -> Lines | None:
+        """What is known of lines here; None where they have more than an operation says by itself."""
+        return self.elided_lines if self.elide else self.lines
 
-    def _print_plain(self, block: Block, omit: Operation | None, heads: dict[OperationDeclaration, PlainHead]) -> None:
+    def _print_lines(self, block: Block, omit: Operation | None, lines: Lines) -> None:
         """The operations of a block, the most common lines of all in one piece: operands and the type of the result."""
         out = self.out
         names = self.names
         indent = self.indent
+        heads = lines.heads
+        known = lines.known
+        aliases = self.aliases
+        tail = "\n"
         operation = block.first
         while operation is not None:
             if operation is omit:
                 operation = operation.next
                 continue
+            if len(out) > _PIECES and self.in_pieces and not self.aside:
+                self.done.append("".join(out))
+                out.clear()
+            if operation.regions or operation.successors is not None:
+                self.print_scope(operation)
+                out.append("\n")
+                operation = operation.next
+                continue
+            if aliases is not None:
+                tail = aliases.tail(operation.location)
+            operands = operation.operands
             results = operation.results
+            result = ""
             if len(results) == 1:
-                declaration = operation.declaration
-                head = heads.get(declaration)
-                if head is None:
-                    head = heads[declaration] = PlainHead(self, declaration)
-                if head.is_plain and not operation.attributes:
-                    operands = operation.operands
-                    if len(operands) == 2:
-                        row = f"{names[operands[0]]}, {names[operands[1]]}"
-                    else:
-                        row = ", ".join([names[value] for value in operands])
-                    result = results[0]
-                    out.append(f"{indent}{names[result]}{head.start}{row}{head.end}{result.type.spelling}\n")
+                result = names[results[0]]
+                if not operation.attributes:
+                    declaration = operation.declaration
+                    head = heads.get(declaration)
+                    if head is None:
+                        head = heads[declaration] = self._plain_head(declaration)
+                    if head.is_plain:
+                        if len(operands) == 2:
+                            row = f"{names[operands[0]]}, {names[operands[1]]}"
+                        else:
+                            row = ", ".join([names[value] for value in operands])
+                        out.append(f"{indent}{result}{head.start}{row}{head.end}{results[0].type.spelling}{tail}")
+                        operation = operation.next
+                        continue
+            elif results:
+                result = self._result_names(operation)
+            key = operation.likeness()
+            line = known.get(key)
+            if line is None:
+                if key not in known:
+                    # Most lines that come once never come again.
+                    known[key] = None
+                    out.append(f"{indent}{result} = " if results else indent)
+                    self.print_rest(operation)
+                    out.append(tail)
                     operation = operation.next
                     continue
-            self.print_operation(operation)
-            out.append("\n")
+                line = known[key] = self._line(operation)
+            if line.count == 2:
+                first, second = line.pieces
+                out.append(f"{indent}{result}{first}{names[operands[0]]}{second}{names[operands[1]]}{line.end}{tail}")
+            elif line.count == 1:
+                out.append(f"{indent}{result}{line.pieces[0]}{names[operands[0]]}{line.end}{tail}")
+            else:
+                out.append(indent)
+                out.append(result)
+                pieces = line.pieces
+                for index, place in enumerate(line.places):
+                    out.append(pieces[index])
+                    out.append(names[operands[place]])
+                out.append(line.end)
+                out.append(tail)
             operation = operation.next
+
+    def print_scope(self, operation: Operation) -> None:
+        """An operation with regions: if it is isolated, the names in it are needed nowhere else."""
+        if not self.in_scopes or not operation.declaration.traits & ISOLATED:
+            self.print_operation(operation)
+            return
+        names = self.names
+        before = len(names)
+        complete = self.naming.name_regions(operation, isolated=False)
+        if len(names) > before:
+            # Names inside depend on those around: all are needed.
+            self.in_scopes = False
+            if not complete:
+                self.naming.name_regions(operation)
+        self.print_operation(operation)
+        self.in_scopes = True
+        if not before and not self.aside:
+            names.clear()
+
+    def _plain_head(self, declaration: OperationDeclaration) -> PlainHead:
+        assembly = assembly_of(declaration) if declaration.syntax and not self.generic else None
+        middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
+        return PlainHead(self.custom_name(declaration), middle)
+
+    def _line(self, operation: Operation) -> Line:
+        """What the line of an operation has in common with those of all that are like it."""
+        out, self.out = self.out, []
+        names, self.names = self.names, {}
+        try:
+            example = example_of(operation, self.names)
+            self.out.append(" = " if operation.results else "")
+            self.print_rest(example)
+            return Line("".join(self.out))
+        finally:
+            self.out, self.names = out, names
 
     def text(self) -> str:
         """All that was printed, with the blocks that were put aside in their places."""
         if not self.aside:
-            return "".join(self.out)
+            return "".join([*self.done, *self.out])
         whole = _Text()
         whole.out, whole.aside = self.out, self.aside
         waiting = list(whole.aside)
@@ -231,7 +306,7 @@ class Printer:
             self.print_block_body(piece.block, piece.omit)
             waiting.extend(piece.text.aside)
         self.out, self.aside = [_join(whole)], []
-        return self.out[0]
+        return "".join([*self.done, *self.out])
 
     def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
         """`{`, the single block of a region, `}`; the terminator `implied` is left out where it has no operands."""
@@ -378,18 +453,27 @@ def print_operation(
     if names not in NAMES:
         raise OptionError(f"'{names}' are no names of values: {', '.join(NAMES)}")
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
+    isolated = bool(operation.declaration.traits & ISOLATED)
     printer = Printer(generic, names == "draft", version, aliases, lossless)
-    isolated = operation.declaration.traits & ISOLATED
-    scope = _isolated_scope(operation) if generic and not isolated else None
-    if scope is not None:
-        numbering = Numbering()
-        numbering.name_regions(scope)
-        printer.names.update(numbering.names)
+    if isolated:
+        try:
+            printer.in_scopes = printer.in_pieces = True
+            printer.print_scope(operation)
+        except KeyError:
+            # Before it is verified, a function may take what is another's.
+            printer = Printer(generic, names == "draft", version, aliases, lossless)
+            printer.naming.name_regions(operation)
+            printer.print_operation(operation)
     else:
-        if not isolated:
+        scope = _isolated_scope(operation) if generic else None
+        if scope is not None:
+            numbering = Numbering()
+            numbering.name_regions(scope)
+            printer.names.update(numbering.names)
+        else:
             _name_outside(operation, printer)
-        printer.naming.name_regions(operation)
-    printer.print_operation(operation)
+            printer.naming.name_regions(operation)
+        printer.print_operation(operation)
     if aliases is not None:
         printer.out.append("\n" + aliases.definitions().rstrip("\n"))
     return printer.text()
@@ -421,22 +505,36 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
-    printer.naming.name_regions(module)
-    printer.elide = True
+    # Without names of its own, as it is nearly always, the module leaves naming to its functions.
+    printer.in_scopes = not printer.naming.name_regions(module, isolated=False) and not printer.names
+    try:
+        return _disassembly(module, printer)
+    except KeyError:
+        # Before it is verified, a function may take what is another's.
+        printer = Printer(False, False, version, aliases, lossless=False)
+    return _disassembly(module, printer)
+
+
+def _disassembly(module: Operation, printer: Printer) -> str:
+    if not printer.in_scopes:
+        printer.naming.name_regions(module)
+    printer.elide = printer.in_pieces = True
+    out = printer.out
+    aliases = printer.aliases
     producer = module.attributes.get("producer")
     if isinstance(producer, StringAttribute) and producer.value:
-        printer.out.append(f"// Producer: {producer.value}\n")
+        out.append(f"// Producer: {producer.value}\n")
     if all(block.first is None for region in module.regions for block in region.blocks):
         # What the disassembler makes of nothing.
-        printer.out.append("\n#loc = loc(unknown)\n" if debug_info else "\n")
+        out.append("\n#loc = loc(unknown)\n" if aliases is not None else "\n")
         return printer.text()
     for region in module.regions:
         for block in region.blocks:
             for operation in block:
-                printer.print_operation(operation)
-                printer.out.append("\n")
+                printer.print_scope(operation)
+                out.append("\n")
     if aliases is not None:
-        printer.out.append(aliases.definitions())
+        out.append(aliases.definitions())
     return printer.text()
 
 

@@ -1,0 +1,169 @@
+"""Lines that are put together from what operations have in common are those that directives print one by one."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.generators.programs import random_module
+
+import tileir
+from tileir.dialect.ops import ADDF
+from tileir.ir.declaration import Version
+from tileir.text.aliases import Aliases
+from tileir.text.lines import Line, Lines
+from tileir.text.printer import Printer, print_disassembly
+from tileir.text.reading import read_text
+
+V13_1: Version = (13, 1)
+V13_4: Version = (13, 4)
+
+# Every kind of line that has something between its operands; several of each, so that the later ones are known.
+PROGRAM = """
+cuda_tile.module @m {
+  global @g alignment = 8 <f32: [1.0, 2.0]> : tile<2xf32>
+  entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %q: tile<ptr<f32>>) {
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %u, %v, %w = get_tile_block_id : tile<i32>
+    %a = constant <f32: 1.5> : tile<4xf32>
+    %b = constant <f32: 1.5> : tile<4xf32>
+    %ab = addf %a, %b rounding<zero> flush_to_zero : tile<4xf32>
+    %ba = addf %b, %a rounding<zero> flush_to_zero : tile<4xf32>
+    %aa = addf %ab, %ab rounding<zero> : tile<4xf32>
+    %bb = addf %ba, %ab rounding<zero> {note = "\\00 %0"} : tile<4xf32>
+    %f = fma %a, %b, %ab : tile<4xf32>
+    %g = fma %b, %f, %a : tile<4xf32>
+    %c = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>
+    %d = cmpi less_than %y, %z, signed : tile<i32> -> tile<i1>
+    %s = select %c, %a, %b : tile<i1>, tile<4xf32>
+    %t = select %d, %b, %a : tile<i1>, tile<4xf32>
+    %view = make_tensor_view %p, shape = [%n, 8], strides = [8, 1] : tile<i32> -> tensor_view<?x8xf32, strides=[8,1]>
+    %weiv = make_tensor_view %q, shape = [%x, 8], strides = [8, 1] : tile<i32> -> tensor_view<?x8xf32, strides=[8,1]>
+    %r = for %i in (%x to %n, step %y) : tile<i32> iter_values(%e = %a) -> (tile<4xf32>) {
+      %h = addf %e, %b rounding<zero> : tile<4xf32>
+      %j:2 = if %c -> (tile<4xf32>, tile<4xf32>) {
+        yield %h, %e : tile<4xf32>, tile<4xf32>
+      } else {
+        yield %e, %h : tile<4xf32>, tile<4xf32>
+      }
+      continue %j#1 : tile<4xf32>
+    }
+    print_tko "%f and %i", %n, %x : tile<i32>, tile<i32> -> token
+    print_tko "%f and %i", %y, %y : tile<i32>, tile<i32> -> token
+    return
+  }
+}
+"""
+
+
+class OneByOne(Printer):
+    """Asks the directives for every line."""
+
+    def known_lines(self) -> Lines | None:
+        return None
+
+
+def texts(printer: Printer, module: tileir.Operation) -> list[str]:
+    """The text, and the text again: then all that was seen once is known."""
+    printer.naming.name_regions(module)
+    found: list[str] = []
+    for _ in range(3):
+        printer.out.clear()
+        printer.aside.clear()
+        printer.print_operation(module)
+        found.append(printer.text())
+        printer.out = []
+    return found
+
+
+def agree(module: tileir.Operation, seed: int) -> None:
+    """The bits of a seed are the options of the printer."""
+    generic, older, lossless, debug_info, elide = (bool(seed >> bit & 1) for bit in range(5))
+    aliases = Aliases(module, implied=not generic, lossless=lossless) if debug_info else None
+    version = V13_1 if older else V13_4
+    wanted, found = (kind(generic, older, version, aliases, lossless) for kind in (OneByOne, Printer))
+    wanted.elide = found.elide = elide
+    assert texts(found, module) == [texts(wanted, module)[0]] * 3
+
+
+def whole(module: tileir.Operation, generic: bool = False) -> str:
+    """The text, everything named before anything is printed."""
+    printer = OneByOne(generic)
+    printer.naming.name_regions(module)
+    printer.print_operation(module)
+    return printer.text()
+
+
+def test_every_kind_of_line():
+    module = tileir.parse(PROGRAM)
+    for seed in range(32):
+        agree(module, seed)
+    printer = Printer(lossless=False)
+    texts(printer, module)
+    known = printer.elided_lines.known
+    assert len(known) > 12
+    assert all(line is not None for line in known.values())
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_random_programs(seed):
+    module = random_module(Random(seed), size=60)
+    agree(module, seed)
+    assert str(module) == whole(module)
+    assert module.text(generic=True) == whole(module, generic=True)
+
+
+def test_functions_are_named_as_in_the_whole_program():
+    # Numbers, arguments and names that conflict begin anew in each function; long ones are printed in pieces.
+    additions = " ".join(f"%v{number} = addf %a, %a : tile<f32>" for number in range(3000))
+    body = f"(%a: tile<f32>) {{ %c = constant <f32: 1.0> : tile<f32> {additions} return }}"
+    text = "\n".join(f"entry @{name}{body}" for name in "fgh")
+    module = tileir.parse(text)
+    assert str(module) == whole(module)
+    assert print_disassembly(module) in whole(module).replace("\n  ", "\n")
+
+
+def test_functions_in_a_module_with_values_of_its_own():
+    text = 'builtin.module { %x = "t.x"() : () -> i32 cuda_tile.module @m { entry @k(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return } } }'
+    module = read_text(text, allow_unregistered=True).module
+    assert str(module) == whole(module)
+
+
+def test_deep_nests_are_printed_whole():
+    nest = ""
+    for number in range(40):
+        nest = f"if %c {{ %d{number} = ori %c, %c : tile<i1> {nest} }}"
+    text = "\n".join(f"entry @{name}(%c: tile<i1>) {{ {nest} return }}" for name in "fg")
+    module = tileir.parse(text)
+    assert str(module) == whole(module)
+
+
+def test_what_takes_a_value_of_another_function_is_printed_all_the_same():
+    module = tileir.parse(
+        "entry @f(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }\n"
+        "entry @g(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }"
+    )
+    first, second = [op for op in module.walk() if op.declaration is ADDF]
+    second.set_operand(0, first.result)
+    assert str(module) == whole(module)
+    assert "addf %0, %arg0" in print_disassembly(module)
+    first.set_operand(0, second.result)
+    assert str(module) == whole(module)
+
+
+def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
+    module = tileir.parse(PROGRAM)
+    found = [op for op in module.walk() if op.declaration is ADDF]
+    first, second = found[:2]
+    assert first.likeness() == second.likeness()
+    second.set_operand(1, second.operands[0])
+    assert first.likeness() == second.likeness()
+    second.set_attribute("flush_to_zero", None)
+    assert first.likeness() != second.likeness()
+
+
+def test_the_numbers_of_operands_are_where_the_marks_were():
+    line = Line(" = f \0001\0, \0000\0 : x")
+    assert (line.pieces, line.places, line.end, line.count) == ([" = f ", ", "], [1, 0], " : x", -1)
+    assert Line("return").pieces == []
+    assert Line("return").count == 0
