@@ -1,4 +1,5 @@
-"""For all tests: kernels compiled in a test run are kept apart from the user's, and forgotten with it; interrupts interrupt."""
+"""For all tests: kernels compiled in a test run are kept apart from the user's, and forgotten with it; interrupts interrupt;
+no test fails because the machine is busy."""
 
 from __future__ import annotations
 
@@ -6,10 +7,15 @@ import os
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.browsing import browser, open_page
 
 # Here, and not where pages are tested: two browsers cannot be driven in one process.
 __all__ = ["browser", "open_page"]
+
+# How long an example takes, to make or to check, is no property of the product.
+settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="session")
