@@ -59,9 +59,7 @@ _DOT_LANES: Final = 16
 _UNIT_FACTORS: Final = (BF16, F16, F8E4M3FN, F8E5M2)
 """The floats that a matrix unit multiplies."""
 _ROWS: Final = 6
-"""Rows of a large block of C."""
-_LEAST_ROWS: Final = 4
-"""And of what is left over: no power of two is a multiple of six, but a sum of sixes and one or two fours."""
+"""Rows of a large block of C.  No power of two is a multiple of six, but each from 16 on a sum of sixes and fives."""
 
 Shape = tuple[int, int, int]
 Rows = tuple[str, Number]
@@ -120,15 +118,13 @@ class MmaPlan:
     def row_blocks(self) -> list[tuple[int, int]]:
         """How the rows of C are divided, from the first on: so many rows at a time, up to a row.
 
-        Where the plan's rows do not divide them the last blocks are smaller, but not so small that a step would wait
-        for the one before.
+        Where the plan's rows do not divide them the last blocks have one row less: a much smaller block would read as
+        much of a panel, and wait for it.
         """
         rest = self.m % self.rows
-        if rest and rest < _LEAST_ROWS:
-            rest += self.rows
-        whole = self.m - rest
-        blocks = [(self.rows, whole)] if whole else []
-        return [*blocks, (_LEAST_ROWS, self.m)] if rest else blocks
+        if not rest:
+            return [(self.rows, self.m)]
+        return [(self.rows, self.m - (self.rows - rest) * (self.rows - 1)), (self.rows - 1, self.m)]
 
     @property
     def packed_bytes(self) -> int:
