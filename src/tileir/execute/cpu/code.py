@@ -28,13 +28,15 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count", "shared_axis")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count", "shared_axis", "together")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.shared_axis: int = meta["shared_axis"]
+        self.together: int = meta["together"]
+        """How many tile blocks should be in the same chunk."""
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
         self.options: Options = options

@@ -137,7 +137,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if version is None:
             version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
-        if threads > 1:
+        if threads > 1 or version.together > 1:
             _divide(slots, version, grid, threads)
         memory, progress = options.memory, options.progress
         launches = overlapped()
@@ -380,12 +380,15 @@ def _chunk(grid: BlockId, threads: int) -> int:
 
 def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
     """Say in a record how threads share the tile blocks of a launch."""
-    if threads == 1:
-        return
-    if version.shared_axis >= 0:
+    if threads > 1 and version.shared_axis >= 0:
         # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
         count = grid[0] * grid[1] * grid[2]
         slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
+    rest = slots[record.CHUNK] % version.together
+    if rest < slots[record.CHUNK]:
+        slots[record.CHUNK] -= rest
+    if threads == 1:
+        return
     slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
 
 

@@ -48,10 +48,12 @@ class Lowered:
 
     def description(self) -> dict[str, Any]:
         """What a launch has to know of the code, to be stored with it."""
+        group = order.together(self.program)
         return {
             "arena_bytes": self.program.arena_bytes,
             "prints": len(self.prints),
             "shared_axis": order.shared_axis(self.program),
+            "together": group.counts[0] * group.counts[1] if group is not None else 1,
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
             "deciding": trip_counts.deciding_parameters(self.program.entry),
         }

@@ -6,10 +6,10 @@ from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
+from tileir.execute.cpu.emission.grouped_chains import emit_vector_chain
 from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
-from tileir.execute.cpu.emission.vector_chains import emit_vector_chain
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Multiply

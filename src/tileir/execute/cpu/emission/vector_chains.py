@@ -26,11 +26,7 @@ from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.dtypes import memory_bytes
 
 
-def emit_vector_chain(emission: Emission, statement: Chain) -> None:
-    _Chain(emission, statement).emit()
-
-
-class _Side:
+class Side:
     """An operand of a chain: the box of its first turn, whether it lies there in rows, and for how many turns."""
 
     def __init__(self, emission: Emission, load: Viewed, along: int, first: Number, plan: MmaPlan) -> None:
@@ -64,7 +60,7 @@ class _Side:
         return emission.builder.moved(self.box.pointer, emission.builder.multiply(turn, self._step))
 
 
-class _Chain:
+class VectorChain:
     """Writes the parts of a chain: so many turns at a time."""
 
     def __init__(self, emission: Emission, statement: Chain) -> None:
@@ -82,18 +78,20 @@ class _Chain:
         emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
         lhs, rhs = self.product.lhs, self.product.rhs
         assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
-        self.left: Final = _Side(emission, lhs, 1, self.lower, self.plan)
-        self.right: Final = _Side(emission, rhs, 0, self.lower, self.plan)
+        self.left: Final = Side(emission, lhs, 1, self.lower, self.plan)
+        self.right: Final = Side(emission, rhs, 0, self.lower, self.plan)
+        rooms = [f"i64 {side.room}" for side in (self.left, self.right)]
+        self.room: Final = emission.builder.call("i64", "llvm.umin.i64", rooms)
+        """The turns before tiles begin to lie over an edge."""
 
-    def _parts(self, emit: Callable[[Number, str], None]) -> None:
-        """Emit the parts, one at least; each gets its first turn and how many it has.
+    def parts(self, start: Number, turns: Number, emit: Callable[[Number, str], None]) -> None:
+        """Emit the parts from a turn to others, one at least; each gets its first turn and how many it has.
 
         One ends where tiles begin to lie over an edge.
         """
-        builder, turns = self.builder, self.turns
-        room = builder.call("i64", "llvm.umin.i64", [f"i64 {side.room}" for side in (self.left, self.right)])
+        builder, room = self.builder, self.room
         loop = Loop(builder)
-        turn = loop.carry("i64", 0)
+        turn = loop.carry("i64", start)
         count = ""
 
         def part() -> None:
@@ -112,8 +110,8 @@ class _Chain:
 
         loop.write(part, again)
 
-    def emit(self) -> None:
-        """Emit all turns."""
+    def emit(self, start: Number) -> None:
+        """Emit the turns from one on."""
         builder = self.builder
 
         def part(turn: Number, count: str) -> None:
@@ -135,7 +133,10 @@ class _Chain:
                 builder.count(0, count, 1, one)
 
             def pack_part(panel: str) -> str:
-                builder.branch(right, lambda: self._pack_rows(turn, panel, extent), lambda: pack_each(panel))
+                source = self.right.at(self.emission, turn)
+                builder.branch(
+                    right, lambda: self.pack_rows(self.plan, source, panel, extent), lambda: pack_each(panel)
+                )
                 return "false"
 
             def rows() -> Rows:
@@ -143,11 +144,14 @@ class _Chain:
                 found, distance = builder.branch(left, lambda: place, lambda: self._copied(turn, count, extent, near))
                 return found, distance
 
-            self._multiply(turn, extent, rows, pack_part)
+            target = self.emission.buffer(self.product.accumulator)
+            column = str(self.emission.whole(self.statement.memo.keys[0]))
+            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
-        builder.branch(builder.emit(f"icmp sgt i64 {self.turns}, 0"), lambda: self._parts(part))
+        is_left = builder.emit(f"icmp slt i64 {start}, {self.turns}")
+        builder.branch(is_left, lambda: self.parts(start, self.turns, part))
 
     def _go_to(self, turn: Number, number: Number) -> None:
         """Set the loop's counter to a turn of a part."""
@@ -199,23 +203,31 @@ class _Chain:
             tiles()
         return [f"ptr {copy}", f"i64 {row}"]
 
-    def _multiply(self, turn: Number, extent: str, rows: Callable[[], Rows], pack_part: Callable[[str], str]) -> None:
-        """Find or pack the right operand of a part, and multiply; the left one is copied after that."""
-        emission, builder, plan, memo = self.emission, self.builder, self.plan, self.statement.memo
+    def multiply(
+        self,
+        plan: MmaPlan,
+        turn: Number,
+        keys: tuple[str, str],
+        extent: str,
+        pack_part: Callable[[str], str],
+        rows: Callable[[], Rows],
+        target: str,
+    ) -> None:
+        """Find by two keys or pack the right operand of a part, and multiply; the left one is copied after that."""
+        emission, builder, statement = self.emission, self.builder, self.statement
         first = builder.add(self.lower, turn)
-        keys = [str(first), str(emission.whole(memo.keys[0]))]
         # Rounded up: the last part may begin within the stretch of the one before.
-        tiles = self.statement.tiles
+        tiles = statement.tiles
         stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
-        slot = builder.add(stretch, builder.multiply(column_slots(emission), keys[1]))
-        panel, _ = panel_of(emission, memo, [*keys, extent], slot, tiles * plan.packed_bytes, pack_part)
-        target = emission.buffer(self.product.accumulator), plan.n * plan.accumulator_dtype.itemsize
-        emit_mma(builder, plan, rows(), panel, target, suffix=emission.arena_suffix, extent=extent)
+        slot = builder.add(stretch, builder.multiply(column_slots(emission), keys[0]))
+        size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
+        panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
+        place = target, plan.n * plan.accumulator_dtype.itemsize
+        emit_mma(builder, plan, rows(), panel, place, suffix=emission.arena_suffix, extent=extent)
 
-    def _pack_rows(self, turn: Number, panel: str, extent: str) -> None:
+    def pack_rows(self, plan: MmaPlan, source: str, panel: str, extent: str) -> None:
         """Pack rows that lie in memory, `extent` of them, for vectors."""
-        builder, plan = self.builder, self.plan
-        source, row = self.right.at(self.emission, turn), self.right.row
+        builder, row = self.builder, self.right.row
         columns, size = plan.columns, plan.rhs_dtype.itemsize
         vector = f"<{columns} x {scalar_type(plan.rhs_dtype)}>"
         panel_bytes = builder.multiply(extent, columns * size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.execute.analysis.values import ordering_of
-from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Program, statements
+from tileir.execute.cpu.loops.statements import Chain, Group, Memo, Multiply, Program, statements
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
 from tileir.ir.values import BlockArgument, Value
@@ -36,6 +36,14 @@ def shared_axis(program: Program) -> int:
     fastest = order_of(program)[0]
     axes = block_axes([key for memo in memos for key in memo.keys])
     return fastest if memos and fastest not in axes else -1
+
+
+def together(program: Program) -> Group | None:
+    """The tile blocks that are handed out one after the other since their products may be computed as one."""
+    groups = [each.group for each in statements(program.body) if isinstance(each, Chain) and each.group is not None]
+    if len(groups) != 1 or not may_change_order(program.entry):
+        return None
+    return groups[0] if order_of(program)[:2] == groups[0].axes else None
 
 
 def _memos(program: Program) -> list[Memo]:

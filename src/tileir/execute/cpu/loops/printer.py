@@ -126,6 +126,10 @@ class LoopPrinter:
             head = f"chain: {statement.tiles} iterations at once{limit}"
             operations = (statement.loop.operation, statement.product.operation)
             self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
+            if statement.group is not None:
+                result = statement.group.memo.panels.name
+                counts = _extents(statement.group.counts)
+                self._add(f"{indent}  {counts} tile blocks at once in {result}, where a thread has them", *operations)
             if statement.left is not None:
                 self._add(f"{indent}  left operand: {self._memo(statement.left)}", *operations)
             self._body(statement.bodies[0], indent + "  ")

@@ -203,6 +203,20 @@ class Repeat(Statement):
 
 
 @dataclass(eq=False, repr=False, slots=True)
+class Group:
+    """Tile blocks that are neighbours in the grid and whose chains are computed as one, where a thread has all of them.
+
+    `counts` of them along the dimensions `axes` of the grid, first those of the rows.  The first one computes the
+    product of all, by the wide `plan`, and it is remembered for the others.
+    """
+
+    counts: tuple[int, int]
+    axes: tuple[int, int]
+    plan: MmaPlan
+    memo: Memo
+
+
+@dataclass(eq=False, repr=False, slots=True)
 class Chain(Statement):
     """A loop that does nothing but add products of neighbouring tiles: many iterations of it at once, where all tiles
     lie within their tensors; otherwise the loop itself."""
@@ -216,6 +230,8 @@ class Chain(Statement):
     """For the left operand, packed for matrix tiles."""
     clearing: Nest | None = None
     """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
+    group: Group | None = None
+    """The tile blocks whose products may be computed together; what they start from is in `clearing`."""
 
     @property
     def written(self) -> list[Buffer]:

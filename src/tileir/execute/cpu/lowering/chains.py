@@ -11,22 +11,24 @@ from typing import Final
 
 import numpy
 
-from tileir.dialect.ops import FOR
+from tileir.dialect.ops import ASSUME, FOR, GET_TILE_BLOCK_ID
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Table, Viewed
+from tileir.execute.cpu.loops.order import may_change_order
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import (
     Chain,
+    Group,
     Memo,
     Multiply,
     Nest,
     Repeat,
-    Statement,
     Terminator,
     memo_slots,
 )
 from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.matrix.plan import plan_of_vectors
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.types import TF32
@@ -127,18 +129,70 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
     chain.left = Memo([lhs.operation.operand_group("index")[0]], slots, panels, tags)
 
 
-def take_clearing(body: list[Statement], chain: Chain) -> None:
-    """Leave it to a chain to begin with zeros, where the statement before it does nothing but write them."""
+_LEAST_ROWS: Final = 64
+"""Rows of a product, and for each two columns another, below which those of several tile blocks are better."""
+
+
+def _group(lowering: Lowering, chain: Chain) -> Group | None:
+    """Tile blocks whose products are one, where theirs is so small that panels are read too often, or not filled."""
+    product = chain.product
+    small = product.plan
+    lhs, rhs = product.lhs, product.rhs
+    assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
+    axes = _block_axis(lhs.operation.operand_group("index")[0]), _block_axis(rhs.operation.operand_group("index")[1])
+    if -1 in axes or axes[0] == axes[1] or lowering.options.sanitize or not may_change_order(lowering.entry):
+        return None
+    view = lhs.operation.operand_group("view")[0]
+    if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
+        return None
+    columns = max(plan_of_vectors(lowering.target, small, small.m, 1 << 10).columns // small.n, 1)
+    rows = max(max(_LEAST_ROWS, columns * small.n // 2) // small.m, 1)
+    if rows * columns == 1:
+        return None
+    plan = plan_of_vectors(lowering.target, small, rows * small.m, columns * small.n)
+    result = lowering.new_buffer(plan.accumulator_dtype, plan.m * plan.n)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5)
+    result.persistent = tags.persistent = True
+    # Panels of the wide product go where those of the other are.
+    size = chain.tiles * plan.packed_bytes
+    memo = chain.memo
+    memo.slots = memo_slots(size)
+    memo.panels.count, memo.tags.count = memo.slots * chain.tiles * plan.packed_elements, 5 * memo.slots
+    return Group((rows, columns), axes, plan, Memo([], 1, result, tags))
+
+
+def _block_axis(value: Value) -> int:
+    """The dimension of the grid that a number is the tile block's place in; -1 where it is another."""
+    operation = value.defining_operation
+    while operation is not None and operation.declaration is ASSUME:
+        value = operation.operands[0]
+        operation = value.defining_operation
+    if operation is None or operation.declaration is not GET_TILE_BLOCK_ID:
+        return -1
+    return [result is value for result in operation.results].index(True)
+
+
+def take_clearing(lowering: Lowering, chain: Chain) -> None:
+    """Leave it to a chain to begin with zeros, where the statement before it does nothing but write them.
+
+    Others than those on matrix tiles are given the chains of their neighbours with it, if they are small.
+    """
+    body = lowering.body
     last = body[-1] if body else None
-    if not isinstance(last, Nest) or len(last.sinks) != 1 or chain.product.plan.kind != "amx":
+    if not isinstance(last, Nest) or len(last.sinks) != 1 or chain.product.plan.kind not in ("amx", "fma"):
         return
     sink = last.sinks[0]
     if not isinstance(sink, StoreBuffer) or sink.buffer is not chain.product.accumulator:
         return
     root = sink.expression
-    if isinstance(root, Table) and not any(root.array.tobytes()):
-        chain.clearing = last
-        body.pop()
+    if not isinstance(root, Table) or any(root.array.tobytes()):
+        return
+    if chain.product.plan.kind == "fma":
+        chain.group = _group(lowering, chain)
+        if chain.group is None:
+            return
+    chain.clearing = last
+    body.pop()
 
 
 def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Operation) -> bool:

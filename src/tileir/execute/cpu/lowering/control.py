@@ -58,7 +58,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     loop = Repeat(operation, body)
     chain = chained(lowering, loop)
     if chain is not None:
-        take_clearing(lowering.body, chain)
+        take_clearing(lowering, chain)
     lowering.body.append(chain or loop)
     lowering.stored_results(operation.results, buffers)
 

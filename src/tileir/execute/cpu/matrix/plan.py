@@ -190,6 +190,11 @@ def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
     return _single(target, (m, n, k))
 
 
+def plan_of_vectors(target: Target, like: MmaPlan, m: int, n: int) -> MmaPlan:
+    """The same with blocks of C in vectors, for other rows and columns."""
+    return _blocks(target, like.kind, (m, n, like.k), like.lhs_dtype, like.accumulator_dtype, like.group)
+
+
 def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> MmaPlan | None:
     """Floats of 16 and eight bits by a unit of the machine; None if it has none that is better than f32."""
     is_half = F16 in (lhs, rhs)

@@ -1,0 +1,120 @@
+"""Chains of vector products whose tile blocks are small: those of neighbours are computed as one (`loops.order`).
+
+A block of few rows reads a panel of the right operand for little, one of few columns does not fill the registers.  So
+the first tile block of a group computes the product of all, from operands that lie side by side in memory; the others
+find it.  Each element is the same chain of fused multiply-adds.  Groups over an edge, or not all of whose tile blocks
+are in the thread's chunk, are computed one by one, and so are tiles over an edge of k.
+"""
+
+from __future__ import annotations
+
+from tileir.execute.cpu.emission.context import Emission, Member
+from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
+from tileir.execute.cpu.emission.panels import panel_of
+from tileir.execute.cpu.emission.vector_chains import Side, VectorChain
+from tileir.execute.cpu.loops.statements import Chain, Group
+from tileir.execute.cpu.matrix.plan import Rows
+from tileir.execute.cpu.vector.builder import Number
+
+_WIDE: int = 1 << 40
+"""What the key of a panel has more if it is one of a wide product."""
+
+
+def emit_vector_chain(emission: Emission, statement: Chain) -> None:
+    """Emit a chain, for the group of the tile block where it can be."""
+    chain = VectorChain(emission, statement)
+
+    def clear() -> list[str]:
+        if statement.clearing is not None:
+            emission.statements([statement.clearing])
+        return ["i64 0"]
+
+    group, member = emission.group, emission.member
+    if group is None or member is None or group is not statement.group:
+        clear()
+        chain.emit(0)
+        return
+    grouped = _Grouped(chain, group, member)
+    (done,) = emission.builder.branch(emission.builder.all_of(grouped.conditions), grouped.emit, clear)
+    chain.emit(done)
+
+
+class _Grouped:
+    """The product of a group of tile blocks."""
+
+    def __init__(self, chain: VectorChain, group: Group, member: Member) -> None:
+        self.chain = chain
+        self.group = group
+        self.member = member
+        builder, plan = chain.builder, group.plan
+        left, right = chain.left, chain.right
+        operands = [f"i64 {chain.turns}", f"i64 {chain.room}"]
+        self.turns: str = builder.call("i64", "llvm.smin.i64", operands)
+        """How many turns are taken together: those before tiles begin to lie over an edge of k."""
+        self.above: Number = builder.multiply(member.row, chain.plan.m)
+        """How many rows of the group are above the tile block, and columns left of it."""
+        self.before: Number = builder.multiply(member.column, chain.plan.n)
+        self.conditions: list[str] = [
+            member.is_whole,
+            builder.emit(f"icmp sgt i64 {self.turns}, 0"),
+            left.rows,
+            right.rows,
+            self._is_inside(left, self.above, plan.m),
+            self._is_inside(right, self.before, plan.n),
+        ]
+
+    def _is_inside(self, side: Side, before: Number, extent: int) -> str:
+        """An i1: the tensor goes as far as the group."""
+        left = self.chain.builder.add(side.across, before)
+        return self.chain.builder.emit(f"icmp uge i64 {left}, {extent}")
+
+    def emit(self) -> list[str]:
+        """Have the product, and take the tile block's part of it; gives how many turns are done."""
+        chain, group, builder = self.chain, self.group, self.chain.builder
+        plan, small = group.plan, chain.plan
+        size = plan.accumulator_dtype.itemsize
+
+        def compute(result: str) -> str:
+            builder.fill(result, 0, plan.m * plan.n * size)
+            chain.parts(0, self.turns, lambda turn, count: self._part(result, turn, count))
+            return "false"
+
+        keys = [self.member.first, str(chain.lower), self.turns]
+        result, _ = panel_of(chain.emission, group.memo, keys, 0, plan.m * plan.n * size, compute)
+        first = builder.add(builder.multiply(self.above, plan.n), self.before)
+        source = builder.moved(result, builder.multiply(first, size))
+        target = chain.emission.buffer(chain.product.accumulator)
+
+        def copy_row(row: Number) -> None:
+            places = [
+                builder.moved(target, builder.multiply(row, small.n * size)),
+                builder.moved(source, builder.multiply(row, plan.n * size)),
+            ]
+            operands = [*[f"ptr align {size} {place}" for place in places], f"i64 {small.n * size}", "i1 false"]
+            builder.call("void", "llvm.memcpy.p0.p0.i64", operands)
+
+        builder.count(0, small.m, 1, copy_row)
+        return [f"i64 {self.turns}"]
+
+    def _part(self, result: str, turn: Number, count: str) -> None:
+        chain, builder = self.chain, self.chain.builder
+        plan = self.group.plan
+        extent = builder.emit(f"mul i64 {count}, {plan.k}")
+        column = builder.emit(f"sub i64 {chain.emission.whole(chain.statement.memo.keys[0])}, {self.member.column}")
+        key = extent
+        if self.group.counts[1] > 1:
+            column = builder.emit(f"udiv i64 {column}, {self.group.counts[1]}")
+            key = builder.emit(f"add i64 {extent}, {_WIDE}")
+
+        def pack_part(panel: str) -> str:
+            source = chain.right.at(chain.emission, turn)
+            back = builder.multiply(self.before, -plan.rhs_dtype.itemsize)
+            chain.pack_rows(plan, builder.moved(source, back), panel, extent)
+            return "false"
+
+        def rows() -> Rows:
+            back = builder.multiply(builder.multiply(self.above, -1), chain.left.row)
+            return builder.moved(chain.left.at(chain.emission, turn), back), chain.left.row
+
+        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result)
+        builder.branch(is_stopped(chain.emission), lambda: leave_worker(chain.emission, 2))
