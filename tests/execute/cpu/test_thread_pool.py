@@ -16,6 +16,7 @@ import pytest
 from tests.execute.cpu.native import count, counting, cpu_kernel
 
 import tileir
+from tileir import processors as machine
 from tileir.execute import memory
 from tileir.execute.cpu.native import helpers, posting, scratch, thread_pool
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, LANES, NEXT, STOP, TAIL, TAIL_SHIFT, Record
@@ -171,6 +172,40 @@ def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     assert thread_pool.default_threads() == 1
     thread_pool.processors.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say which processors are ours")
+def test_groups_of_processors_with_memory_of_their_own_count_if_they_are_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, listed in {"node0": "0-3,8", "node1": "4-7,9", "node2": ""}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cpulist").write_text(f"{listed}\n")
+    (tmp_path / "online").write_text("0-2\n")
+    found = []
+    for folder, mine in ((tmp_path, {1, 8}), (tmp_path, {8, 9}), (tmp_path, {20}), (tmp_path / "none", {1})):
+        monkeypatch.setattr(machine, "_NODES", str(folder))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process, mine=mine: mine)
+        machine.memory_nodes.cache_clear()
+        found.append(machine.memory_nodes())
+    machine.memory_nodes.cache_clear()
+    assert found == [1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(("nodes", "is_divided"), [(1, False), (2, True)])
+def test_the_first_launch_touches_memory_as_later_ones_do_where_processors_have_their_own(
+    function: Loaded, nodes: int, is_divided: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def run_shared(function: Loaded, record: Record, *_rest: object) -> int:
+        seen.append(record.slots[LANES])
+        return 0
+
+    monkeypatch.setattr(thread_pool, "memory_nodes", lambda: nodes)
+    monkeypatch.setattr(thread_pool, "_shared", run_shared)
+    count(function, 100, 1, 4)
+    assert seen == [0 if is_divided else -1]
 
 
 def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None:

@@ -27,7 +27,7 @@ from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import arena_of, numbers, spare
 from tileir.execute.errors import LaunchError
 from tileir.execute.releasing import release_with
-from tileir.processors import processors
+from tileir.processors import memory_nodes, processors
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
@@ -76,6 +76,7 @@ def _forget_threads() -> None:
     spare.clear()
     _main_thread = threading.get_ident()
     processors.cache_clear()
+    memory_nodes.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -83,6 +84,15 @@ if hasattr(os, "register_at_fork"):
 
 
 # --- launches ---
+
+
+def worth_sharing(expected: int, threads: int) -> int:
+    """How many of several threads are to share a launch that is expected to take so many nanoseconds; 0: not known."""
+    if not 0 < expected < _SHARE * threads * threads:
+        return threads
+    # Where the work of one and what the others cost are least together, as a power of two: tile blocks stay where they
+    # are when the next launch is a little shorter.
+    return min(threads, max(2, 1 << (expected // _SHARE).bit_length() // 2))
 
 
 def run(
@@ -110,11 +120,7 @@ def run(
         # No signal handler may be needed here before the launch is over, nor run inside of it.
         is_left = threading.get_ident() == _main_thread and (calls_back or not is_known or not 0 < expected < SLICE)
     if threads > 1 and not 0 < expected < WORTH_WAKING:
-        if 0 < expected < _SHARE * threads * threads:
-            # Where both together are least, as a power of two: tile blocks stay where they are when the next launch is
-            # a little shorter.
-            threads = min(threads, max(2, 1 << (expected // _SHARE).bit_length() // 2))
-        if _run_on(threads, function, record, arena_bytes, keep, is_left):
+        if _run_on(worth_sharing(expected, threads), function, record, arena_bytes, keep, is_left):
             return
     elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
         return
@@ -194,8 +200,9 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         from tileir.execute.cpu.native.sharing import run_shared
 
         _shared = run_shared
-    if not function.pace:
+    if not function.pace and memory_nodes() == 1:
         # No memory is in any thread's cache yet, and of several tile blocks that fail one of the first is reported.
+        # Where processors have memory of their own, it lies with who touches it first: with who uses it from then on.
         record.slots[LANES] = -1
     # Python handles signals on the main thread, which has to come back to it.
     slice = SLICE if threading.get_ident() == _main_thread else 0
