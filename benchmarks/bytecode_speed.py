@@ -42,6 +42,8 @@ COMPILED_READ_BAR = 0.8
 GROWTH_BAR = 1.2
 WRITE_BAR = 4.0
 SIZES = (1_000, 20_000, 100_000)
+HUGE = 500_000
+"""Operations of which once is enough."""
 NEWEST = (13, 4)
 # Iterations of the unrolled loop in the long kernel; about 19 operations each.
 LONG_KERNEL = 1_000
@@ -104,7 +106,7 @@ def read_program(kind: str, operations: int, rounds: int, folder: Path) -> Readi
     start: list[float] = []
     read, verify, output = [], [], []
     # A small program takes the tool little more than its start.
-    for _ in range(rounds if count > 5_000 else 5 * rounds):
+    for _ in range(1 if count > HUGE else rounds if count > 5_000 else 5 * rounds):
         tool.append(cpu_of_tool(file))
         start.extend(cpu_of_tool(empty) for _ in range(2))
         module = from_bytes(data)

@@ -9,6 +9,7 @@ the interpreter's bits, the fast ones and NumPy's own with `out=`.  The three ta
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy
 
 import tileir
-from measure import machine, race, table, tileir_build
+from measure import Line, add_line_options, finish, machine, race, table, tileir_build
 
 COUNT = 1 << 17
 TILE = 4096
@@ -77,7 +78,7 @@ def program(name: str) -> str:
         return }} }}"""
 
 
-def measure(name: str, seconds: float) -> tuple[str, ...]:
+def measure(name: str, seconds: float) -> tuple[tuple[str, ...], list[Line]]:
     rng = numpy.random.default_rng(0)
     first, second = (rng.standard_normal(COUNT).astype(numpy.float32) for _ in range(2))
     if name in POSITIVE:
@@ -88,21 +89,27 @@ def measure(name: str, seconds: float) -> tuple[str, ...]:
     operands = (first, second) if name in BINARY else (first,)
     launches = [partial(kernel.launch, COUNT // TILE, first, second, result, num_threads=1) for kernel in (exact, fast)]
     times = [time / COUNT * 1e9 for time in race(seconds, *launches, partial(PEERS[name], *operands, out=result))]
-    ratios = [f"{times[2] / time:.2f}x" for time in times[:2]]
-    return (name, *[f"{time:.2f}" for time in times], *ratios)
+    lines = [
+        Line(f"function: {name}, {mode}", "NumPy", times[2] / time)
+        for mode, time in zip(("exact", "fast"), times, strict=False)
+    ]
+    return (name, *[f"{time:.2f}" for time in times], *[f"{line.ratio:.2f}x" for line in lines]), lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The CPU engine's functions beside NumPy's.")
     parser.add_argument("functions", nargs="*", help=f"which: {', '.join(PEERS)} (default: all)")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each comparison takes (default: 1)")
+    add_line_options(parser)
     options = parser.parse_args()
     unknown = sorted(set(options.functions) - set(PEERS))
     if unknown:
         parser.error(f"no function {', '.join(unknown)}: choose among {', '.join(PEERS)}")
     print(f"{tileir_build()}\n{machine()}, NumPy {numpy.__version__}\n")
-    rows = [measure(name, options.seconds) for name in options.functions or PEERS]
+    found = [measure(name, options.seconds) for name in options.functions or PEERS]
+    rows = [row for row, _ in found]
     print(table(("ns per element", "exact", "fast", "NumPy", "exact: speed", "fast: speed"), rows))
+    sys.exit(finish([line for _, lines in found for line in lines], options))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy
 
 import cpu_programs
 import tileir
-from measure import machine, race, table, tileir_build
+from measure import Line, add_line_options, finish, machine, race, table, tileir_build
 
 LAUNCHES = 64
 
@@ -49,7 +49,9 @@ def actions(tile: int) -> tuple[Callable[[], object], Callable[[], object], Call
 def main() -> int:
     parser = argparse.ArgumentParser(description="What overlapping launches gains.")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each comparison takes (default: 3)")
+    add_line_options(parser)
     options = parser.parse_args()
+    lines: list[Line] = []
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average not known"
     print(f"{tileir_build()}\n{machine()}; {load}")
     rows: list[tuple[str, ...]] = []
@@ -61,11 +63,12 @@ def main() -> int:
             sys.exit("the results differ: nothing to measure")
         one, other = race(options.seconds, sequential, overlapped)
         work, more = race(options.seconds / 2, sequential, overlapped, clock=time.process_time)
+        lines.append(Line(f"overlap: tiles of {tile}", "launches in sequence", one / other))
         each = f"{one / LAUNCHES * 1e6:.0f} us"
         rows.append((each, f"{one * 1e3:.2f} ms", f"{other * 1e3:.2f} ms", f"{one / other:.2f}", f"{more / work:.2f}"))
     print(f"\n{LAUNCHES} independent launches of one tile block\n")
     print(table(("a launch takes", "sequential", "overlapped", "ratio", "CPU time"), rows))
-    return 0
+    return finish(lines, options)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ blocks: its first stop, a step, a step back, and a stop far behind.
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 import time
@@ -22,7 +23,7 @@ from typing import Any
 import numpy
 
 import tileir
-from measure import machine, table, tileir_build
+from measure import Line, add_line_options, finish, machine, table, tileir_build
 from tileir.serve.debugger.session import Debugger
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -185,7 +186,10 @@ def waits() -> list[tuple[str, ...]]:
     return rows
 
 
-def main() -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_line_options(parser)
+    options = parser.parse_args()
     print(machine(), tileir_build(), sep="\n")
     print("\nUnder the debugger: times the plain launch")
     heads = (
@@ -206,7 +210,9 @@ def main() -> None:
     for words, column in (("without breakpoints", 2), ("with opening", 3), ("with opening, to a first launch,", 4)):
         worst = max(rows, key=lambda row: float(row[column]))
         print(f"\n{words} at most {worst[column]} times the plain launch: {worst[0]} (the bar is {BAR})")
+    lines = [Line(f"debugger: {row[0]}", "the plain launch", float(row[2]), BAR, True) for row in rows]
+    return finish(lines, options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

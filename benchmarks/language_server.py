@@ -1,6 +1,6 @@
 """How long the language server takes to answer, over its real wire: edits up to the diagnostics, hover, completion.
 
-Usage: python benchmarks/language_server.py [ROUNDS]
+Usage: python benchmarks/language_server.py [ROUNDS] [--json FILE]
 
 Programs of 1,000 and 20,000 operations of several kinds are opened and edited at their beginning, in the middle and at
 the end: a name is broken and mended, a type is left open and closed, a line is typed.  The bars are those of the
@@ -10,6 +10,7 @@ is a whole `tileir check` of the file.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import statistics
@@ -19,6 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from measure import Line, add_line_options, finish
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 URI = "file:///benchmark.mlir"
@@ -201,21 +204,30 @@ def check(text: str) -> float:
         return (time.perf_counter() - began) * 1000
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", nargs="?", type=int, default=5)
+    add_line_options(parser)
+    options = parser.parse_args()
+    rounds = options.rounds
+    lines: list[Line] = []
     print("| program | operations | edit (median) | bar | hover | completion | bar | tileir check |")
     print("|---|---|---|---|---|---|---|---|")
     for count, bar in ((1_000, 30), (20_000, 300)):
         for name, make in KINDS.items():
             text = make(count)
             edits, hovers, completions = measure(text, rounds)
+            for what, times, most in (("edit", edits, bar), ("hover", hovers, 20), ("completion", completions, 20)):
+                work = f"language server: {what}, {name}, {count:,}"
+                lines.append(Line(work, "", statistics.median(times), most, True, " ms"))
             print(
                 f"| {name} | {count:,} | {statistics.median(edits):.1f} ms | {bar} ms | "
                 f"{statistics.median(hovers):.1f} ms | {statistics.median(completions):.1f} ms | 20 ms | "
                 f"{check(text):.0f} ms |",
                 flush=True,
             )
+    return finish(lines, options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -23,7 +23,7 @@ import numpy
 import cpu_pointer_programs
 import cpu_programs
 import tileir
-from measure import machine, table, tileir_build
+from measure import Line, add_line_options, finish, machine, table, tileir_build
 
 try:
     import torch
@@ -33,6 +33,9 @@ except ImportError:
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 SIDES = (32, 64, 128, 256)
 Shape = tuple[int, int, int]
+Result = tuple[list[tuple[str, ...]], list[Line]]
+PEER_BAR = 1.0
+SHAPE_BAR = 0.9
 
 
 class Race:
@@ -77,32 +80,39 @@ class Race:
                 best[name] = min(best[name], time.process_time() - start)
         return best
 
-    def rows(self, rounds: int, title: str = "") -> list[tuple[str, ...]]:
+    def result(self, rounds: int, title: str, has_bars: bool = False) -> Result:
+        """A row for each tile shape; lines for the best of them and for the slowest."""
         best = self.run(rounds)
-        first = min(best[name] for name in self.ours)
+        first, last = (choose(best[name] for name in self.ours) for choose in (min, max))
         m, n, k = self.extents
-        return [
+        rows = [
             (
-                title + name,
+                f"{title} {name}",
                 f"{2 * m * n * k / best[name] / 1e9:.1f}",
                 *[f"{best[peer] / best[name]:.2f}" for peer in self.peers],
                 f"{first / best[name]:.2f}",
             )
             for name in self.ours
         ]
+        work = f"product {title}, one thread"
+        lines = [Line(work, peer, best[peer] / first, PEER_BAR if has_bars else None) for peer in self.peers]
+        if len(self.ours) > 1:
+            slowest = next(name for name in self.ours if best[name] == last)
+            lines.append(Line(f"{work}: slowest tiles, {slowest}", "the best tiles", first / last, SHAPE_BAR))
+        return rows, lines
 
 
-def shapes(sizes: list[int], every: int, rounds: int) -> list[tuple[str, ...]]:
+def shapes(sizes: list[int], every: int, rounds: int) -> list[Result]:
     found = []
     for size in sizes:
         race = Race(size, size, size)
         for tile in list(itertools.product(SIDES, SIDES, SIDES))[::every]:
             race.add("x".join(map(str, tile)), cpu_programs.matmul(tile), tile, [size] * 5)
-        found += race.rows(rounds, f"{size}^3 ")
+        found.append(race.result(rounds, f"{size}^3", has_bars=True))
     return found
 
 
-def kinds(rounds: int) -> list[tuple[str, ...]]:
+def kinds(rounds: int) -> list[Result]:
     """Other extents, types and ways to memory."""
     found = []
     for m, n, k in ((1000, 1000, 1000), (4096, 512, 512), (16, 1024, 1024), (32, 4096, 512), (512, 512, 4096)):
@@ -110,41 +120,46 @@ def kinds(rounds: int) -> list[tuple[str, ...]]:
         for tile in ((min(m, 64), 128, 64), (min(m, 128), 128, 32), (min(m, 32), 32, 32)):
             tile = (1 << (tile[0].bit_length() - 1), *tile[1:])
             race.add("x".join(map(str, tile)), cpu_programs.matmul(tile), tile, [m, n, k, n, k])
-        found += race.rows(rounds, f"{m}x{n}x{k} ")
+        found.append(race.result(rounds, f"{m}x{n}x{k}"))
     size = 1024
     race = Race(size, size, size)
     for side in (32, 64, 128):
         race.add(f"{side}x{side}x{side}", cpu_pointer_programs.matmul(side), (side, side, side), [size])
-    found += race.rows(rounds, "through pointers ")
+    found.append(race.result(rounds, "through pointers"))
     race = Race(size, size, size, turned=True)
     for tile in ((64, 128, 64), (128, 128, 32), (32, 32, 32)):
         race.add("x".join(map(str, tile)), cpu_programs.matmul(tile, turned=True), tile, [size] * 5)
-    found += race.rows(rounds, "B transposed ")
+    found.append(race.result(rounds, "B transposed"))
     race = Race(size, size, size, numpy.float64)
     for tile in ((64, 128, 64), (128, 128, 32), (32, 32, 32)):
         race.add("x".join(map(str, tile)), cpu_programs.matmul(tile, "f64"), tile, [size] * 5)
-    return found + race.rows(rounds, "f64 ")
+    return [*found, race.result(rounds, "f64")]
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", type=int, action="append")
     parser.add_argument("--all", action="store_true", help="every tile shape")
     parser.add_argument("--every", type=int, default=3)
     parser.add_argument("--kinds", action="store_true", help="other extents, types and ways to memory instead")
+    parser.add_argument("--both", action="store_true", help="those too")
     parser.add_argument("--rounds", type=int, default=10)
+    add_line_options(parser)
     options = parser.parse_args()
     if any(os.environ.get(variable) != "1" for variable in THREAD_VARIABLES):
         # OpenBLAS looks when it is loaded, which it is by now.
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(THREAD_VARIABLES, "1"))
     print(f"{tileir_build()}, {machine()}")
-    if options.kinds:
-        rows = kinds(options.rounds)
-    else:
-        rows = shapes(options.size or [1024], 1 if options.all else options.every, options.rounds)
+    found: list[Result] = []
+    if not options.kinds:
+        found += shapes(options.size or [1024], 1 if options.all else options.every, options.rounds)
+    if options.kinds or options.both:
+        found += kinds(options.rounds)
+    rows = [row for rows, _ in found for row in rows]
     peers = ["of OpenBLAS"] + (["of MKL"] if torch is not None else [])
     print(table(("product, tiles", "GFLOP/s", *peers, "of the best"), rows))
+    return finish([line for _, lines in found for line in lines], options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

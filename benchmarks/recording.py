@@ -7,6 +7,8 @@ vector_add of 4,096 tile blocks over 16,777,216 elements.  CPU time counts, each
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +18,7 @@ from typing import Any
 import numpy
 
 import tileir
-from measure import machine, table, tileir_build
+from measure import Line, add_line_options, finish, machine, table, tileir_build
 from tileir.execute.recording.answers import accesses_answer, array_answer, summary_answer, values_answer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -33,7 +35,10 @@ def best(work: Callable[[], Any]) -> float:
     return min(times)
 
 
-def main() -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_line_options(parser)
+    options = parser.parse_args()
     text = (EXAMPLES / "vector_add.mlir").read_text().replace("128", str(TILE))
     kernel = tileir.compile(tileir.parse(text), backend="interpreter")
     count = BLOCKS * TILE
@@ -42,11 +47,13 @@ def main() -> None:
     print(machine(), tileir_build(), sep="\n")
     plain = best(lambda: kernel.launch(BLOCKS, *arguments))
     rows = [("launch", f"{plain:.2f}", "")]
+    lines: list[Line] = []
     sanitized = best(lambda: kernel.launch(BLOCKS, *arguments, sanitize=True))
     rows.append(("launch, sanitized", f"{sanitized:.2f}", f"{sanitized / plain:.1f}"))
     for name, sanitize in (("recorded, not sanitized", False), ("recorded", True)):
         taken = best(partial(tileir.record, kernel, BLOCKS, *arguments, sanitize=sanitize))
         rows.append((name, f"{taken:.2f}", f"{taken / plain:.1f}"))
+        lines.append(Line(f"a launch {name}", "the plain launch", taken / plain, at_most=True))
     recording = tileir.record(kernel, BLOCKS, *arguments)
     questions: dict[str, Callable[[], Any]] = {
         "summary": lambda: summary_answer(recording),
@@ -60,7 +67,8 @@ def main() -> None:
         rows.append((name, f"{best(question):.2f}", ""))
     print(table(("", "seconds", "launches"), rows))
     print(f"{recording.bytes / 2**20:.0f} MiB, of which arrays {3 * 4 * count / 2**20:.0f}")
+    return finish(lines, options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import tileir
-from measure import machine, table, tileir_build
+from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.work import Work
@@ -183,6 +183,7 @@ def main() -> int:
     parser.add_argument("--plain", type=int, default=500, help="programs in the loop")
     parser.add_argument("--no-dask", action="store_true")
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    add_line_options(parser)
     options = parser.parse_args()
     if options.measure:
         what, *words = options.measure
@@ -194,7 +195,7 @@ def main() -> int:
     cores = cores_of_this_machine()
     count = options.count
     rows: list[tuple[Any, ...]] = []
-    bars: list[tuple[str, float, str, float, bool]] = []
+    lines: list[Line] = []
 
     def add(name: str, found: tuple[float, float], of: int = count, foreign: bool = False) -> tuple[float, float]:
         passed, worked = (1000 * seconds / of for seconds in found)
@@ -204,10 +205,10 @@ def main() -> int:
     _, plain = add("the work itself, a loop on one core", measured(cores[:1], "plain", options.plain), options.plain)
     one, worked = add("sweep, one core", measured(cores[:1], "sweep", count, 1))
     # What a processor worked is, on one core, what has passed, unless others want the core too.
-    bars.append(("overhead per program (ms)", worked - plain, "<=", OVERHEAD_BAR, worked - plain <= OVERHEAD_BAR))
+    lines.append(Line("sweep: overhead per program", "the work itself", worked - plain, OVERHEAD_BAR, True, " ms"))
     if len(cores) > 1:
         two, _ = add("sweep, two cores", measured(cores[:2], "sweep", count, 2))
-        bars.append(("two cores against one", one / two, ">=", SPEED_UP_BAR, one / two >= SPEED_UP_BAR))
+        lines.append(Line("sweep: two cores", "one core", one / two, SPEED_UP_BAR))
     else:
         print("there is one core only: no comparison with two")
     if options.no_dask or find_spec("distributed") is None or len(cores) < 2:
@@ -216,12 +217,11 @@ def main() -> int:
         with cluster(cores[:2]) as address:
             found = measured(cores[:2], "sweep", count, 2, address)
             dask, _ = add("sweep on Dask, two workers on the two cores", found, foreign=True)
-        bars.append(("Dask (% more)", 100 * (dask / two - 1), "<=", DASK_BAR, dask / two - 1 <= DASK_BAR / 100))
+        lines.append(Line("sweep: more time by way of Dask", "two cores", 100 * (dask / two - 1), DASK_BAR, True, " %"))
     print(table(("", "seconds", "ms a program", "of a processor"), rows))
     print()
-    for name, value, sign, bar, is_met in bars:
-        print(f"{name}: {value:.2f}, bar {sign} {bar:g}: {'met' if is_met else 'MISSED'}")
-    return 0 if all(is_met for *_, is_met in bars) else 1
+    print(line_table(lines))
+    return finish(lines, options)
 
 
 if __name__ == "__main__":

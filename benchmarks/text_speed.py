@@ -22,8 +22,20 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
-from measure import Line, add_line_options, bytes_held, finish, is_compiled, machine, table, tileir_build, timed
+from measure import (
+    Line,
+    add_line_options,
+    bytes_held,
+    finish,
+    is_compiled,
+    line_table,
+    machine,
+    table,
+    tileir_build,
+    timed,
+)
 from programs import arith_program, cuda_tile_program, printed_operation_count
+from tool_programs import KINDS
 
 STEPS = ("parse", "verify", "print")
 BARS = {"parse": 20.0, "verify": 15.0, "print": 10.0}
@@ -74,6 +86,40 @@ def tileir_side() -> Side:
     import tileir
 
     return Side(name=tileir_build(), program=cuda_tile_program, parse=tileir.parse, verify=tileir.verify)
+
+
+# --- other kinds of programs ---
+
+
+def arith_additions(operations: int) -> str:
+    """The additions of `tool_programs`, as xDSL reads them."""
+    kind = "vector<8xf32>"
+    lines = [f"    %v{i + 1} = arith.addf %v{i}, %v{i} : {kind}" for i in range(max(operations - 2, 1))]
+    first = f"    %v0 = arith.constant dense<1.0> : {kind}"
+    return "\n".join(["builtin.module {", "  func.func @k() {", first, *lines, "    func.return", "  }", "}"])
+
+
+def other_kinds(xdsl: Side, ours: Side, operations: int, rounds: int) -> list[Line]:
+    """Parse and print of other programs: additions on both sides, and what xDSL has no counterpart of beside an
+    operation of the mixed program there."""
+    bar = COMPILED_BOTH_BAR if is_compiled() else BOTH_BAR
+    mixed = sum(xdsl.best(step) for step in ("parse", "print")) / xdsl.operations
+    lines: list[Line] = []
+    for kind in ("additions", "kernels", "random"):
+        text = KINDS[kind](operations)
+        texts = [(ours.parse, text)] + ([(xdsl.parse, arith_additions(operations))] if kind == "additions" else [])
+        best = [float("inf")] * 2 * len(texts)
+        count = 0
+        for _ in range(rounds):
+            for number, (parse, given) in enumerate(texts):
+                seconds, module = timed(lambda parse=parse, given=given: parse(given))
+                printing, _ = timed(lambda module=module: str(module))
+                best[2 * number : 2 * number + 2] = map(min, best[2 * number :], (seconds, printing))
+                count = count or sum(1 for _ in module.walk())
+        theirs = sum(best[2:]) if kind == "additions" else mixed * count
+        peer = "xDSL" if kind == "additions" else "xDSL, an operation of mixed"
+        lines.append(Line(f"parse + print a text, {kind}", peer, theirs / sum(best[:2]), bar, unit="x"))
+    return lines
 
 
 def prepare(side: Side, operations: int) -> None:
@@ -139,7 +185,7 @@ def comparison(xdsl: Side, ours: Side) -> tuple[str, list[Line]]:
         )
     both = [sum(side.best(step) for step in ("parse", "print")) for side in (xdsl, ours)]
     bar = COMPILED_BOTH_BAR if is_compiled() else BOTH_BAR
-    lines.append(Line("parse + print a text", "xDSL", both[0] / both[1], bar, unit="x"))
+    lines.append(Line("parse + print a text, mixed", "xDSL", both[0] / both[1], bar, unit="x"))
     rows.append(
         (
             "parse + print (ms)",
@@ -172,6 +218,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--collector", action="store_true", help="leave the garbage collector on, on both sides")
     parser.add_argument("--only", choices=("xdsl", "tileir"), help="measure one side")
+    parser.add_argument("--only-mixed", action="store_true", help="leave out other kinds of programs")
     add_line_options(parser)
     options = parser.parse_args()
 
@@ -206,6 +253,10 @@ def main() -> None:
         return
     text, lines = comparison(*sides)
     print(text)
+    if not options.only_mixed:
+        others = other_kinds(sides[0], sides[1], options.operations, options.rounds)
+        print(f"\n{line_table(others)}")
+        lines += others
     sys.exit(finish(lines, options))
 
 

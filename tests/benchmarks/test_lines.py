@@ -30,12 +30,13 @@ def entry(ratio: float, *, build: str = "pure", work: str = "work") -> dict[str,
     return {"machine": "this", "build": build, "lines": [Line(work, "peer", ratio)._asdict()]}
 
 
-def test_a_line_is_compared_with_the_last_run_of_the_same_machine_and_build(tmp_path: Path) -> None:
+def test_a_line_is_compared_with_the_best_run_of_the_same_machine_and_build(tmp_path: Path) -> None:
     history = tmp_path / "history.jsonl"
-    assert table.last_entry(history, entry(1.0)) == {}
-    runs = [entry(1.0), entry(2.0), entry(8.0, build="compiled"), entry(3.0, work="other")]
+    assert table.best_before(history, entry(1.0)) == {}
+    long_ago = [entry(9.0), *[entry(0.5)] * (table.RUNS - 2)]
+    runs = [*long_ago, entry(2.0), entry(1.0), entry(8.0, build="compiled"), entry(3.0, work="other")]
     history.write_text("".join(json.dumps(run) + "\n" for run in runs))
-    before = table.last_entry(history, entry(0.0))
+    before = table.best_before(history, entry(0.0))
     assert before == {("work", "peer"): 2.0, ("other", "peer"): 3.0}
     assert table.changed(Line("work", "peer", 1.95), before) == "-2.5%"
     assert table.changed(Line("work", "peer", 1.9), before) == "-5.0% WORSE"
@@ -43,6 +44,13 @@ def test_a_line_is_compared_with_the_last_run_of_the_same_machine_and_build(tmp_
     # Where less is better, more is worse.
     assert table.changed(Line("work", "peer", 2.2, 2.5, True), before) == "-9.1% WORSE"
     assert table.changed(Line("new", "peer", 2.2), before) == ""
+
+
+def test_the_best_is_the_least_where_less_is_better(tmp_path: Path) -> None:
+    history = tmp_path / "history.jsonl"
+    runs = [{**entry(1.0), "lines": [Line("start", "peer", ratio, 2.5, True)._asdict()]} for ratio in (3.0, 2.0, 4.0)]
+    history.write_text("".join(json.dumps(run) + "\n" for run in runs))
+    assert table.best_before(history, entry(0.0)) == {("start", "peer"): 2.0}
 
 
 def test_some_benchmarks_and_lines_of_others_can_be_asked_for() -> None:
