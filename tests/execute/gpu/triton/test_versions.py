@@ -17,6 +17,8 @@ def test_the_folder_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytes
     write_fake_triton(tmp_path / "two", "3.10.1+git1234")
     monkeypatch.syspath_prepend(str(tmp_path / "one"))
     monkeypatch.delenv("TILEIR_TRITON", raising=False)
+    # PyTorch, in another test, may have imported it.
+    monkeypatch.delitem(sys.modules, "triton", raising=False)
     assert versions.find_triton().version == "3.4.0"
     monkeypatch.setenv("TILEIR_TRITON", str(tmp_path / "two"))
     found = versions.find_triton()
