@@ -105,6 +105,9 @@ def test_what_a_neighbour_may_not_have_is_computed_alone() -> None:
     assert group_of(program(tile), sanitize=True) is None
     assert group_of(program(tile, start="1.0")) is None
     assert group_of(program(tile, index="%other")) is None
+    turned = program(tile).replace("padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>", "VIEW")
+    turned = turned.replace("VIEW", "padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>, dim_map=[1, 0]>")
+    assert group_of(turned) is None
     assert group_of(program(tile, after='print_tko "here" -> token')) is None
     view = "partition_view<tile=(32x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>"
     part = "tile<32x16xf32>"

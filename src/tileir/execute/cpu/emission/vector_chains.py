@@ -220,6 +220,10 @@ class VectorChain:
         tiles = statement.tiles
         stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
         slot = builder.add(stretch, builder.multiply(column_slots(emission), keys[0]))
+        if emission.group is not None and emission.member is not None and emission.group.counts[1] > 1:
+            # Alone, the columns of a group take turns: each has slots of its own.
+            apart = statement.memo.slots // emission.group.counts[1]
+            slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
         panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
         place = target, plan.n * plan.accumulator_dtype.itemsize

@@ -76,8 +76,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     slots = memo_slots(size)
     if plan.kind == "fma":
         return _without_the_loop(loop, product, tiles, slots)
-    views = [each.operation.operand_group("view")[0].type for each in (lhs, rhs)]
-    if any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views):
+    if not _lie_in_rows(lhs, rhs):
         return None
     panels = lowering.new_buffer(plan.rhs_dtype, slots * size // plan.rhs_dtype.itemsize)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
@@ -140,7 +139,9 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     lhs, rhs = product.lhs, product.rhs
     assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
     axes = _block_axis(lhs.operation.operand_group("index")[0]), _block_axis(rhs.operation.operand_group("index")[1])
-    if -1 in axes or axes[0] == axes[1] or lowering.options.sanitize or not may_change_order(lowering.entry):
+    if -1 in axes or axes[0] == axes[1] or not _lie_in_rows(lhs, rhs):
+        return None
+    if lowering.options.sanitize or not may_change_order(lowering.entry):
         return None
     view = lhs.operation.operand_group("view")[0]
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
@@ -159,6 +160,12 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     memo.slots = memo_slots(size)
     memo.panels.count, memo.tags.count = memo.slots * chain.tiles * plan.packed_elements, 5 * memo.slots
     return Group((rows, columns), axes, plan, Memo([], 1, result, tags))
+
+
+def _lie_in_rows(*loads: Viewed) -> bool:
+    """Whether no view turns the matrices it is made of."""
+    views = [load.operation.operand_group("view")[0].type for load in loads]
+    return not any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views)
 
 
 def _block_axis(value: Value) -> int:
