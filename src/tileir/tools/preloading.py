@@ -45,12 +45,24 @@ bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 
+# Used as modules, by what reads texts alone: loaded when something of theirs is asked for.
+_POSTPONED = frozenset(("tileir.text.draft_spellings",))
 _PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text"))
 _HEAD = 16
 """Code in a file begins after the number of Python's version, flags, and the time and size of its source."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _LONGEST = 120_000
 """Of files of code, in bytes: this much memory is at hand without asking the system."""
+
+
+class _Postponed(ModuleType):
+    def __getattr__(self, name: str) -> object:
+        # From now on a module like any other.
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        loader = self.__loader__
+        assert isinstance(loader, SourceFileLoader)
+        loader.exec_module(self)
+        return getattr(self, name)
 
 
 def preload(names: str) -> None:
@@ -71,9 +83,10 @@ def _load(name: str, path: str, is_package: bool, ending: str) -> None:
     parent, _, own = name.rpartition(".")
     place, _, stem = (path, "", "__init__") if is_package else path.rpartition(os.sep)
     source, cached = f"{place}{os.sep}{stem}.py", f"{place}{os.sep}__pycache__{os.sep}{stem}{ending}"
-    code = _code(source, cached)
+    is_postponed = name in _POSTPONED
+    code = None if is_postponed else _code(source, cached)
     around = sys.modules.get(parent)
-    if code is None or around is None:
+    if (code is None and not is_postponed) or around is None:
         return
     # As Python's own machinery leaves a module.
     loader = SourceFileLoader(name, source)
@@ -81,7 +94,7 @@ def _load(name: str, path: str, is_package: bool, ending: str) -> None:
     spec.has_location, spec.cached = True, cached
     # Looked at wherever the module is imported, and found faster than missed.
     setattr(spec, "_initializing", True)  # noqa: B010
-    module = ModuleType(name)
+    module = _Postponed(name) if is_postponed else ModuleType(name)
     module.__spec__, module.__loader__, module.__file__ = spec, loader, source
     setattr(module, "__cached__", cached)  # noqa: B010
     module.__package__ = name if is_package else parent
@@ -89,7 +102,8 @@ def _load(name: str, path: str, is_package: bool, ending: str) -> None:
         module.__path__ = spec.submodule_search_locations = [path]
     sys.modules[name] = module
     try:
-        exec(code, module.__dict__)
+        if code is not None:
+            exec(code, module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
