@@ -151,14 +151,11 @@ vscode: ## package the extension for Visual Studio Code: build/tileir-VERSION.vs
 	@mkdir -p build
 	cd $(EDITORS)/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent package
 
-# The fast wheel is built from a copy, because mypyc puts its libraries beside the sources for a while, where the editable
-# installation would find them. It needs a C compiler and Python's headers.
-$(FAST)/.installed: pyproject.toml $(SOURCES) | $(FAST)/.made
+# The fast wheel needs a C compiler and Python's headers.
+$(FAST)/.installed: pyproject.toml hatch_build.py compile_layers.py $(SOURCES) | $(FAST)/.made
 	@echo "compiling tileir with mypyc (a few minutes)"
 	@rm -rf build/fast && mkdir -p build/fast/dist
-	@cp -R src docs pyproject.toml hatch_build.py README.md LICENSE build/fast/
-	@find build/fast/src \( -name '*.so' -o -name '*.pyc' \) -delete
-	@TILEIR_COMPILE=1 $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist ./build/fast
+	@TILEIR_COMPILE=1 $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist .
 	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl
 	@$(FAST_BIN)/python .ci/compiled_build.py
 	@touch $@

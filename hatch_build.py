@@ -1,9 +1,8 @@
-"""How a wheel is built: pure Python, or compiled with mypyc.
+"""How a wheel is built: compiled with mypyc where CPython, its headers and a C compiler are there, else pure Python.
 
-TILEIR_COMPILE=auto compiles where CPython, its headers and a C compiler are there; without one of them, or where
-compiling fails, the wheel is pure Python, which does the same at a third of the speed, and one line says so.
-TILEIR_COMPILE=1 makes the compiled wheel or none.  Neither is the default, since the compiler takes minutes.  Editable
-installations are never compiled: they follow the sources.  pip shows that line with -v only; `tileir info` says it too.
+A pure wheel does the same at a third of the speed.  It is also what comes of a compiler that fails, and one line says
+so: pip shows it with -v only, `tileir info` says it too.  TILEIR_COMPILE=0 makes the pure wheel, in seconds instead of
+minutes; TILEIR_COMPILE=1 the compiled one or none.  Editable installations are never compiled: they follow the sources.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILERS = ("cl", "clang-cl") if sys.platform == "win32" else ("cc", "gcc", "clang")
-# NumPy is there for its types: the type checker follows imports into layers that are not compiled.
-NEEDED = ["hatch-mypyc>=0.16", "mypy>=1.18", "setuptools>=75", "numpy>=1.26", "ml_dtypes>=0.5"]
+NEEDED = ["mypy>=1.18", "setuptools>=75"]
 
 # What was compiled has to work before it goes into the wheel.
 TRIAL = """
@@ -29,6 +28,7 @@ text = "entry @k(%x: tile<f32>) { %y = addf %x, %x : tile<f32> return }"
 module = tileir.parse(text)
 tileir.verify(module)
 assert str(tileir.from_bytecode(tileir.to_bytecode(tileir.optimize(module))))
+assert not tileir.ir.core.__file__.endswith(".py")
 """
 
 
@@ -44,20 +44,41 @@ def obstacle() -> str:
     return ""
 
 
+def compiled(root: Path, folder: Path) -> dict[str, str]:
+    """Compile the layers into a folder and try them; the libraries, each with its path in the wheel."""
+    built, trial = folder / "built", folder / "trial"
+    _run([str(root / "compile_layers.py"), str(root / "src"), str(built)], folder)
+    shutil.copytree(root / "src", trial)
+    shutil.copytree(built, trial, dirs_exist_ok=True)
+    _run(["-c", TRIAL], trial)
+    return {str(path): str(path.relative_to(built)) for path in sorted(built.rglob("*")) if path.is_file()}
+
+
+def _run(arguments: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout.decode(errors="replace").strip() or f"it ended with status {done.returncode}")
+
+
 class CustomBuildHook(BuildHookInterface[Any]):
     """The hook that hatchling calls."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._mypyc: Any = None
+        self._folder = ""
 
     def _reason_not_to(self) -> str:
-        asked = os.environ.get("TILEIR_COMPILE") or "0"
+        asked = os.environ.get("TILEIR_COMPILE") or "auto"
         if asked not in ("0", "1", "auto"):
             raise ValueError(f"TILEIR_COMPILE is '{asked}': set it to auto, 1 or 0")
         if asked == "0":
-            return "TILEIR_COMPILE=auto would compile it"
-        return "" if asked == "1" else obstacle()
+            return "TILEIR_COMPILE is 0"
+        reason = obstacle()
+        if asked == "1" and reason:
+            raise ValueError(f"TILEIR_COMPILE is 1, but {reason}")
+        return reason
 
     def dependencies(self) -> list[str]:
         # Front ends ask before they say which kind of wheel it will be, except in the name of what they run.
@@ -70,29 +91,23 @@ class CustomBuildHook(BuildHookInterface[Any]):
             return
         reason = self._reason_not_to()
         if not reason:
+            self._folder = tempfile.mkdtemp()
             try:
-                from hatch_mypyc.plugin import MypycBuildHook
-
-                self._mypyc = MypycBuildHook(
-                    self.root, self.config, self.build_config, self.metadata, self.directory, self.target_name, self.app
-                )
-                self._mypyc.initialize(version, build_data)
-                subprocess.run([sys.executable, "-c", TRIAL], cwd=Path(self.root, "src"), check=True)
+                build_data["force_include"].update(compiled(Path(self.root), Path(self._folder)))
+                build_data.update(infer_tag=True, pure_python=False)
             except Exception as error:
+                self._remove()
                 if os.environ.get("TILEIR_COMPILE") == "1":
                     raise
                 last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
                 reason = f"compiling failed: {last[0]}"
-                self._remove_libraries()
-                build_data.update(infer_tag=False, pure_python=True, artifacts=[], force_include={})
         if reason:
             self.app.display_info(f"tileir: the wheel is pure Python ({reason})")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self._remove_libraries()
+        self._remove()
 
-    def _remove_libraries(self) -> None:
-        """They are made beside the sources, where an editable installation would find them."""
-        if self._mypyc is not None:
-            self._mypyc.clean([])
-            self._mypyc = None
+    def _remove(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""

@@ -1,9 +1,10 @@
-"""What a wheel is: compiled where that is asked for and possible, pure Python otherwise.  `hatch_build.py` decides."""
+"""What a wheel is: compiled where that is possible, pure Python otherwise.  `hatch_build.py` decides."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 import types
 from pathlib import Path
 from typing import Any
@@ -27,37 +28,39 @@ class Interface:
         self.app = types.SimpleNamespace(display_info=said.append)
 
 
-class Mypyc:
-    """Stands in for the plugin that compiles."""
+class Compiling:
+    """Stands in for what compiles."""
 
     failure = ""
-    cleaned = 0
+    folders: list[Path] = []
 
-    def __init__(self, *given: object) -> None: ...
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        build_data.update(pure_python=False, infer_tag=True)
-        if self.failure:
-            raise RuntimeError(f"many lines\n{self.failure}")
-
-    def clean(self, versions: list[str]) -> None:
-        Mypyc.cleaned += 1
+    @classmethod
+    def compiled(cls, root: Path, folder: Path) -> dict[str, str]:
+        assert root == ROOT and folder.is_dir()
+        cls.folders.append(folder)
+        if cls.failure:
+            raise RuntimeError(f"many lines\n{cls.failure}")
+        return {str(folder / "core.so"): "tileir/ir/core.so"}
 
 
 @pytest.fixture
 def build(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("", ".builders", ".builders.hooks", ".builders.hooks.plugin"):
         monkeypatch.setitem(sys.modules, f"hatchling{name}", types.ModuleType("hatchling"))
-    interface, plugin = types.ModuleType(INTERFACE), types.ModuleType("hatch_mypyc.plugin")
-    interface.BuildHookInterface, plugin.MypycBuildHook = Interface, Mypyc
+    interface = types.ModuleType(INTERFACE)
+    interface.BuildHookInterface = Interface
     monkeypatch.setitem(sys.modules, INTERFACE, interface)
-    monkeypatch.setitem(sys.modules, "hatch_mypyc", types.ModuleType("hatch_mypyc"))
-    monkeypatch.setitem(sys.modules, "hatch_mypyc.plugin", plugin)
-    monkeypatch.setattr(Mypyc, "failure", "")
-    monkeypatch.setattr(Mypyc, "cleaned", 0)
+    monkeypatch.setattr(Compiling, "failure", "")
+    monkeypatch.setattr(Compiling, "folders", [])
     monkeypatch.setattr(sys, "argv", ["build"])
-    monkeypatch.setenv("TILEIR_COMPILE", "auto")
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    monkeypatch.delenv("TILEIR_COMPILE", raising=False)
+    module = script("hatch_build")
+    monkeypatch.setattr(module, "compiled", Compiling.compiled)
+    return module
+
+
+def script(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -68,7 +71,7 @@ def built(build: Any, version: str = "standard") -> tuple[dict[str, Any], list[s
     """The data of the wheel, what was said, and what building needs."""
     said: list[str] = []
     hook = build.CustomBuildHook(said)
-    data: dict[str, Any] = {"pure_python": True, "infer_tag": False}
+    data: dict[str, Any] = {"pure_python": True, "infer_tag": False, "force_include": {}}
     needed = hook.dependencies()
     hook.initialize(version, data)
     hook.finalize(version, data, "")
@@ -78,10 +81,11 @@ def built(build: Any, version: str = "standard") -> tuple[dict[str, Any], list[s
 def test_with_a_compiler_the_wheel_is_compiled(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "obstacle", lambda: "")
     data, said, needed = built(build)
-    assert (data["pure_python"], said) == (False, [])
+    assert (data["pure_python"], data["infer_tag"], said) == (False, True, [])
+    assert list(data["force_include"].values()) == ["tileir/ir/core.so"]
     assert any(each.startswith("mypy>=") for each in needed)
-    # The libraries do not stay beside the sources.
-    assert Mypyc.cleaned == 1
+    # Nothing is left behind.
+    assert [folder.exists() for folder in Compiling.folders] == [False]
 
 
 def test_without_one_it_is_pure_and_one_line_says_why(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,39 +98,81 @@ def test_without_one_it_is_pure_and_one_line_says_why(build: Any, monkeypatch: p
 
 
 def test_the_variable_asks_for_one_or_the_other(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TILEIR_COMPILE")
-    data, said, needed = built(build)
-    assert (data["pure_python"], needed) == (True, [])
-    assert said == ["tileir: the wheel is pure Python (TILEIR_COMPILE=auto would compile it)"]
+    monkeypatch.setattr(build, "obstacle", lambda: "")
+    for asked, pure in (("0", True), ("1", False), ("auto", False), ("", False)):
+        monkeypatch.setenv("TILEIR_COMPILE", asked)
+        data, said, needed = built(build)
+        assert (data["pure_python"], not needed) == (pure, pure)
+        assert said == (["tileir: the wheel is pure Python (TILEIR_COMPILE is 0)"] if pure else [])
     monkeypatch.setenv("TILEIR_COMPILE", "1")
-    monkeypatch.setattr(build, "obstacle", lambda: "there is no C compiler")
-    assert built(build)[0]["pure_python"] is False
-    monkeypatch.setattr(Mypyc, "failure", "the last line")
+    monkeypatch.setattr(Compiling, "failure", "the last line")
     with pytest.raises(RuntimeError, match="the last line"):
         built(build)
-    for nothing in ("0", ""):
-        monkeypatch.setenv("TILEIR_COMPILE", nothing)
-        assert built(build)[0]["pure_python"] is True
+    monkeypatch.setattr(build, "obstacle", lambda: "there is no C compiler")
+    with pytest.raises(ValueError, match="TILEIR_COMPILE is 1, but there is no C compiler"):
+        built(build)
     monkeypatch.setenv("TILEIR_COMPILE", "yes")
     with pytest.raises(ValueError, match="TILEIR_COMPILE is 'yes': set it to auto, 1 or 0"):
         built(build)
 
 
-def test_what_cannot_be_compiled_or_does_not_work_is_pure(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_compiled_is_pure(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "obstacle", lambda: "")
-    monkeypatch.setattr(Mypyc, "failure", "the last line")
+    monkeypatch.setattr(Compiling, "failure", "the last line")
     data, said, _ = built(build)
-    assert (data["pure_python"], data["infer_tag"]) == (True, False)
+    assert (data["pure_python"], data["infer_tag"], data["force_include"]) == (True, False, {})
     assert said == ["tileir: the wheel is pure Python (compiling failed: the last line)"]
-    monkeypatch.setattr(Mypyc, "failure", "")
-    monkeypatch.setattr(build, "TRIAL", "raise SystemExit(3)")
-    data, said, _ = built(build)
-    assert data["pure_python"] is True and len(said) == 1
-    assert Mypyc.cleaned == 2
+    assert [folder.exists() for folder in Compiling.folders] == [False]
+
+
+def test_what_was_compiled_has_to_work(build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # In place of compiling, which takes minutes, files that shadow a module: a sound one and a broken one.
+    root = tmp_path / "root"
+    (root / "src" / "tileir").mkdir(parents=True)
+    (root / "src" / "tileir" / "__init__.py").write_text("")
+    (root / "compile_layers.py").write_text(
+        "import pathlib, sys\n"
+        "made = pathlib.Path(sys.argv[2], 'tileir')\n"
+        "made.mkdir(parents=True)\n"
+        "(made / 'library.py').write_text(pathlib.Path(sys.argv[1], 'tileir', 'text').read_text())\n"
+    )
+    real = script("hatch_build").compiled
+    monkeypatch.setitem(real.__globals__, "TRIAL", "import tileir.library")
+    (root / "src" / "tileir" / "text").write_text("sound = 1")
+    (tmp_path / "one").mkdir()
+    assert list(real(root, tmp_path / "one").values()) == ["tileir/library.py"]
+    (root / "src" / "tileir" / "text").write_text("1 / 0")
+    (tmp_path / "two").mkdir()
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        real(root, tmp_path / "two")
+
+
+def test_every_module_of_the_layers_is_compiled() -> None:
+    layers = script("compile_layers")
+    names = layers.modules(ROOT / "src" / "tileir")
+    assert "src/tileir/ir/core.py" in names and "src/tileir/dialect/ops/core.py" in names
+    assert not [name for name in names if name.endswith("__init__.py")]
+
+
+def test_files_are_compiled_side_by_side_and_told_in_their_order(tmp_path: Path) -> None:
+    sources = []
+    for index, size in enumerate((3, 1, 2)):
+        path = tmp_path / f"{index}.c"
+        path.write_text("x" * size)
+        sources.append(str(path))
+    both = threading.Barrier(2, timeout=20)
+
+    def one(given: list[str], folder: str) -> list[str]:
+        if given != [sources[1]]:
+            both.wait()  # Passed by two at a time only.
+        return [f"{folder}/{Path(each).stem}.o" for each in given]
+
+    compile_all = script("compile_layers").side_by_side(one, 2)
+    assert compile_all(sources, "o") == ["o/0.o", "o/1.o", "o/2.o"]
 
 
 def test_editable_installations_are_never_compiled(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "obstacle", lambda: "")
     monkeypatch.setattr(sys, "argv", ["_in_process.py", "get_requires_for_build_editable"])
     data, said, needed = built(build, "editable")
-    assert (data["pure_python"], said, needed, Mypyc.cleaned) == (True, [], [], 0)
+    assert (data["pure_python"], said, needed, Compiling.folders) == (True, [], [], [])
