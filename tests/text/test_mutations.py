@@ -28,7 +28,9 @@ def sources() -> list[str]:
     return text_sources()
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize(
+    "shard", [pytest.param(shard, marks=pytest.mark.long) if shard % 3 else shard for shard in range(SHARDS)]
+)
 def test_random_edits_end_in_a_program_or_in_diagnostics(shard, sources):
     outcomes = {"refused": 0, "invalid": 0, "valid": 0}
     for number in range(MUTATIONS_PER_SHARD):
@@ -418,7 +420,8 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize("part", [*[pytest.param(part, marks=pytest.mark.long) for part in range(3)], 3])
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(4))
 def test_a_megabyte_of_anything_is_read_to_its_end(part):
     program = f"PIECES = {PIECES[part::4]!r}\n{LONG}"
     if part:
