@@ -57,6 +57,7 @@ def in_both_ways(monkeypatch, text, **options):
     monkeypatch.setattr(reading, "LONG_TEXT", len(text) + 1)
     ordinary = read_text(text, **options)
     monkeypatch.setattr(reading, "LONG_TEXT", 0)
+    monkeypatch.setattr(reading, "DIFFERENT_LINES", (1.0, 1.0))
     return ordinary, read_text(text, **options)
 
 
@@ -184,3 +185,16 @@ def test_odd_lines_among_many(monkeypatch, line):
 def test_aliases_are_looked_for_at_the_begin_of_lines():
     assert has_aliases("#a = 1\n") and has_aliases("x\n \t!b =i32")
     assert not has_aliases("%x#0 = addi\n%y = addi %x#1, %z : !cuda_tile.tile<i32>")
+
+
+def test_lines_are_alike_whatever_their_names_are():
+    alike = "".join(f"%{number} = addf %a, %b#{number} : tile<f32>\n" for number in range(3000))
+    different = "".join(f"%{number} = constant <i32: {number}> : tile<i32>\n" for number in range(3000))
+    assert reading.has_alike_lines(alike)
+    assert not reading.has_alike_lines(different)
+    # A third of the lines: worth it in a text that is much longer.
+    mixed = "".join(
+        f"%a = addf %b, %c : tile<f32>\n%a = ori %b, %c : tile<i32>\n{line}\n" for line in different.split("\n")
+    )
+    assert not reading.has_alike_lines(mixed[:100_000])
+    assert reading.has_alike_lines(3 * mixed)

@@ -156,16 +156,15 @@ class Operation:
                 return (self.declaration, results[0].type, operands[0].type, operands[1].type)
             if len(operands) == 1:
                 return (self.declaration, results[0].type, operands[0].type)
-        attributes = self.attributes
-        return (
-            self.declaration,
-            self.segments,
-            len(operands),
-            *attributes,
-            *attributes.values(),
-            *[value.type for value in operands],
-            *[result.type for result in results],
-        )
+        found: list[object] = [self.declaration, self.segments, len(operands)]
+        if self.attributes:
+            found += self.attributes
+            found += self.attributes.values()
+        for value in operands:
+            found.append(value.type)
+        for result in results:
+            found.append(result.type)
+        return tuple(found)
 
     @property
     def is_unused(self) -> bool:

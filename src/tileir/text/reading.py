@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
 from tileir.ir.collector import CollectorPaused
@@ -15,6 +16,11 @@ from tileir.text.values import StopParsing
 
 # In a shorter text few statements are so alike that it is worth finding out.
 LONG_TEXT = 1 << 16
+# The largest share of different lines with which it is, in long texts and in still longer ones.  Names aside, and only
+# in the beginning of the text.
+DIFFERENT_LINES = (0.25, 0.5)
+_LONGER_TEXT: Final = 1 << 18
+_BEGINNING: Final = 1 << 13
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -80,7 +86,7 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    if len(text) >= LONG_TEXT and not has_aliases(text):
+    if len(text) >= LONG_TEXT and has_alike_lines(text) and not has_aliases(text):
         # Imported here: most texts are short.
         from tileir.text.long_text import LongTextParser
 
@@ -110,6 +116,15 @@ def read_text(
         module = wrap_top_level(block, parser.source, implicit_module) if partial else None
         return ReadText(module, parser.diagnostics, False)
     return ReadText(wrap_top_level(block, parser.source, implicit_module), parser.diagnostics)
+
+
+def has_alike_lines(text: str) -> bool:
+    """Whether the lines of a long text are so much alike that it is read faster by their shapes."""
+    import re
+
+    lines = re.sub(r"%[\w$.\-#]+", "%", text[:_BEGINNING]).split("\n")
+    share = len(set(lines)) / len(lines)
+    return share <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT]
 
 
 def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:
