@@ -58,8 +58,11 @@ def check_symbols(data: bytes) -> None:
 
 # --- LLVM ---
 
+_MANY_BRANCHES: Final = 80
+"""With more, only cheap passes run: those about loops take time that grows with the square of their number."""
+
 _MANY_LOOPS: Final = 240
-"""With more branches than these two passes are left out, which run while instructions are chosen: loop strength
+"""With more branches than these two more passes are left out, which run while instructions are chosen: loop strength
 reduction takes seconds for some hundred loops in one function, and what LLVM moves out of the loop over tile blocks
 then, a register for each loop inside, takes seconds to be spilled.  Instructions are put in order with a look at fewer
 earlier ones: a basic block with a thousand stores takes seconds otherwise."""
@@ -112,8 +115,10 @@ def _made(product: str, text: str, target: Target, level: int) -> Any:
             module.verify()
             if level and branches > _MANY_LOOPS:
                 owned.enter_context(_with_less_effort(llvm))
-            if level:
+            if level and branches > _MANY_BRANCHES:
                 _simplify(llvm, machine, module)
+            elif level:
+                _optimize(llvm, machine, module)
             if product == "object":
                 return bytes(machine.emit_object(module))
             return str(machine.emit_assembly(module)) if product == "assembly" else str(module)
@@ -161,12 +166,29 @@ def _owned(passes: Any) -> Iterator[Any]:
                 passes.close()
 
 
-def _simplify(llvm: Any, machine: Any, module: Any) -> None:
-    """The passes whose time grows with the text, and no more.
+def _optimize(llvm: Any, machine: Any, module: Any) -> None:
+    """LLVM's passes over one function, at the level of -O1: what is computed twice, and what does not change in loops.
 
-    Generated code is in vectors, its loops are long enough, and what does not change in them stands before them: the
-    passes of LLVM's own list find nothing more that matters, and take two thirds of the time of compiling.
+    The rest of its list, at any level, is about calls between functions and about loops to be made vectors of, which
+    generated code has no need of; it took as long again, and no kernel was faster for it.
     """
+    with llvm.create_pipeline_tuning_options(speed_level=1) as options:
+        options.loop_vectorization = False
+        options.slp_vectorization = False
+        options.loop_interleaving = False
+        options.loop_unrolling = False
+        with llvm.create_pass_builder(machine, options) as builder:
+            with _owned(llvm.create_new_module_pass_manager()) as passes:
+                passes.add_always_inliner_pass()
+                passes.run(module, builder)
+            with _owned(builder.getFunctionPassManager()) as passes:
+                for function in module.functions:
+                    if not function.is_declaration:
+                        passes.run(function, builder)
+
+
+def _simplify(llvm: Any, machine: Any, module: Any) -> None:
+    """The passes whose time grows with the text, and no more."""
     with (
         llvm.create_pipeline_tuning_options(speed_level=1) as options,
         llvm.create_pass_builder(machine, options) as builder,
