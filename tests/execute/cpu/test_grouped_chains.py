@@ -127,6 +127,17 @@ def test_whole_groups_and_parts_of_them(blocks: str, threads: int) -> None:
             agrees(text, tile, extents, threads, None, blocks.startswith("%j"), cut=cut)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("tile", "element"), [((2, 128, 8), "f32"), ((2, 64, 8), "f64")])
+def test_few_rows_have_panels_of_their_own(tile: Shape, element: str, threads: int) -> None:
+    text = program(tile, element)
+    group = group_of(text)
+    assert group is not None and group.counts == (32, 1)
+    m, n, _ = tile
+    for extents in [(70 * m + 1, 3 * n, 20), (150 * m, 2 * n + n // 2, 20)]:
+        agrees(text, tile, extents, threads, element="f4" if element == "f32" else "f8")
+
+
 def test_double_precision() -> None:
     tile = (64, 16, 4)
     text = program(tile, "f64")

@@ -17,7 +17,7 @@ from tileir.execute.cpu.matrix.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
 
 _WIDE: int = 1 << 40
-"""What the key of a panel has more if it is one of a wide product."""
+"""What the key of a panel has more if it is one of a wide product, which is packed in another way."""
 
 
 def emit_vector_chain(emission: Emission, statement: Chain) -> None:
@@ -101,9 +101,11 @@ class _Grouped:
         plan = self.group.plan
         extent = builder.emit(f"mul i64 {count}, {plan.k}")
         column = builder.emit(f"sub i64 {chain.emission.whole(chain.statement.memo.keys[0])}, {self.member.column}")
-        key = extent
         if self.group.counts[1] > 1:
             column = builder.emit(f"udiv i64 {column}, {self.group.counts[1]}")
+        key = extent
+        # Few rows have panels of more columns than many.
+        if (plan.n, plan.columns) != (chain.plan.n, chain.plan.columns):
             key = builder.emit(f"add i64 {extent}, {_WIDE}")
 
         def pack_part(panel: str) -> str:
