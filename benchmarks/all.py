@@ -37,7 +37,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "additions": ("bytecode_speed.py", "--only-read", "--kinds", "additions", "--sizes", *SIZES, "--rounds", "2"),
     # A million operations of these take minutes to make in pure Python.
     "programs": ("bytecode_speed.py", "--only-read", "--kinds", "kernels", "mixed", "random", "--rounds", "2"),
-    "text": ("text_speed.py",),
+    "text": ("text_speed.py", "--operations", "5000", "--rounds", "3"),
     "start": ("startup.py",),
     "interpreter": ("interpreter_speed.py",),
     "shapes": ("matmul_shapes.py", "--both", "--rounds", "5"),
