@@ -138,6 +138,48 @@ def test_deep_nests_are_printed_whole():
     assert str(module) == whole(module)
 
 
+def deep(inside: str, depth: int = 40) -> str:
+    return "if %c { " * depth + inside + " }" * depth
+
+
+def test_long_blocks_deep_in_a_nest_stay_in_their_places():
+    before, inside = (" ".join(f"%{name}{number} = addf %a, %a : tile<f32>" for number in range(2100)) for name in "vw")
+    body = f"(%a: tile<f32>, %c: tile<i1>) {{ {before} {deep(inside)} return }}"
+    module = tileir.parse("\n".join(f"entry @{name}{body}" for name in "fg"))
+    # Compared outside of what pytest would explain: these are long texts.
+    for generic in (False, True):
+        is_whole = module.text(generic=generic) == whole(module, generic)
+        assert is_whole
+    assert print_disassembly(module) in whole(module).replace("\n  ", "\n")
+
+
+def test_values_of_another_function_deep_in_a_nest():
+    nest = deep("%b = addf %a, %a : tile<f32>")
+    body = f"(%a: tile<f32>, %c: tile<i1>) {{ %n = negf %a : tile<f32> {nest} return }}"
+    first = "entry @f(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }"
+    module = tileir.parse(f"{first}\nentry @g{body}")
+    one, other = [op for op in module.walk() if op.declaration is ADDF]
+    other.set_operand(0, one.result)
+    assert str(module) == whole(module)
+
+
+def test_functions_deep_in_a_nest_are_named_once():
+    body = f"(%a: tile<f32>, %c: tile<i1>) {{ %n = negf %a : tile<f32> {deep('%b = addf %a, %a : tile<f32>')} return }}"
+    module = tileir.parse(f"entry @f{body}")
+    (place,) = [op for op in module.walk() if op.declaration is ADDF]
+    inner = tileir.parse("entry @g(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }")
+    block = place.parent
+    assert block is not None
+    block.insert_before(inner, place)
+    assert str(module) == whole(module)
+    # Nothing has names outside of the functions of modules in one another.
+    for _ in range(40):
+        outer = tileir.parse("entry @g(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }")
+        outer.regions[0].block.append(module)
+        module = outer
+    assert str(module) == whole(module)
+
+
 def test_what_takes_a_value_of_another_function_is_printed_all_the_same():
     module = tileir.parse(
         "entry @f(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }\n"

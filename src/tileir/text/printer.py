@@ -29,16 +29,17 @@ NAMES: Final = ("public", "draft")
 
 
 class _Aside:
-    """A block to be printed later into a text of its own, and its position in the text around it."""
+    """A block to be printed later into a text of its own, as the printer stood, and its position in the text around."""
 
-    __slots__ = ("block", "elide", "indent", "omit", "position", "text")
+    __slots__ = ("block", "elide", "in_scopes", "indent", "omit", "position", "text")
 
-    def __init__(self, block: Block, omit: Operation | None, indent: str, elide: bool, position: int) -> None:
+    def __init__(self, block: Block, omit: Operation | None, printer: Printer) -> None:
         self.block: Block = block
         self.omit: Operation | None = omit
-        self.indent: str = indent
-        self.elide: bool = elide
-        self.position: int = position
+        self.indent: str = printer.indent
+        self.elide: bool = printer.elide
+        self.in_scopes: bool = printer.in_scopes
+        self.position: int = len(printer.out)
         self.text: _Text = _Text()
 
 
@@ -164,7 +165,7 @@ class Printer:
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
         """The operations of a block, one per line, leaving out an implied terminator."""
         if self.depth == _DEEPEST:
-            self.aside.append(_Aside(block, omit, self.indent, self.elide, len(self.out)))
+            self.aside.append(_Aside(block, omit, self))
             return
         self.depth += 1
         outer = self.indent
@@ -300,9 +301,12 @@ class Printer:
         whole = _Text()
         whole.out, whole.aside = self.out, self.aside
         waiting = list(whole.aside)
+        # The texts of blocks have places of their own, before what comes next in `done`.
+        self.in_pieces = False
         while waiting:
             piece = waiting.pop()
             self.out, self.aside, self.indent, self.elide = piece.text.out, piece.text.aside, piece.indent, piece.elide
+            self.in_scopes = piece.in_scopes
             self.print_block_body(piece.block, piece.omit)
             waiting.extend(piece.text.aside)
         self.out, self.aside = [_join(whole)], []
@@ -459,6 +463,7 @@ def print_operation(
         try:
             printer.in_scopes = printer.in_pieces = True
             printer.print_scope(operation)
+            return _with_definitions(printer)
         except KeyError:
             # Before it is verified, a function may take what is another's.
             printer = Printer(generic, names == "draft", version, aliases, lossless)
@@ -474,8 +479,12 @@ def print_operation(
             _name_outside(operation, printer)
             printer.naming.name_regions(operation)
         printer.print_operation(operation)
-    if aliases is not None:
-        printer.out.append("\n" + aliases.definitions().rstrip("\n"))
+    return _with_definitions(printer)
+
+
+def _with_definitions(printer: Printer) -> str:
+    if printer.aliases is not None:
+        printer.out.append("\n" + printer.aliases.definitions().rstrip("\n"))
     return printer.text()
 
 
