@@ -170,6 +170,27 @@ def test_code_that_is_not_that_of_its_source_is_not_preloaded(copied: Path) -> N
     assert looked_for == ["tileir.ir.types"]
 
 
+def test_moved_code_tells_where_its_source_is_now(copied: Path) -> None:
+    preloaded(copied, "import")
+    (copied / "new").mkdir()
+    (copied / "tileir").rename(copied / "new" / "tileir")
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            "from tileir.tools.preloading import NEEDED, preload; preload(NEEDED['dis'])\n"
+            "from tileir.ir.quoting import quote; print(quote.__code__.co_filename)",
+        ],
+        capture_output=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": str(copied / "new")},
+        text=True,
+        check=True,
+    )
+    assert Path(told.stdout.strip()) == copied / "new" / "tileir" / "ir" / "quoting.py"
+
+
 def test_views_and_loops_bring_the_modules_of_their_syntax() -> None:
     plain, _ = imported_by_check(EXAMPLE)
     found, _ = imported_by_check(EXAMPLE.with_name("matmul.mlir"))

@@ -128,4 +128,6 @@ def _code(source: str, cached: str) -> CodeType | None:
     if data[:_HEAD] != head or len(data) == _LONGEST:
         return None
     code: CodeType = marshal.loads(memoryview(data)[_HEAD:])
+    # Where the package was moved with its code, tracebacks show the sources all the same.
+    _imp._fix_co_filename(code, source)  # type: ignore[attr-defined]
     return code
