@@ -91,7 +91,11 @@ def main(sources: Path, built: Path) -> None:
             shutil.copy(sources / "tileir" / file, package)
         # The real one names everything there is, all of which mypy would look at.
         (package / "__init__.py").write_text("")
-        compile_in(folder, built)
+        try:
+            compile_in(folder, built)
+        finally:
+            # Windows removes no directory that a process is in.
+            os.chdir(sources)
 
 
 if __name__ == "__main__":

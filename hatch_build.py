@@ -95,9 +95,9 @@ class CustomBuildHook(BuildHookInterface[Any]):
             try:
                 build_data["force_include"].update(compiled(Path(self.root), Path(self._folder)))
                 build_data.update(infer_tag=True, pure_python=False)
-            except Exception as error:
+            except BaseException as error:
                 self._remove()
-                if os.environ.get("TILEIR_COMPILE") == "1":
+                if not isinstance(error, Exception) or os.environ.get("TILEIR_COMPILE") == "1":
                     raise
                 last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
                 reason = f"compiling failed: {last[0]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import threading
 import types
@@ -123,6 +124,36 @@ def test_what_cannot_be_compiled_is_pure(build: Any, monkeypatch: pytest.MonkeyP
     assert (data["pure_python"], data["infer_tag"], data["force_include"]) == (True, False, {})
     assert said == ["tileir: the wheel is pure Python (compiling failed: the last line)"]
     assert [folder.exists() for folder in Compiling.folders] == [False]
+
+
+def test_an_interrupted_build_leaves_nothing(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(root: Path, folder: Path) -> dict[str, str]:
+        Compiling.folders.append(folder)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "obstacle", lambda: "")
+    monkeypatch.setattr(build, "compiled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        built(build)
+    assert [folder.exists() for folder in Compiling.folders] == [False]
+
+
+def test_nobody_is_in_the_directory_that_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = script("compile_layers")
+    monkeypatch.chdir(tmp_path)
+    folders: list[Path] = []
+
+    def failing(folder: Path, built: Path) -> None:
+        folders.append(folder)
+        os.chdir(folder)
+        raise RuntimeError
+
+    monkeypatch.setattr(module, "compile_in", failing)
+    with pytest.raises(RuntimeError):
+        module.main(ROOT / "src", tmp_path)
+    assert not folders[0].exists()
+    # Windows would not have removed it.
+    assert Path.cwd() == ROOT / "src"
 
 
 def test_what_was_compiled_has_to_work(build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
