@@ -138,6 +138,17 @@ def test_few_rows_have_panels_of_their_own(tile: Shape, element: str, threads: i
         agrees(text, tile, extents, threads, element="f4" if element == "f32" else "f8")
 
 
+def test_groups_are_no_larger_than_what_a_thread_takes_at_a_time() -> None:
+    counts = {
+        tile: group.counts if (group := group_of(program((*tile, 16)))) is not None else None
+        for tile in [(1, 4), (1, 16), (1, 64), (1, 256), (2, 16), (2, 32), (2, 64), (4, 8), (4, 16), (8, 8)]
+    }
+    assert counts == {
+        (1, 4): None, (1, 16): None, (1, 64): (64, 1), (1, 256): None, (2, 16): None, (2, 32): (32, 2),
+        (2, 64): (32, 1), (4, 8): None, (4, 16): (16, 4), (8, 8): (8, 8),
+    }  # fmt: skip
+
+
 def test_double_precision() -> None:
     tile = (64, 16, 4)
     text = program(tile, "f64")

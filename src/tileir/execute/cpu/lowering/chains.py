@@ -130,6 +130,8 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
 
 _LEAST_ROWS: Final = 64
 """Rows of a product, and for each two columns another, below which those of several tile blocks are better."""
+_MOST_BLOCKS: Final = 64
+"""Tile blocks that a thread takes at a time, if it is the only one: a larger group is never computed together."""
 
 
 def _group(lowering: Lowering, chain: Chain) -> Group | None:
@@ -146,9 +148,11 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     view = lhs.operation.operand_group("view")[0]
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return None
-    columns = max(plan_of_vectors(lowering.target, small, small.m, 1 << 10).columns // small.n, 1)
+    # Those that fill the registers beside many rows; beside few they would be more.
+    filled = plan_of_vectors(lowering.target, small, max(small.m, _LEAST_ROWS), 1 << 10).columns
+    columns = max(filled // small.n, 1)
     rows = max(max(_LEAST_ROWS, columns * small.n // 2) // small.m, 1)
-    if rows * columns == 1:
+    if not 1 < rows * columns <= _MOST_BLOCKS:
         return None
     plan = plan_of_vectors(lowering.target, small, rows * small.m, columns * small.n)
     result = lowering.new_buffer(plan.accumulator_dtype, plan.m * plan.n)
