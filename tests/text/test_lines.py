@@ -193,6 +193,16 @@ def test_what_takes_a_value_of_another_function_is_printed_all_the_same():
     assert str(module) == whole(module)
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_operations_with_too_few_or_too_many_operands_are_printed_alone_as_in_the_program(count):
+    module = tileir.parse("entry @k(%a: tile<f32>) { %b = ceil %a : tile<f32> return }")
+    (found,) = [op for op in module.walk() if op.name == "cuda_tile.ceil"]
+    found.set_operands(found.operands * count)
+    assert str(module) == whole(module)
+    operands = ", ".join(["%0"] * count)
+    assert str(found) == f"%{count} = cuda_tile.ceil {operands} : tile<f32>"
+
+
 def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
     module = tileir.parse(PROGRAM)
     found = [op for op in module.walk() if op.declaration is ADDF]

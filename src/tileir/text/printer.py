@@ -139,6 +139,15 @@ class Printer:
             or (assembly.doubtful is not None and self._is_ambiguous(assembly.doubtful, operation))
         ):
             self._print_generic(operation)
+        elif (
+            assembly.plain_middle is not None
+            and len(operation.operands) != len(declaration.operands)
+            and len(operation.results) == 1
+            and not operation.attributes
+        ):
+            # Not verified yet: as it stands on a plain line, with the operands that there are.
+            name, row = self.custom_name(declaration), self.value_list(operation.operands)
+            self.out.append(f"{name} {row}{assembly.plain_middle} : {operation.results[0].type.spelling}")
         else:
             self.out.append(self.custom_name(declaration))
             for directive in assembly.directives:
