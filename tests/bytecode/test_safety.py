@@ -40,7 +40,7 @@ ADDED = len(TYPES)
 
 
 @contextlib.contextmanager
-def cheap(megabytes: float = 4, seconds: float = 3) -> Iterator[None]:
+def cheap(megabytes: float = 4, seconds: float = 15) -> Iterator[None]:
     with cpu_limit(seconds, "one file"), memory_limit(megabytes, "one file"):
         yield
 
