@@ -106,7 +106,9 @@ def cases_of(topic: str) -> list[tuple[KernelCase, int]]:
     return [(case, number) for case in found for number in range(1 + len(case.overloads))]
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize(
+    "topic", [*TOPICS[::2], *(pytest.param(topic, marks=pytest.mark.long) for topic in TOPICS[1::2])]
+)
 def test_kernels_run_twice_to_the_same_bits(topic: str) -> None:
     cases = cases_of(topic)
     assert cases

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-# In the ordinary run, some ten seconds each; tests/fuzz/README.md tells how to run for longer.
-RUNS = {"bytecode": 20_000, "text": 4_000}
+# In the ordinary run, a few seconds each; tests/fuzz/README.md tells how to run for longer.
+RUNS = {"bytecode": 5_000, "text": 2_000}
 
 if importlib.util.find_spec("atheris") is None:
     pytest.skip(

@@ -146,7 +146,7 @@ def all_ways(seed: int) -> list[tuple[str, int]]:
     return [*[(machine, 1) for machine in MACHINES], (MACHINES[seed % len(MACHINES)], STREAMED_BYTES)]
 
 
-@pytest.mark.parametrize("start", range(0, 16, 4))
+@pytest.mark.parametrize("start", [0, 8, *(pytest.param(start, marks=pytest.mark.long) for start in (4, 12))])
 def test_whole_kernels_agree(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(start, start + 4):
         check(seed, monkeypatch, all_ways(seed))
