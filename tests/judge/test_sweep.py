@@ -221,7 +221,7 @@ def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
     lock = threading.Lock()
 
     def stream():
-        for number, each in enumerate(items(3000)):
+        for number, each in enumerate(items(5000)):
             ahead.append(number - finished)
             yield each
 
@@ -233,9 +233,10 @@ def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
         return judged(all, plan)
 
     progress = swept(path, stream(), ThreadCrew(2, slow))
-    assert (progress.judged, progress.total) == (3000, 3000)
-    # Two chunks for each of two workers, and as much waiting: chunks may grow to half a second, 250 items.
-    assert max(ahead) <= 2500
+    assert (progress.judged, progress.total) == (5000, 5000)
+    # Two chunks for each of two workers, and as much waiting: chunks may grow to half a second, 250 items,
+    # and to more where the machine is busy; nothing like all of them.
+    assert max(ahead) <= 4000
 
 
 # --- executors ---
