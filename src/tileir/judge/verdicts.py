@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -13,6 +14,9 @@ the process died; timeout and memory: a limit was reached; forbidden: it tried w
 network, processes); skipped: an earlier step it needs did not pass."""
 
 OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
+
+# Where memory lies: of 9 digits and more, so that small numbers in a program's line stay; of 16 are the bits of floats.
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{9,12}\b")
 
 
 @dataclass(slots=True)
@@ -50,6 +54,8 @@ class Verdict:
 
 def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[str, float] | None = None) -> Verdict:
     """The verdict that the steps amount to: that of the first that did not pass."""
+    for step in steps:
+        step.message = _ADDRESS.sub("0x...", step.message)
     first = next((step for step in steps if step.outcome not in ("passed", "skipped")), None)
     if first is None:
         return Verdict(item.digest, "passed", "", steps, output, measured or {})
