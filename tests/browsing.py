@@ -49,6 +49,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**options)
         contexts.append(context)
         made = context.new_page()
+        made.set_default_timeout(60_000)
 
         def note(text: str) -> None:
             if expected is None or expected not in text:
@@ -61,7 +62,6 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         )
         made.goto(address.resolve().as_uri() if isinstance(address, Path) else address)
         made.locator("[role=tab][aria-selected=true]").wait_for()
-        made.set_default_timeout(20_000)
         return made
 
     yield opened

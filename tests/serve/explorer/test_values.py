@@ -213,6 +213,32 @@ def test_a_comparison_shows_both_runs_and_leads_to_the_first_wrong_value(
     page.locator(".heat-maps.three").wait_for(state="detached")
 
 
+def test_a_table_is_busy_until_it_shows_what_was_asked_for(page_for: Callable[..., Any], sums: Recording) -> None:
+    """Also where the tile of before is drawn once more meanwhile: a frame asked for earlier, a scroll."""
+    page = page_for(explorer_of(sums), "values&step=300", viewport={"width": 1440, "height": 900})
+    page.locator(".tile-grid[aria-busy=false]").wait_for()
+    page.evaluate(
+        """() => {
+          const real = window.fetch;
+          const held = new Promise((resolve) => { window.release = resolve; });
+          window.fetch = async (address, options) => {
+            if (String(address).includes("answer/compared")) await held;
+            return real(address, options);
+          };
+        }"""
+    )
+    page.get_by_label("Compare with").select_option("f64")
+    grid = page.locator(".tile-grid")
+    page.locator(".tile-grid[aria-busy=true]").wait_for()
+    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    grid.dispatch_event("scroll")
+    page.evaluate(frames)
+    assert grid.get_attribute("aria-busy") == "true"
+    page.evaluate("() => window.release()")
+    page.locator(".heat-maps.three").wait_for()
+    page.locator(".tile-grid[aria-busy=false]").wait_for()
+
+
 def test_the_picture_is_saved_as_svg(page_for: Callable[..., Any], kinds: Recording) -> None:
     page = page_for(explorer_of(kinds), f"values&step={END}")
     for name in ("log", "large"):

@@ -45,6 +45,8 @@ export function createTileTable(told) {
   let cellWidth = 80;
   let headWidth = 48;
   let drawing = false;
+  /** What is drawn meanwhile (a frame that was asked for before, a scroll) is still the tile of before. */
+  let changing = false;
 
   root.addEventListener("scroll", draw);
   new ResizeObserver(draw).observe(root);
@@ -216,7 +218,7 @@ export function createTileTable(told) {
       made.push(line);
     }
     fill(body, ...made);
-    root.setAttribute("aria-busy", String(body.querySelector(".waiting") !== null));
+    root.setAttribute("aria-busy", String(changing || body.querySelector(".waiting") !== null));
     const onScreen = atRow >= top && atRow < bottom && atColumn >= left && atColumn < right;
     if (onScreen) root.setAttribute("aria-activedescendant", "active-cell");
     else root.removeAttribute("aria-activedescendant");
@@ -228,6 +230,7 @@ export function createTileTable(told) {
     textAt,
     /** What is shown is about to change. */
     busy() {
+      changing = true;
       root.setAttribute("aria-busy", "true");
     },
     /**
@@ -241,6 +244,7 @@ export function createTileTable(told) {
       const other = source?.shape.join() !== given?.shape.join();
       source = given;
       whole = tile;
+      changing = false;
       chunks = new Map();
       wanted = new Set();
       generation += 1;

@@ -202,7 +202,8 @@ export function createView(context) {
   // Updates run one after another: each waits for answers, and the next one may find what it shows changed.
   let updates = Promise.resolve();
   function refresh() {
-    updates = updates.then(() => update(context.selection));
+    // One that failed has told so; it must not keep the next from being shown.
+    updates = updates.catch(() => undefined).then(() => update(context.selection));
     return updates;
   }
 
