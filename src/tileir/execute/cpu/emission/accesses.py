@@ -102,6 +102,12 @@ def terms_of(nest: LoopNest, box: Box, index: Index) -> list[Term]:
     return terms
 
 
+def _is_within(box: Box, place: int) -> bool:
+    """Whether a box is known to lie in its tensor along a dimension."""
+    start, extent = box.starts[place], box.view.extents[place]
+    return isinstance(start, int) and isinstance(extent, int) and 0 <= start <= extent - box.view.shape[place]
+
+
 def _mask(nest: LoopNest, box: Box, index: Index) -> tuple[Register | None, int]:
     """Which elements at an index lie in the tensor; None for all."""
     if not nest.masked:
@@ -110,7 +116,7 @@ def _mask(nest: LoopNest, box: Box, index: Index) -> tuple[Register | None, int]
     mask: Register | None = None
     level = 0
     for place, axis in sorted(enumerate(index), key=lambda item: (item[1].lanes, item[1].level)):
-        if place == box.view.sparse:
+        if place == box.view.sparse or _is_within(box, place):
             continue
         level = max(level, axis.level)
         with nest.at_level(level):

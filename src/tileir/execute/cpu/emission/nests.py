@@ -81,6 +81,8 @@ class LoopNest(ABC):
         self.after: list[list[str]] = [[]]
         self._loops: list[CountedLoop] = []
         self._known: dict[tuple[int, tuple[tuple[Number, bool], ...]], tuple[Register, int]] = {}
+        self._products: dict[tuple[int, Number, Number], Number] = {}
+        """Distances of positions that are known, by level."""
         self._previous: list[str] = self.builder.lines
         self.lanes: int = lanes
         self.stretch: Stretch | None = stretch
@@ -173,7 +175,11 @@ class LoopNest(ABC):
         for axis, distance in sorted(terms, key=lambda term: term[0].level):
             level = max(level, axis.level)
             with self.at_level(level):
-                total = self.builder.add(total, self.builder.multiply(axis.base, distance))
+                key = (level, axis.base, distance)
+                product = self._products.get(key)
+                if product is None:
+                    product = self._products[key] = self.builder.multiply(axis.base, distance)
+                total = self.builder.add(total, product)
         return total, level
 
     # --- evaluation ---

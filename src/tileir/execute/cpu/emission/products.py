@@ -63,17 +63,22 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
     builder.count(0, batch, 1, one)
 
 
-def _start(emission: Emission, statement: Multiply, batch: Number, row: Number, column: Number) -> Register:
-    """A vector of what a product is added to."""
+def _start(
+    emission: Emission, statement: Multiply, batch: Number, rows: list[Number], columns: list[Number]
+) -> list[Register]:
+    """Vectors of what a product is added to, row after row."""
     start, lanes = statement.start, statement.plan.lanes
     assert start is not None
     nest = NestEmission(emission, (), lanes, False)
-    index = (Axis(batch, False, 0), Axis(row, False, 0), Axis(column, lanes > 1, 0))
-    register, _ = nest.at(start, index[-len(start.shape) :])
-    with nest.at_level(0):
-        register = emission.builder.splat(register, lanes if lanes > 1 else 0)
+    found = []
+    for row in rows:
+        for column in columns:
+            index = (Axis(batch, False, 0), Axis(row, False, 0), Axis(column, lanes > 1, 0))
+            register, _ = nest.at(start, index[-len(start.shape) :])
+            with nest.at_level(0):
+                found.append(emission.builder.splat(register, lanes if lanes > 1 else 0))
     nest.close()
-    return register
+    return found
 
 
 def stage_of(emission: Emission, statement: Multiply) -> str:
@@ -250,12 +255,7 @@ def pack(
     group, size = plan.group, plan.rhs_dtype.itemsize
     side = min(emission.target.vector_bytes // (group * size), plan.columns, plan.k // group)
     if not statement.scales and group * size in (4, 8) and side > 1 and lies_in_columns(emission, statement.rhs):
-        place = pointer, extent
-
-        def emit_columns(masked: bool) -> None:
-            _pack_columns(emission, statement, batch, place, side, masked)
-
-        versions(emission, roots, [], emit_columns)
+        _pack_columns(emission, statement, batch, (pointer, extent), side)
         return
 
     def emit(masked: bool) -> None:
@@ -306,25 +306,42 @@ def _packed_place(emission: Emission, plan: MmaPlan, packed: tuple[str, Number],
     return builder.moved(pointer, builder.add(offset, row_offset(emission, plan, step)))
 
 
-def _pack_columns(
-    emission: Emission, statement: Multiply, batch: Number, place: tuple[str, Number], side: int, masked: bool
-) -> None:
-    """Pack an operand that lies in columns, squares of so many groups a side."""
+def _pack_columns(emission: Emission, statement: Multiply, batch: Number, place: tuple[str, Number], side: int) -> None:
+    """Pack an operand that lies in columns, squares of so many groups a side.
+
+    Each goes through memory on the stack: turning it takes as long as that, and is written once, not for every edge.
+    """
     builder, plan = emission.builder, statement.plan
-    group, size = plan.group, plan.rhs_dtype.itemsize
-    nest = NestEmission(emission, (plan.n // side, plan.k), side * group, masked)
-    square, along = nest.index
-    with nest.at_level(square.level):
-        first = builder.multiply(square.base, side)
-        columns = [Axis(builder.add(first, number), False, square.level) for number in range(side)]
-    registers = [_element(emission, nest, statement, 1, batch, along, column) for column in columns]
-    vectors = [nest.spread_lanes(register, along) for register in registers]
-    with nest.at_level(nest.depth):
-        step, _ = _split(emission, along.base, group)
-        for number, packed in enumerate(transposed(builder, vectors, group * size)):
-            where = _packed_place(emission, plan, place, builder.add(step, number), first)
-            store_packed(emission, plan, packed, where)
-    nest.close()
+    group, dtype = plan.group, plan.rhs_dtype
+    across, unit = side * group, group * dtype.itemsize
+    kind = f"<{across} x {scalar_type(dtype)}>"
+    square = emission.frame.stack("i8", side * side * unit, 64, f"square{side * side * unit}")
+
+    def columns(first: Number) -> None:
+        def rows(step: Number) -> None:
+            start = builder.multiply(step, group)
+
+            def bring(masked: bool) -> None:
+                nest = NestEmission(emission, (side, across), across, masked)
+                number, lanes = nest.index
+                with nest.at_level(number.level):
+                    column = Axis(builder.add(first, number.base), False, number.level)
+                along = Axis(start, True, 0)
+                register = nest.spread_lanes(_element(emission, nest, statement, 1, batch, along, column), along)
+                nest.store(square, [(number, side * unit), (lanes, dtype.itemsize)], register, "")
+                nest.close()
+
+            versions(emission, [statement.rhs], [], bring)
+            places = [builder.moved(square, number * side * unit) for number in range(side)]
+            vectors = [builder.value(f"load {kind}, ptr {each}, align 64", dtype, across) for each in places]
+            # Rows of a square are rows of one panel, and of one tile of AMX.
+            target = _packed_place(emission, plan, place, step, first)
+            for number, packed in enumerate(transposed(builder, vectors, unit)):
+                store_packed(emission, plan, packed, builder.moved(target, number * plan.columns * unit))
+
+        builder.count(0, plan.k // group, side, rows)
+
+    builder.count(0, plan.n, side, columns)
 
 
 def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:

@@ -20,8 +20,8 @@ from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
-Start: TypeAlias = Callable[[Number, Number], Register]
-"""Emits what a vector of C starts with, from its row and its first column."""
+Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
+"""Emits what a block of C starts with, row after row, from its rows and the first columns of its vectors."""
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
@@ -87,11 +87,10 @@ class Blocks:
                 for place in places
             ]
         else:
-            start = [
-                self.start(builder.add(origin[0], row), builder.add(origin[1], vector * plan.lanes))
-                for row in range(len(rows))
-                for vector in range(self.vectors)
-            ]
+            start = self.start(
+                [builder.add(origin[0], row) for row in range(len(rows))],
+                [builder.add(origin[1], vector * plan.lanes) for vector in range(self.vectors)],
+            )
         turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
