@@ -98,6 +98,25 @@ def test_disassembler_that_is_missing_or_fails_is_told(
         compiled().dump("sass", target="sm_90")
 
 
+def test_what_the_disassembler_says_is_kept(
+    no_gpu: None, assembler: FakeAssembler, disassembler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, tool = tmp_path / "calls", tmp_path / "bin" / "nvdisasm"
+    tool.write_text(tool.read_text() + f"open({str(log)!r}, 'a').write('.')\n")
+    data = cubin(registers=78)
+    said = [compiled(cubin=data).dump("sass") for _ in range(3)]
+    assert said == [f"disassembled {len(data)}\n"] * 3
+    assert log.read_text() == "."
+    compiled(cubin=cubin(registers=79)).dump("sass")
+    assert log.read_text() == ".."
+    # Another disassembler may say something else.
+    tool.write_text(tool.read_text() + "print('and more')\n")
+    assert compiled(cubin=data).dump("sass").endswith("and more\n")
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+    compiled(cubin=data).dump("sass")
+    assert log.read_text() == "...."
+
+
 def test_target_is_for_engines_on_gpus() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="cpu")
     with pytest.raises(tileir.LaunchError, match="the CPU engine makes no code for one: leave it out"):

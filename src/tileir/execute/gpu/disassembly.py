@@ -1,14 +1,22 @@
-"""The instructions of a cubin, to read, by NVIDIA's disassembler where it is installed."""
+"""The instructions of a cubin, to read, by NVIDIA's disassembler where it is installed.
+
+It takes half a second for the smallest cubin, and a page of the explorer asks it half a dozen times: what it says is
+kept in the cache of compiled kernels.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from _blake2 import blake2b
 from typing import Final
 
+from tileir.execute.code_cache import default_cache
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin
 from tileir.execute.gpu.nvidia_packages import find_tool
+from tileir.execute.looks import look_of, name_of
 
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
@@ -50,9 +58,23 @@ def _said(cubin: Cubin, *options: str) -> str:
     tool = find_tool(_TOOL)
     if not tool:
         raise MissingDependencyError(why_missing())
+    key = _key(tool, options, cubin)
+    kept = default_cache().get(key)
+    if kept is not None:
+        return kept[0].decode("utf-8", "surrogateescape")
     outcome = run_command([tool, *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")
     # One that is older than what made the cubin warns of its format.
-    return "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    said = "".join([line for line in outcome.output.splitlines(keepends=True) if not line.startswith(_WARNING)])
+    default_cache().put(key, said.encode("utf-8", "surrogateescape"), {})
+    return said
+
+
+def _key(tool: str, options: tuple[str, ...], cubin: Cubin) -> str:
+    try:
+        look = name_of([look_of(tool, os.stat(tool))], " ".join(options))
+    except OSError as error:
+        raise MissingDependencyError(f"NVIDIA's disassembler, '{tool}', cannot be used: {error.strerror}") from None
+    return blake2b(look.encode() + cubin.data, digest_size=20).hexdigest()
