@@ -108,7 +108,16 @@ def imports_in(nodes: Iterable[ast.AST], importer: str, known: Iterable[str], wh
             yield from imports_in(node.orelse, importer, known, when)
         else:
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            yield from imports_in(ast.iter_child_nodes(node), importer, known, CALLED if is_function else when)
+            # Imports are statements: expressions, which are most of a module, hold none.
+            inner = [
+                each for part in ("body", "handlers", "cases", "orelse", "finalbody") for each in _parts(node, part)
+            ]
+            yield from imports_in(inner, importer, known, CALLED if is_function else when)
+
+
+def _parts(node: ast.AST, name: str) -> list[ast.AST]:
+    found = getattr(node, name, None)
+    return found if isinstance(found, list) else []
 
 
 def imports_of(sources: dict[str, str]) -> list[Import]:

@@ -22,6 +22,7 @@ from cuda.tile.compilation import (
 )
 from tests.kernels.case import KernelCase
 from tests.kernels.export import TOPICS, all_cases, export
+from tests.sampling import one_in
 
 # Extents large enough for the tiles of the corpus, by rank.
 EXTENTS = (1, 512, 128, 32, 16, 8)
@@ -106,9 +107,7 @@ def cases_of(topic: str) -> list[tuple[KernelCase, int]]:
     return [(case, number) for case in found for number in range(1 + len(case.overloads))]
 
 
-@pytest.mark.parametrize(
-    "topic", [*TOPICS[::2], *(pytest.param(topic, marks=pytest.mark.long) for topic in TOPICS[1::2])]
-)
+@pytest.mark.parametrize("topic", one_in(4, TOPICS))
 def test_kernels_run_twice_to_the_same_bits(topic: str) -> None:
     cases = cases_of(topic)
     assert cases

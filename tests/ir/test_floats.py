@@ -189,7 +189,7 @@ def test_decode_and_exact_ratio_agree_and_encode_inverts(name: str) -> None:
 
 
 @every_format
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_encode_rounds_to_the_nearest_even(name: str, data: st.DataObject) -> None:
     format = FORMATS[name]
@@ -219,7 +219,7 @@ def test_midpoints_go_to_even_and_their_neighbours_to_the_closer(name: str) -> N
 
 
 @pytest.mark.parametrize("name", [name for name in NUMPY_TYPES if name != "f64"])
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(value=st.floats(allow_nan=False) | st.floats(-600, 600))
 def test_from_double_rounds_as_numpy(name: str, value: float) -> None:
     format = FORMATS[name]
@@ -287,7 +287,7 @@ def test_python_nan_and_infinity() -> None:
 
 
 @every_format
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(number=st.integers(0, 10**30), fraction_digits=st.integers(0, 30), power=st.integers(-60, 45))
 def test_parse_float_is_exact(name: str, number: int, fraction_digits: int, power: int) -> None:
     format = FORMATS[name]
@@ -298,7 +298,7 @@ def test_parse_float_is_exact(name: str, number: int, fraction_digits: int, powe
     assert floats.parse_float(format, text) == expected
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(mantissa=st.integers(0, 10**25), power=st.integers(-370, 310))
 def test_parse_float_f64_agrees_with_python(mantissa: int, power: int) -> None:
     text = f"{mantissa}e{power}"

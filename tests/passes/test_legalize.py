@@ -12,6 +12,7 @@ from tests.execute.evaluation import program, split_tile
 from tests.generators.programs import random_module
 from tests.kernels.export import TOOLS_MISSING, disassemble, disassembler, tools_available
 from tests.passes.programs import module_of, names
+from tests.sampling import one_in
 
 import tileir
 from tileir.execute.dtypes import memory_dtype
@@ -154,7 +155,7 @@ def test_disassembler_takes_every_form() -> None:
 
 
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", one_in(3, CASES))
 def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
     tool = disassembler()
     assert tool is not None
@@ -205,7 +206,7 @@ def run(module: Operation, inputs: list[numpy.ndarray], type: str) -> numpy.ndar
 @pytest.mark.parametrize(("name", "body", "elements"), ELEMENTWISE, ids=[name for name, _, _ in ELEMENTWISE])
 def test_expansion_computes_what_the_operation_computes(name: str, body: str, elements: list[str]) -> None:
     rng = Random(name)
-    for _ in range(16):
+    for _ in range(8):
         inputs = [inputs_for(element, rng) for element in elements]
         if len(inputs) == 2:
             rng.shuffle(inputs[1])  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 from tests.fuzz.campaign import text_sources
 from tests.fuzz.examine import assert_well_formed, examine_text
 from tests.generators.mutations import mutated_text, random_text
+from tests.sampling import one_in
 
 import tileir
 from tileir.ir.equality import structurally_equal
@@ -176,7 +177,7 @@ DEEP_AND_VALID = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP_AND_VALID)
+@pytest.mark.parametrize("name", one_in(3, DEEP_AND_VALID))
 def test_attributes_and_locations_nest_as_deep_as_the_text_says(name):
     module = tileir.parse(DEEP_AND_VALID[name])
     if "scopes" not in name:  # A scope in a function without one is invalid, which is told all the same.

@@ -100,7 +100,7 @@ def test_program_inside_a_builtin_module_reads_back_equal(module):
 @pytest.mark.parametrize("generic", [False, True], ids=["custom", "generic"])
 @pytest.mark.parametrize("version", VERSIONS, ids=VERSION_NAMES)
 def test_program_of_an_older_dialect_reads_back_equal(version, generic):
-    for seed in range(25):
+    for seed in range(8):
         module = random_module(Random(seed), version=version)
         tileir.verify(module, version=version_text(version))
         assert_reads_back(module, version, generic=generic, debug_info=True)

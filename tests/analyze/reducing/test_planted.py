@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.analyze.reducing.planted import BUGS, Bug, InProcess, Plant, PlantedEngine
@@ -16,8 +16,8 @@ from tileir.execute.stated_launches import stated_launch
 
 SIZE = 60
 FACTOR = 1.5
-LEAST = 18
-"""Of 20 bugs."""
+LEAST = 0.9
+"""So many of all bugs."""
 
 
 @pytest.fixture
@@ -44,11 +44,10 @@ def test_the_smallest_program_known_shows_the_bug(planted: Bug) -> None:
     assert InProcess(planted, launch, program)(program)
 
 
-def near_the_smallest(size: int, times: int = 1) -> list[str]:
+def near_the_smallest(bugs: Sequence[Bug], size: int, times: int = 1) -> list[str]:
     """The bugs of which programs of a size are reduced to nearly the smallest one, the same each time."""
-    assert len(BUGS) == 20
     near: list[str] = []
-    for bug in BUGS:
+    for bug in bugs:
         tileir.register_engine(PlantedEngine(bug))
         try:
             plant = Plant(bug, size)
@@ -64,7 +63,8 @@ def near_the_smallest(size: int, times: int = 1) -> list[str]:
 
 
 def test_planted_bugs_are_reduced_to_nearly_the_smallest_programs() -> None:
-    assert len(near_the_smallest(SIZE)) >= LEAST
+    chosen = BUGS[::2]
+    assert len(near_the_smallest(chosen, SIZE)) >= LEAST * len(chosen)
 
 
 def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
@@ -80,4 +80,5 @@ def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
 
 @pytest.mark.long
 def test_planted_bugs_in_larger_programs_twice() -> None:
-    assert len(near_the_smallest(150, times=2)) >= LEAST
+    assert len(BUGS) == 20
+    assert len(near_the_smallest(BUGS, 150, times=2)) >= LEAST * len(BUGS)

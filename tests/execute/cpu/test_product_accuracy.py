@@ -217,7 +217,7 @@ def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_plac
 
 def cases(pairs: Sequence[tuple[str, str]]) -> list[Any]:
     """Every form of every pair; the long tests have those that only multiply what others do."""
-    usual = {("bf16", "f32"): FORMS, ("f16", "f32"): FORMS, ("f32", "f32"): ("views", "pointers")}
+    usual = {("bf16", "f32"): FORMS, ("f16", "f32"): ("views", "pointers"), ("f32", "f32"): ("views", "pointers")}
     return [
         pytest.param(*pair, form, marks=[] if form in usual.get(pair, ("views",)) else [pytest.mark.long])
         for pair in pairs
