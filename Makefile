@@ -21,7 +21,7 @@ FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long lint fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
+.PHONY: help demo test test-long lint types ruff pages fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,10 +101,17 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo
 	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
 
-lint: $(VENV)/.installed-test ## ruff (rules and layout), mypy --strict, and tsc --strict for pages
+lint: types ruff pages ## ruff (rules and layout), mypy --strict, and tsc --strict for pages
+
+# Of two processors, one checks types while the other does the rest: make -j 2.
+types: $(VENV)/.installed-test
+	$(BIN)/mypy --strict
+
+ruff: $(VENV)/.installed-test
 	$(BIN)/ruff check src tests benchmarks examples .ci
 	$(BIN)/ruff format --check src tests benchmarks examples .ci
-	$(BIN)/mypy --strict
+
+pages:
 	@command -v $(TSC) >/dev/null || { echo "the types of pages are checked by the TypeScript compiler: apt-get install node-typescript, or npm install --global typescript, or make TSC=path/to/tsc"; exit 1; }
 	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
 	$(TSC) --project src/tileir/judge/report/assets/tsconfig.json

@@ -109,14 +109,15 @@ def imports_in(nodes: Iterable[ast.AST], importer: str, known: Iterable[str], wh
         else:
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             # Imports are statements: expressions, which are most of a module, hold none.
-            inner = [
-                each for part in ("body", "handlers", "cases", "orelse", "finalbody") for each in _parts(node, part)
+            statements = [
+                each for part in ("body", "handlers", "cases", "orelse", "finalbody") for each in _of(node, part)
             ]
-            yield from imports_in(inner, importer, known, CALLED if is_function else when)
+            yield from imports_in(statements, importer, known, CALLED if is_function else when)
 
 
-def _parts(node: ast.AST, name: str) -> list[ast.AST]:
-    found = getattr(node, name, None)
+def _of(node: ast.AST, part: str) -> list[ast.AST]:
+    """Statements of a node; the body of an expression is none."""
+    found = getattr(node, part, None)
     return found if isinstance(found, list) else []
 
 
