@@ -3,6 +3,7 @@ no test fails because the machine is busy."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -16,6 +17,12 @@ __all__ = ["browser", "open_page"]
 # How long an example takes, to make or to check, is no property of the product.
 settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all modules stay until the end: no collection of garbage needs to look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
