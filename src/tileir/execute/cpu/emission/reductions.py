@@ -16,7 +16,7 @@ import numpy
 from tileir.dialect.ops import ADDF, DIVF, EXP, EXP2, MAXF, MAXIMUMF, MINF, MINIMUMF, MULF, SCAN, SELECT, SUBF
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
-from tileir.execute.cpu.emission.halving import Combine, Registers, RowVectors, halved, halved_together
+from tileir.execute.cpu.emission.halving import Combine, Registers, RowVectors, halved
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index
 from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import (
@@ -152,19 +152,22 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
     rows = max([place for place in range(axis) if shape[place] > 1], default=-1)
     together = min(shape[rows], vector) if rows >= 0 and vector >= _FEWEST_TOGETHER else 1
     builder = emission.builder
+    waiting: RowVectors | None = None
 
-    def emit(masked: bool) -> None:
+    def emit(masked: bool, origin: list[Number]) -> None:
+        nonlocal waiting
         nest = NestEmission(emission, (), lanes, masked)
         outer: list[Axis] = []
-        block, row, inside = FIRST, FIRST, 0
+        row = FIRST
         for place, size in enumerate(shape):
             if place == axis or size == 1:
                 outer.append(FIRST)
             elif place == rows and together > 1:
-                block, inside = nest.open_loop(size, together), nest.depth
                 row = nest.open_loop(together)
                 with nest.at_level(row.level):
-                    outer.append(Axis(builder.add(block.base, row.base), False, row.level))
+                    outer.append(Axis(builder.add(origin[place], row.base), False, row.level))
+            elif together > 1:
+                outer.append(Axis(origin[place], False, 0))
             else:
                 outer.append(nest.open_loop(size))
 
@@ -208,14 +211,29 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             else:
                 waiting = RowVectors(emission, narrow, together)
                 waiting.put(row.base, narrow)
-        if together > 1:
-            with nest.at_level(inside, after=True):
-                outer[rows] = block
-                single = body.finish(halved_together(builder, waiting.all(), combine))
-                _put_results(emission, nest, statement, single, tuple(outer))
         nest.close()
 
-    versions(emission, roots, [], emit, statement)
+    def rows_from(origin: list[Number]) -> None:
+        """Bring some rows to a vector each, from an index on, and then together to the end."""
+        place = len(origin)
+        if place == axis:
+            origin = [*origin, *[0] * (len(shape) - axis)]
+        elif place < axis:
+            step = together if place == rows else 1
+            builder.count(0, shape[place], step, lambda base: rows_from([*origin, base]))
+            return
+        versions(emission, roots, [], lambda masked: emit(masked, origin), statement)
+        assert waiting is not None
+        nest = NestEmission(emission, (), lanes, False)
+        with nest.at_level(0):
+            single = body.finish(waiting.halved(combine))
+            _put_results(emission, nest, statement, single, tuple([Axis(base, False, 0) for base in origin]))
+        nest.close()
+
+    if together > 1:
+        rows_from([])
+    else:
+        versions(emission, roots, [], lambda masked: emit(masked, []), statement)
 
 
 def _abreast(emission: Emission, statement: Reduce, vector: int, virtual: int) -> int:
