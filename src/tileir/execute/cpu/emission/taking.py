@@ -12,7 +12,7 @@ from tileir.execute.cpu.vector.builder import Builder, Module
 
 # Gives the first number, or -1 where none is left, and stores the end.  `search` looks at a stretch, and at the next
 # where there is nothing left of it, until it has seen all of them.
-_TEXT = """define internal i64 @take(ptr %record, ptr %arena, ptr %end) nounwind {
+_TEXT = """define internal i64 @take(ptr %record, ptr %arena, ptr %end) noinline optnone nounwind {
 entry:
   %lanes.address = getelementptr i64, ptr %record, i64 LANES
   %lanes.said = load i64, ptr %lanes.address, align 8
