@@ -25,7 +25,7 @@ Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
-_LONG_STEP: Final = 24
+_LONG_STEP: Final = 16
 """Vectors of C that make a step long enough to take half as many."""
 _LINE: Final = 64
 """Bytes that come into the nearest cache together."""
