@@ -26,10 +26,11 @@ FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# A virtual environment, made only where none works yet. $(1) is its folder.
+# A virtual environment, made only where none works yet. $(1) is its folder. A pip before 24.2 writes commands that
+# import `re` before anything else, a fifth of what it takes to start one: a newer one is taken where there is one.
 define make_venv
 @$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "tileir needs Python 3.10 or newer; this is %s. Try: make PYTHON=python3.11 ..." % sys.version.split()[0])'
-@$(1)/bin/python $(PIP) --version >/dev/null 2>&1 || { echo "making $(1)"; $(PYTHON) -m venv $(1); }
+@$(1)/bin/python $(PIP) --version >/dev/null 2>&1 || { echo "making $(1)"; $(PYTHON) -m venv $(1) && { $(1)/bin/python $(PIP) install --quiet 'pip>=24.2' 2>/dev/null || true; }; }
 @touch $@
 endef
 
