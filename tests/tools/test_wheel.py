@@ -207,3 +207,10 @@ def test_editable_installations_are_never_compiled(build: Any, monkeypatch: pyte
     monkeypatch.setattr(sys, "argv", ["_in_process.py", "get_requires_for_build_editable"])
     data, said, needed = built(build, "editable")
     assert (data["pure_python"], said, needed, Compiling.folders) == (True, [], [], [])
+
+
+def test_a_folder_named_editable_is_no_editable_installation(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "obstacle", lambda: "")
+    monkeypatch.setattr(sys, "argv", ["editable/_in_process.py", "get_requires_for_build_wheel"])
+    _data, _said, needed = built(build, "standard")
+    assert needed == build.NEEDED
