@@ -22,6 +22,8 @@ BESIDE = ("annotations.py",)
 # Programs are read, printed and optimized as fast as at the second level, within 3 %, and the C compiler takes three
 # fifths of the time.
 LEVEL = "1"
+# On Linux a library calls its own functions by way of a table, in case another library has them too, unless it is told.
+LINKING = ["-Wl,-Bsymbolic-functions"] if sys.platform == "linux" else []
 
 
 def modules(package: Path) -> list[str]:
@@ -73,6 +75,8 @@ def compile_in(folder: Path, built: Path) -> None:
         group_name="tileir",
         target_dir="c",
     )
+    for extension in extensions:
+        extension.extra_link_args += LINKING
     setuptools.setup(
         name="tileir",
         ext_modules=extensions,
