@@ -94,7 +94,7 @@ for chapter in ops._CHAPTERS:
         found = REGISTRY.loaded()[-1]
         module = __import__(name, fromlist=["x"])
         assert any(value is found for value in vars(module).values()), found
-assert interrupts or ops.__file__.endswith((".so", ".pyd"))
+assert interrupts or module.__file__.endswith((".so", ".pyd"))
 names = [declaration.name for declaration in REGISTRY.declarations()]
 assert len(set(names)) == len(names) > 100
 try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from tests.generators.programs import random_module
@@ -11,7 +12,7 @@ import tileir
 from tileir.dialect.ops import ADDF
 from tileir.ir.declaration import Version
 from tileir.text.aliases import Aliases
-from tileir.text.lines import Line, Lines
+from tileir.text.lines import Line
 from tileir.text.printer import Printer, print_disassembly
 from tileir.text.reading import read_text
 
@@ -56,11 +57,11 @@ cuda_tile.module @m {
 """
 
 
-class OneByOne(Printer):
-    """Asks the directives for every line."""
-
-    def known_lines(self) -> Lines | None:
-        return None
+def one_by_one(*options: Any) -> Printer:
+    """A printer that asks the directives for every line."""
+    printer = Printer(*options)
+    printer.knows_lines = False
+    return printer
 
 
 def texts(printer: Printer, module: tileir.Operation) -> list[str]:
@@ -81,14 +82,14 @@ def agree(module: tileir.Operation, seed: int) -> None:
     generic, older, lossless, debug_info, elide = (bool(seed >> bit & 1) for bit in range(5))
     aliases = Aliases(module, implied=not generic, lossless=lossless) if debug_info else None
     version = V13_1 if older else V13_4
-    wanted, found = (kind(generic, older, version, aliases, lossless) for kind in (OneByOne, Printer))
+    wanted, found = (kind(generic, older, version, aliases, lossless) for kind in (one_by_one, Printer))
     wanted.elide = found.elide = elide
     assert texts(found, module) == [texts(wanted, module)[0]] * 3
 
 
 def whole(module: tileir.Operation, generic: bool = False) -> str:
     """The text, everything named before anything is printed."""
-    printer = OneByOne(generic)
+    printer = one_by_one(generic)
     printer.naming.name_regions(module)
     printer.print_operation(module)
     return printer.text()

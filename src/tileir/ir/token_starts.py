@@ -30,6 +30,20 @@ class TokenStarts:
         for token in range(len(self._items)):
             yield self[token]
 
+    def before(self, place: int, count: int) -> int:
+        """How many of the first `count` tokens begin before a place.
+
+        `bisect` takes no compiled class for a sequence.
+        """
+        low = 0
+        while low < count:
+            middle = (low + count) // 2
+            if self[middle] < place:
+                low = middle + 1
+            else:
+                count = middle
+        return low
+
     def replace(self, first: int, end: int, new: list[int], length: int) -> None:
         """Put other tokens in the place of those between two, in a text that is so long now."""
         items, gap, old = self._items, self._gap, self._length

@@ -9,7 +9,7 @@ from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ISOLATED
 from tileir.ir.values import Value
-from tileir.text.lines import MARK, Lines
+from tileir.text.lines import MARK
 from tileir.text.printer import Printer
 
 _PLACE: Final = re.compile("\0([0-9]+)\0")
@@ -38,16 +38,14 @@ class _PlacingPrinter(Printer):
 
     def __init__(self) -> None:
         super().__init__()
+        # Every operation gets its mark, those on known lines too.
+        self.knows_lines = False
         self.printed: list[Operation] = []
 
     def print_operation(self, operation: Operation) -> None:
         self.out.append(f"{MARK}{len(self.printed)}{MARK}")
         self.printed.append(operation)
         super().print_operation(operation)
-
-    def known_lines(self) -> Lines | None:
-        # Every operation gets its mark, those on known lines too.
-        return None
 
 
 def placed_text(root: Operation, names: dict[Value, str] | None = None) -> PlacedText:

@@ -77,6 +77,7 @@ class Printer:
         "in_pieces",
         "in_scopes",
         "indent",
+        "knows_lines",
         "lines",
         "lossless",
         "names",
@@ -107,7 +108,9 @@ class Printer:
         self.elide: bool = False
         self.aliases: Aliases | None = aliases
         self.lossless: bool = lossless
-        # What lines have in common, for where prefixes are left out and where they are not.
+        # Whether an operation says all of its line by itself, and what lines have in common then: where prefixes are
+        # left out and where they are not.
+        self.knows_lines: bool = True
         self.lines: Lines = Lines()
         self.elided_lines: Lines = Lines()
 
@@ -179,9 +182,8 @@ class Printer:
         self.depth += 1
         outer = self.indent
         self.indent = outer + "  "
-        lines = self.known_lines()
-        if lines is not None:
-            self._print_lines(block, omit, lines)
+        if self.knows_lines:
+            self._print_lines(block, omit, self.elided_lines if self.elide else self.lines)
         else:
             operation = block.first
             while operation is not None:
@@ -191,10 +193,6 @@ class Printer:
                 operation = operation.next
         self.indent = outer
         self.depth -= 1
-
-    def known_lines(self) -> Lines | None:
-        """What is known of lines here; None where they have more than an operation says by itself."""
-        return self.elided_lines if self.elide else self.lines
 
     def _print_lines(self, block: Block, omit: Operation | None, lines: Lines) -> None:
         """The operations of a block, the most common lines of all in one piece: operands and the type of the result."""

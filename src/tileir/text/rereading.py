@@ -452,7 +452,7 @@ class EditedText:
                 place = text.find(word, starts[stop], limit)
                 while place >= 0:
                     if _NAME_GOES_ON.match(text, place + len(word)) is None:
-                        heappush(pending, bisect_right(starts, place, 0, self.tokens.count) - 1)
+                        heappush(pending, starts.before(place + 1, self.tokens.count) - 1)
                     place = text.find(word, place + len(word), limit)
         # A note may point at what was read again.
         for statement in self.diagnosed:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from tileir.annotations import Final
 from tileir.ir.token_starts import TokenStarts
 from tileir.text.lexer import TOKEN
@@ -70,12 +68,12 @@ class TokenText:
         difference = len(new) - (end - start)
         text = self.text[:start] + new + self.text[end:]
         starts, tokens = self.starts, self.tokens
-        first = max(bisect_left(starts, start, 0, self.count) - _BEFORE, 0)
+        first = max(starts.before(start, self.count) - _BEFORE, 0)
         if self._open_types:
             first = min(first, max(self._open_types[0] - 1, 0))
         position = starts[first - 1] + len(tokens[first - 1]) if first else 0
         # The first old token that begins behind the edit: from where both agree on, all do.
-        old = bisect_left(starts, end, 0, self.count)
+        old = starts.before(end, self.count)
         found: list[str] = []
         places: list[int] = []
         for match in TOKEN.finditer(text, position):

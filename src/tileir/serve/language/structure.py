@@ -124,7 +124,7 @@ class Structure:
 
     def token_at(self, offset: int) -> int | None:
         """The token at an offset, or else the one that ends there."""
-        index = bisect_right(self.starts, offset, 0, self.count) - 1
+        index = self.starts.before(offset + 1, self.count) - 1
         if index < 0:
             return None
         if offset < self.end(index):
@@ -133,7 +133,7 @@ class Structure:
 
     def token_before(self, offset: int) -> int:
         """The last token that begins before an offset; -1 where there is none."""
-        return bisect_right(self.starts, offset - 1, 0, self.count) - 1
+        return self.starts.before(offset, self.count) - 1
 
     def is_first_on_line(self, token: int) -> bool:
         if token == 0:
