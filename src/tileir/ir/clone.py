@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_REGIONS, Block, Operation, Region
 from tileir.ir.values import Value
 
 
@@ -42,9 +42,10 @@ def _copy_without_operands(
         source.declaration,
         [],
         [result.type for result in source.results],
-        dict(source.attributes) if source.attributes else NO_ATTRIBUTES,
+        source.attributes,
         [Region() for _ in source.regions] if source.regions else NO_REGIONS,
         source.location,
+        alike=source.alike,
     )
     for old, new in zip(source.results, target.results, strict=True):
         values[old] = new

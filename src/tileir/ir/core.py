@@ -8,6 +8,7 @@ Lists that are nearly always empty or short are shared or small: a program has m
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, cast
+from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location
@@ -45,10 +46,12 @@ class Operation:
     freely, change it with `set_attribute` alone, since operations that are alike may share it; change `operands` with
     `set_operand` or `set_operands`.
     `segments` gives the length of each operand group where the declaration has more than one of variable length.
-    A new operation stands at the end of `block`, where that is given, or in no block.
+    A new operation stands at the end of `block`, where that is given, or in no block.  `alike` says what it has in
+    common with others, where its maker knows.
     """
 
     __slots__ = (
+        "alike",
         "attributes",
         "declaration",
         "location",
@@ -73,6 +76,7 @@ class Operation:
         segments: tuple[int, ...] | None = None,
         successors: list[Block] | None = None,
         block: Block | None = None,
+        alike: Alike | None = None,
     ) -> None:
         self.declaration: OperationDeclaration = declaration
         self.operands: list[Value] = operands
@@ -94,6 +98,7 @@ class Operation:
         self.location: Location = location
         self.segments: tuple[int, ...] | None = segments
         self.successors: list[Block] | None = successors
+        self.alike: Alike | None = alike
         self.parent: Block | None = block
         self.next: Operation | None = None
         self.previous: Operation | None = None

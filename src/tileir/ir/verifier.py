@@ -8,6 +8,7 @@ operations inside) the rules about its regions.  One error is reported per opera
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.alike import Finding
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     NEWEST,
@@ -32,6 +33,9 @@ from tileir.ir.types import Type
 # After this many characters of findings verification stops: messages spell types out, hostile files have long types in
 # every operation, and nobody reads on here.
 _MAXIMUM_TEXT: Final = 1 << 24
+
+# So many operations are not worth finding out which of them are alike.
+_FEW: Final = 64
 
 # What may happen to hints nobody knows.
 HINT_MODES: Final = ("ignore", "warn", "error")
@@ -135,8 +139,7 @@ class _Open:
 def _verify_tree(root: Operation, context: VerifyContext) -> None:
     """Each operation before what it contains, with an explicit stack, because programs may nest deeply."""
     path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors)]
-    # What was found correct, by the rules of this context.
-    verified: set[tuple[object, ...]] = set()
+    verified = _Verified()
     while path and not context.stopped:
         top = path[-1]
         block = top.block
@@ -191,27 +194,56 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
     context.report("error", prefix + failure.message, location, failure.notes, operation)
 
 
-def _verify_row(
-    operation: Operation | None, context: VerifyContext, verified: set[tuple[object, ...]]
-) -> Operation | None:
+class _Verified:
+    """What was found correct, by the rules of one context, which `rules` stands for, and how much was looked at."""
+
+    __slots__ = ("count", "known", "rules")
+
+    def __init__(self) -> None:
+        self.rules: object = object()
+        self.known: set[tuple[object, ...]] = set()
+        self.count: int = 0
+
+
+def _verify_row(operation: Operation | None, context: VerifyContext, verified: _Verified) -> Operation | None:
     """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
+    rules = verified.rules
     while operation is not None:
         if operation.regions:
             return operation
         if operation.declaration.is_verified_alone:
-            key = operation.likeness()
-            if key not in verified:
-                findings = len(context.diagnostics)
-                if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
-                    verified.add(key)
-                elif context.stopped:
-                    return None
+            alike = operation.alike
+            if alike is not None:
+                finding = alike.verified
+                if finding is not None and finding.owner is rules and alike.holds(finding, operation):
+                    operation = operation.next
+                    continue
+            if _verify_alone(operation, context, verified):
+                if alike is not None and (alike.verified is None or alike.verified.owner is not rules):
+                    alike.verified = Finding(rules, operation, None)
+            elif context.stopped:
+                return None
         else:
             _verify_own_rules(operation, context)
             if context.stopped:
                 return None
         operation = operation.next
     return None
+
+
+def _verify_alone(operation: Operation, context: VerifyContext, verified: _Verified) -> bool:
+    """Verify an operation that is correct if one like it is; False if something was found."""
+    findings = len(context.diagnostics)
+    if verified.count < _FEW:
+        verified.count += 1
+        return _verify_own_rules(operation, context) and len(context.diagnostics) == findings
+    key = operation.likeness()
+    if key in verified.known:
+        return True
+    if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
+        verified.known.add(key)
+        return True
+    return False
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
