@@ -6,7 +6,7 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Head, Heads, kept_attributes
+from tileir.bytecode.heads import Head, Heads, Variant, kept_attributes
 from tileir.bytecode.primitives import Malformed
 from tileir.bytecode.records import AttributeField, Record, record_of
 from tileir.bytecode.region_reader import RegionReader
@@ -24,7 +24,7 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import NO_REGIONS, Block, Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
@@ -109,6 +109,8 @@ class BodyReader(RegionReader):
         values = self.values
         indices = self.debug.indices
         locations = self.known_locations
+        constants = self.tables.constants
+        constant: Variant | None = None
         has_locations = self.has_locations
         location: Location = UNKNOWN
         position = self.position
@@ -130,35 +132,52 @@ class BodyReader(RegionReader):
                     position += head.length
                     operands: list[Value] = []
                     lengths: list[int] = []
-                    for length in head.plan:
-                        if length < 0:
-                            length = data[position]
+                    if head.constants is not None:
+                        byte = index = data[position]
+                        position += 1
+                        if index >= 0x80:
+                            byte = data[position]
                             position += 1
-                            if length >= 0x80:
-                                head = None
-                                break
-                            lengths.append(length)
-                        elif head.segmented:
-                            lengths.append(length)
-                        for _ in range(length):
-                            index = data[position]
-                            position += 1
-                            if index >= 0x80:
+                            if byte >= 0x80:
+                                index += byte << 7
                                 byte = data[position]
                                 position += 1
-                                if byte >= 0x80:
-                                    index += byte << 7
+                                index += (byte << 14) - 0x4080
+                            else:
+                                index += (byte << 7) - 0x80
+                        constant = head.constant(constants, index) if byte < 0x80 else None
+                        if constant is None:
+                            head = None
+                    else:
+                        for length in head.plan:
+                            if length < 0:
+                                length = data[position]
+                                position += 1
+                                if length >= 0x80:
+                                    head = None
+                                    break
+                                lengths.append(length)
+                            elif head.segmented:
+                                lengths.append(length)
+                            for _ in range(length):
+                                index = data[position]
+                                position += 1
+                                if index >= 0x80:
                                     byte = data[position]
                                     position += 1
                                     if byte >= 0x80:
-                                        head = None
-                                        break
-                                    index += (byte << 14) - 0x4080
-                                else:
-                                    index += (byte << 7) - 0x80
-                            operands.append(values[index])
-                        if head is None:
-                            break
+                                        index += byte << 7
+                                        byte = data[position]
+                                        position += 1
+                                        if byte >= 0x80:
+                                            head = None
+                                            break
+                                        index += (byte << 14) - 0x4080
+                                    else:
+                                        index += (byte << 7) - 0x80
+                                operands.append(values[index])
+                            if head is None:
+                                break
             except IndexError:
                 head = None
             if head is None or position > end:
@@ -179,18 +198,28 @@ class BodyReader(RegionReader):
                     location = self.next_location()
             attributes = head.attributes
             segments = head.segments
+            alike = head.alike
             if head.segmented:
                 variant = head.variant(tuple(lengths))
                 attributes = variant.attributes
                 segments = variant.segments
+                alike = variant.alike
+            elif head.constants is not None and constant is not None:
+                attributes = constant.attributes
+                alike = constant.alike
             if head.record.region_count:
                 self.position = position
                 self.begin_regions(head.record, operands, head.result_types, attributes, location, segments, block)
                 break
+            types = head.result_types
             operation = Operation(
-                head.declaration, operands, head.result_types, attributes, NO_REGIONS, location, segments, None, block
+                head.declaration, operands, types, attributes, NO_REGIONS, location, segments, None, block, alike
             )
-            values.extend(operation.results)
+            results = operation.results
+            if len(results) == 1:
+                values.append(results[0])
+            else:
+                values.extend(results)
         else:
             self.position = position
         return done
@@ -219,11 +248,13 @@ class BodyReader(RegionReader):
             self.fail(f"unknown or unimplemented opcode: {opcode}")
         result_types = self._read_result_types(record)
         flags = self.varint("failed to read flags field") if record.has_flags else 0
+        front = self.position
         attributes = self._read_attributes(record, flags, result_types)
         # Who is traced, or collects how attributes are written, reads every field; later results have no number.
         if self.trace is None and self.tables.spellings is None and not record.late_results:
-            head = Head(record, flags, result_types, attributes, self.position - start)
-            self.heads.add(self.data[start : self.position], head)
+            end = front if record.is_constant else self.position
+            kept = NO_ATTRIBUTES if record.is_constant else attributes
+            self.heads.add(self.data[start:end], Head(record, flags, result_types, kept, end - start))
         operands, segments = self._read_operands(record, flags)
         if attributes and segments is not None:
             attributes = kept_attributes(record, attributes, segments)

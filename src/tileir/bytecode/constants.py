@@ -74,6 +74,10 @@ class ConstantTable:
         found = self._known.get(key)
         if found is None:
             start, end = self.piece(index)
+            found = self._single(start, end, type)
+            if found is not None:
+                self._known[key] = found
+                return found
             reader = ByteReader(self._data, start, end, self._trace)
             if not isinstance(type, TileType):
                 reader.fail("expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'")
@@ -81,6 +85,18 @@ class ConstantTable:
                 reader.fail(f"expect Cuda Tile integer or float type but got: '{type.text}'")
             found = self._known[key] = self._decode(reader, type, index)
         return found
+
+    def _single(self, start: int, end: int, type: Type) -> DenseAttribute | None:
+        """One element for all, as nearly every constant has it; None for anything else."""
+        if start >= end or self._trace is not None or not isinstance(type, TileType):
+            return None
+        element = type.element
+        if element is I1 or not isinstance(element, (IntegerType, FloatType)):
+            return None
+        size = self._data[start]
+        if size != element_bytes(element) or start + 1 + size > end:
+            return None
+        return dense_attribute(type, type.shape, element, self._data[start + 1 : start + 1 + size])
 
     def _decode(self, reader: ByteReader, type: TileType, index: int) -> DenseAttribute:
         size = reader.varint("failed to read the size of the data buffer")

@@ -4,12 +4,18 @@ The head of a record is its opcode, result types, flags and attributes.  It is r
 bytes stand again, they mean the same.  How long a head is follows from its bytes, so that none is the beginning of
 another: a look-up of as many bytes as the shortest known head has finds a head, or a beginning which says how many
 bytes to look up next, or nothing.
+
+The heads of constants differ in the number of the constant, each from nearly every other: what is remembered stands in
+front of it.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.bytecode.constants import ConstantTable
+from tileir.bytecode.primitives import Malformed
 from tileir.bytecode.records import COUNTED, FIXED, Record
+from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, DenseArrayAttribute
 from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
@@ -25,11 +31,13 @@ class Head:
 
     `plan` has the number of operands in each group, -1 for a group that is counted in front of its values.  `segments`
     are those of the operation where all are known; otherwise `variants` has them by length, with the attributes that
-    remain.
+    remain.  `constants` has what belongs to each constant, None where no number of one follows.
     """
 
     __slots__ = (
+        "alike",
         "attributes",
+        "constants",
         "declaration",
         "further",
         "length",
@@ -64,12 +72,26 @@ class Head:
             self.attributes = kept_attributes(record, self.attributes, self.segments)
             self.plan = [sum(self.plan)]
         self.variants: dict[tuple[int, ...], Variant] = {}
+        self.alike: Alike = Alike(self.declaration, self.result_types, self.attributes, self.segments)
+        self.constants: dict[int, Variant] | None = {} if record.is_constant else None
+
+    def constant(self, table: ConstantTable, index: int) -> Variant | None:
+        """What belongs to a constant; None if it is not to be had."""
+        constants = self.constants
+        found = constants.get(index) if constants is not None else None
+        if found is None and constants is not None and index < len(table):
+            try:
+                value = table.get(index, self.result_types[0])
+            except Malformed:
+                return None
+            found = constants[index] = Variant(self, None, {self.record.attributes[0].name: value})
+        return found
 
     def variant(self, segments: tuple[int, ...]) -> Variant:
         """What belongs to the lengths of the operand groups."""
         found = self.variants.get(segments)
         if found is None:
-            found = Variant(segments, kept_attributes(self.record, self.attributes, segments))
+            found = Variant(self, segments, kept_attributes(self.record, self.attributes, segments))
             self.variants[segments] = found
         return found
 
@@ -77,11 +99,12 @@ class Head:
 class Variant:
     """The lengths of operand groups, and the attributes of an operation that has them."""
 
-    __slots__ = ("attributes", "segments")
+    __slots__ = ("alike", "attributes", "segments")
 
-    def __init__(self, segments: tuple[int, ...], attributes: dict[str, Attribute]) -> None:
-        self.segments: tuple[int, ...] = segments
+    def __init__(self, head: Head, segments: tuple[int, ...] | None, attributes: dict[str, Attribute]) -> None:
+        self.segments: tuple[int, ...] | None = segments
         self.attributes: dict[str, Attribute] = attributes
+        self.alike: Alike = Alike(head.declaration, head.result_types, attributes, segments)
 
 
 class Heads:
@@ -94,7 +117,7 @@ class Heads:
         self.widths: list[int] = [0] * 256
 
     def add(self, head: bytes, meaning: Head) -> None:
-        """Remember a head, which is not known yet."""
+        """Remember a head, which is not known or not found yet."""
         length = len(head)
         known = self.known
         if length > _LONGEST or len(known) > _MOST:

@@ -107,6 +107,7 @@ class Record:
         "counted_results",
         "declaration",
         "has_flags",
+        "is_constant",
         "late_results",
         "later_results",
         "opcode",
@@ -150,6 +151,18 @@ class Record:
             -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
         ]
         self.region_count: int = len(declaration.regions)
+        # A type and a constant of it, and nothing else.
+        self.is_constant: bool = (
+            self.result_count == 1
+            and not self.counted_results
+            and not self.has_flags
+            and not self.operand_count
+            and not self.region_count
+            and not self.late_results
+            and len(self.attributes) == 1
+            and self.attributes[0].codec == CONSTANT
+            and not self.attributes[0].gated
+        )
         # Result types, enumerators and operands only, one number each: most operations of a program.
         self.simple: bool = (
             not self.counted_results

@@ -1,0 +1,97 @@
+"""Operations read from the same words share what was found out about one of them, as long as they are as they were."""
+
+from __future__ import annotations
+
+import pytest
+
+import tileir
+from tileir.bytecode.layouts import from_bytes, to_bytes
+from tileir.ir.attributes import UNIT, integer_attribute
+from tileir.ir.clone import clone
+from tileir.ir.types import I32
+
+NEWEST = (13, 4)
+# More operations than are verified one by one.
+COUNT = 100
+
+
+def read(text: str) -> tileir.Operation:
+    return from_bytes(to_bytes(tileir.parse(text), NEWEST))
+
+
+def fused(count: int = COUNT) -> tileir.Operation:
+    lines = [f"%{n + 1} = fma %{n}, %a, %a flush_to_zero : tile<f32>" for n in range(count)]
+    return read("\n".join(["entry @k(%a: tile<f32>, %b: tile<i32>, %0: tile<f32>) {", *lines, "return }"]))
+
+
+def body(module: tileir.Operation) -> list[tileir.Operation]:
+    return list(module.regions[0].block.first.regions[0].block)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_programs_are_printed_as_those_that_share_nothing(seed):
+    module = read(tileir.smith.program(seed).text())
+    assert any(operation.alike is not None for operation in module.walk())
+    alone = tileir.parse(str(module))
+    assert all(operation.alike is None for operation in alone.walk())
+    for _ in range(3):
+        tileir.verify(module)
+        for generic in (False, True):
+            assert module.text(generic=generic) == alone.text(generic=generic)
+    assert to_bytes(module, NEWEST) == to_bytes(alone, NEWEST)
+
+
+def test_constants_share_what_is_in_front_of_their_numbers():
+    values = [*range(300), *range(300)]
+    lines = [f"%{n} = constant <i32: {value}> : tile<i32>" for n, value in enumerate(values)]
+    text = "\n".join(["entry @k() {", *lines, "return }"])
+    module = read(text)
+    constants = body(module)[:-1]
+    assert [constant.attributes["value"].bits(0) for constant in constants] == values
+    # The first of a type is read field by field.
+    assert all(one.alike is two.alike is not None for one, two in zip(constants[1:300], constants[301:], strict=True))
+    assert str(module) == str(tileir.parse(text))
+
+
+@pytest.mark.parametrize("place", [1, COUNT // 2, COUNT - 1])
+def test_an_operation_that_was_changed_is_looked_at_again(place):
+    module = fused()
+    tileir.verify(module)
+    before = str(module).splitlines()
+    changed = body(module)[place]
+    changed.set_attribute("flush_to_zero", None)
+    tileir.verify(module)
+    line = f"    %{place} = fma %{place - 1}, %arg0, %arg0  : tile<f32>"
+    assert [line for line in str(module).splitlines() if line not in before] == [line]
+    changed.set_attribute("flush_to_zero", UNIT)
+    assert str(module).splitlines() == before
+    assert str(tileir.parse(str(module))) == str(module)
+
+
+@pytest.mark.parametrize("place", [1, COUNT // 2, COUNT - 1])
+@pytest.mark.parametrize("what", ["operand", "result", "attribute", "count"])
+def test_what_was_broken_after_it_was_verified_is_found(place, what):
+    module = fused()
+    tileir.verify(module)
+    operations = body(module)
+    broken = operations[place]
+    if what == "operand":
+        broken.set_operand(1, operations[0].parent.arguments[1])
+    elif what == "result":
+        broken.results[0].type = operations[0].parent.arguments[1].type
+    elif what == "attribute":
+        broken.set_attribute("flush_to_zero", integer_attribute(I32, 1))
+    else:
+        broken.set_operands(broken.operands[:2])
+    with pytest.raises(tileir.VerifyError):
+        tileir.verify(module)
+
+
+def test_a_clone_shares_it_and_changes_alone():
+    module = fused(3)
+    copy = clone(module)
+    first, second = body(module)[1], body(copy)[1]
+    assert first.alike is second.alike is not None
+    second.set_attribute("flush_to_zero", None)
+    assert "flush_to_zero" in first.attributes and "flush_to_zero" not in second.attributes
+    assert str(module) != str(copy)
