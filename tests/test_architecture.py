@@ -55,6 +55,10 @@ PARTS = {
         "ir.type_rules -> ir.core",
     ),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
+    "an operation knows what it has in common with others, which tells whether it still does": (
+        "ir.alike -> ir.core",
+        "ir.alike -> ir.declaration",
+    ),
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
     "the parser runs directives, which read with it; so does the printer": (
@@ -64,6 +68,10 @@ PARTS = {
         "text.directive -> text.printer",
         *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),
         *(f"text.{name}_syntax -> text.printer" for name in ("structure", "view")),
+    ),
+    "the printer prints lines and generic forms, which print what is in them with it": (
+        "text.lines -> text.printer",
+        "text.generic_form -> text.printer",
     ),
     "what is read of an operation is built by its assembly": ("text.state -> text.format",),
     "a cursor reads the characters of a type, which belong to it": (

@@ -45,5 +45,5 @@ class HeadPrinter(Printer):
     def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
         self.out.append("{ ... }")
 
-    def _print_generic_region(self, region: Region) -> None:
+    def print_generic_region(self, region: Region) -> None:
         self.out.append("{ ... }")

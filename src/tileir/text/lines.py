@@ -7,13 +7,23 @@ operation, its attributes and its types, and of its values at their names alone.
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.ir.core import NO_REGIONS, Operation
+from tileir.annotations import TYPE_CHECKING, Final
+from tileir.dialect.ops import CONSTANT
+from tileir.ir.alike import Finding
+from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.values import Value
+from tileir.text.format import assembly_of
+
+if TYPE_CHECKING:
+    from tileir.text.printer import Printer
 
 # Nothing that is printed has this character: strings are quoted.
 MARK: Final = "\0"
+
+# So many pieces of text are put together at a time: their memory is then used again for the next ones.
+_PIECES: Final = 2048
 
 
 class PlainHead:
@@ -45,13 +55,144 @@ class Line:
 
 
 class Lines:
-    """What is known of lines: of the plainest by declaration, of others by likeness, once there was one before."""
+    """What is known of lines: of the plainest by declaration, of others by likeness, once there was one before.
 
-    __slots__ = ("heads", "known")
+    `owner` stands for it in findings about operations.
+    """
+
+    __slots__ = ("heads", "known", "owner")
 
     def __init__(self) -> None:
+        self.owner: object = object()
         self.heads: dict[OperationDeclaration, PlainHead] = {}
         self.known: dict[tuple[object, ...], Line | None] = {}
+
+
+def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: Lines) -> None:
+    """The operations of a block, the most common lines of all in one piece: operands and the type of the result."""
+    out = printer.out
+    names = printer.names
+    indent = printer.indent
+    heads = lines.heads
+    owner = lines.owner
+    aliases = printer.aliases
+    constant_start = "" if printer.generic else f" = {printer.custom_name(CONSTANT)} <"
+    tail = "\n"
+    operation = block.first
+    while operation is not None:
+        if operation is omit:
+            operation = operation.next
+            continue
+        if len(out) > _PIECES and printer.in_pieces and not printer.aside:
+            printer.done.append("".join(out))
+            out.clear()
+        if operation.regions or operation.successors is not None:
+            printer.print_scope(operation)
+            out.append("\n")
+            operation = operation.next
+            continue
+        if aliases is not None:
+            tail = aliases.tail(operation.location)
+        operands = operation.operands
+        results = operation.results
+        result = ""
+        if len(results) == 1:
+            result = names[results[0]]
+            declaration = operation.declaration
+            attributes = operation.attributes
+            if not attributes:
+                head = heads.get(declaration)
+                if head is None:
+                    head = heads[declaration] = _plain_head(printer, declaration)
+                if head.is_plain:
+                    type = results[0].type.spelling
+                    if len(operands) == 2:
+                        first, second = names[operands[0]], names[operands[1]]
+                        out.append(f"{indent}{result}{head.start}{first}, {second}{head.end}{type}{tail}")
+                    elif len(operands) == 1:
+                        out.append(f"{indent}{result}{head.start}{names[operands[0]]}{head.end}{type}{tail}")
+                    else:
+                        row = ", ".join([names[value] for value in operands])
+                        out.append(f"{indent}{result}{head.start}{row}{head.end}{type}{tail}")
+                    operation = operation.next
+                    continue
+            elif declaration is CONSTANT and constant_start and len(attributes) == 1:
+                # Nearly each has a value of its own.
+                value = attributes.get("value")
+                if isinstance(value, DenseAttribute):
+                    element, type = value.element_type.spelling, value.type.spelling
+                    out.append(f"{indent}{result}{constant_start}{element}: {value.literal}> : {type}{tail}")
+                    operation = operation.next
+                    continue
+        elif results:
+            result = printer.result_names(operation)
+        line: Line | None = None
+        alike = operation.alike
+        if alike is not None:
+            finding = alike.line
+            if finding is not None and finding.owner is owner and alike.holds(finding, operation):
+                found = finding.what
+                if isinstance(found, Line):
+                    line = found
+        if line is None:
+            line = _known_line(printer, operation, lines)
+            if line is None:
+                # Most lines that come once never come again.
+                out.append(f"{indent}{result} = " if results else indent)
+                printer.print_rest(operation)
+                out.append(tail)
+                operation = operation.next
+                continue
+        if line.count == 2:
+            start, middle = line.pieces
+            first, second = names[operands[0]], names[operands[1]]
+            out.append(f"{indent}{result}{start}{first}{middle}{second}{line.end}{tail}")
+        elif line.count == 1:
+            out.append(f"{indent}{result}{line.pieces[0]}{names[operands[0]]}{line.end}{tail}")
+        else:
+            out.append(indent)
+            out.append(result)
+            pieces = line.pieces
+            for index, place in enumerate(line.places):
+                out.append(pieces[index])
+                out.append(names[operands[place]])
+            out.append(line.end)
+            out.append(tail)
+        operation = operation.next
+
+
+def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHead:
+    assembly = assembly_of(declaration) if declaration.syntax and not printer.generic else None
+    middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
+    return PlainHead(printer.custom_name(declaration), middle)
+
+
+def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | None:
+    """What the line of an operation has in common with those of all that are like it, if there was one before."""
+    known = lines.known
+    key = operation.likeness()
+    line = known.get(key)
+    if line is None:
+        if key not in known:
+            known[key] = None
+            return None
+        line = known[key] = _line_of(printer, operation)
+    alike = operation.alike
+    if alike is not None and (alike.line is None or alike.line.owner is not lines.owner):
+        alike.line = Finding(lines.owner, operation, line)
+    return line
+
+
+def _line_of(printer: Printer, operation: Operation) -> Line:
+    out, printer.out = printer.out, []
+    names, printer.names = printer.names, {}
+    try:
+        example = example_of(operation, printer.names)
+        printer.out.append(" = " if operation.results else "")
+        printer.print_rest(example)
+        return Line("".join(printer.out))
+    finally:
+        printer.out, printer.names = out, names
 
 
 def example_of(operation: Operation, names: dict[Value, str]) -> Operation:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, OperationDeclaration
 from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.values import OperationResult, Value
+
+# As many names of numbers are kept as functions usually need: each begins with the first again.
+_MOST_NUMBERED: Final = 4096
 
 
 class _State:
@@ -28,12 +32,23 @@ class Naming:
     so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
     """
 
-    __slots__ = ("arguments", "assume", "conflicts", "constant_names", "draft_names", "names", "numbers", "used")
+    __slots__ = (
+        "arguments",
+        "assume",
+        "conflicts",
+        "constant_names",
+        "draft_names",
+        "names",
+        "numbered",
+        "numbers",
+        "used",
+    )
 
     def __init__(self, draft_names: bool = False) -> None:
         self.names: dict[Value, str] = {}
         self.used: set[str] = set()
         self.numbers: int = 0
+        self.numbered: list[str] = []
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
@@ -70,14 +85,21 @@ class Naming:
 
     def _name_block(self, block: Block, added: list[str], nested: list[Operation]) -> None:
         names = self.names
+        numbered = self.numbered
         operation = block.first
         while operation is not None:
             results = operation.results
             if results:
                 hint = None if operation.declaration.is_numbered else self.hint(operation)
                 if hint is None:
-                    name = f"%{self.numbers}"
-                    self.numbers += 1
+                    number = self.numbers
+                    if number < len(numbered):
+                        name = numbered[number]
+                    else:
+                        name = f"%{number}"
+                        if number == len(numbered) < _MOST_NUMBERED:
+                            numbered.append(name)
+                    self.numbers = number + 1
                     if len(results) == 1:
                         names[results[0]] = name
                     else:

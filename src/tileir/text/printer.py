@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text
 from tileir.ir.core import PRINTING, Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version, version_named
+from tileir.ir.declaration import ISOLATED, NEWEST, OperationDeclaration, Version, version_named
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.quoting import quote
-from tileir.ir.types import FunctionType, Type, type_list
+from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
-from tileir.text.lines import Line, Lines, PlainHead, example_of
+from tileir.text.lines import Lines, print_lines
 from tileir.text.names import Naming, Numbering
+
+if TYPE_CHECKING:
+    from tileir.text.asides import Aside
 
 # Directives print regions by calling the printer: natural, but programs may nest deeper than Python's stack.  So many
 # blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
 _DEEPEST: Final = 32
 
-# So many pieces of text are put together at a time: their memory is then used again for the next ones.
-_PIECES: Final = 2048
-
 # Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
 NAMES: Final = ("public", "draft")
-
-
-class _Aside:
-    """A block to be printed later into a text of its own, as the printer stood, and its position in the text around."""
-
-    __slots__ = ("block", "elide", "in_scopes", "indent", "omit", "position", "text")
-
-    def __init__(self, block: Block, omit: Operation | None, printer: Printer) -> None:
-        self.block: Block = block
-        self.omit: Operation | None = omit
-        self.indent: str = printer.indent
-        self.elide: bool = printer.elide
-        self.in_scopes: bool = printer.in_scopes
-        self.position: int = len(printer.out)
-        self.text: _Text = _Text()
-
-
-class _Text:
-    """Pieces of text, and what has its place between them; `taken` of each are in the text around it already."""
-
-    __slots__ = ("aside", "aside_taken", "out", "taken")
-
-    def __init__(self) -> None:
-        self.out: list[str] = []
-        self.aside: list[_Aside] = []
-        self.taken: int = 0
-        self.aside_taken: int = 0
 
 
 class Printer:
@@ -96,7 +68,7 @@ class Printer:
     ) -> None:
         self.done: list[str] = []
         self.out: list[str] = []
-        self.aside: list[_Aside] = []
+        self.aside: list[Aside] = []
         self.depth: int = 0
         self.in_pieces: bool = False
         self.in_scopes: bool = False
@@ -125,7 +97,7 @@ class Printer:
         elif len(results) == 1:
             out.append(f"{self.indent}{self.names[results[0]]} = ")
         else:
-            out.append(f"{self.indent}{self._result_names(operation)} = ")
+            out.append(f"{self.indent}{self.result_names(operation)} = ")
         self.print_rest(operation)
         if self.aliases is not None:
             out.append(f" loc({self.aliases.use(operation.location)})")
@@ -141,7 +113,10 @@ class Printer:
             or not isinstance(assembly, Assembly)
             or (assembly.doubtful is not None and self._is_ambiguous(assembly.doubtful, operation))
         ):
-            self._print_generic(operation)
+            # Few programs need it.
+            from tileir.text.generic_form import print_generic
+
+            print_generic(self, operation)
         elif (
             assembly.plain_middle is not None
             and len(operation.operands) != len(declaration.operands)
@@ -168,7 +143,7 @@ class Printer:
         """Whether the custom form could be read as another program; NVIDIA prints it all the same."""
         return self.lossless and doubtful.is_ambiguous(operation)
 
-    def _result_names(self, operation: Operation) -> str:
+    def result_names(self, operation: Operation) -> str:
         names = [self.names[result] for result in operation.results]
         if "#" in names[0]:
             return f"{names[0].partition('#')[0]}:{len(names)}"
@@ -177,13 +152,15 @@ class Printer:
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
         """The operations of a block, one per line, leaving out an implied terminator."""
         if self.depth == _DEEPEST:
-            self.aside.append(_Aside(block, omit, self))
+            from tileir.text.asides import Aside
+
+            self.aside.append(Aside(block, omit, self.indent, self.elide, self.in_scopes, len(self.out)))
             return
         self.depth += 1
         outer = self.indent
         self.indent = outer + "  "
         if self.knows_lines:
-            self._print_lines(block, omit, self.elided_lines if self.elide else self.lines)
+            print_lines(self, block, omit, self.elided_lines if self.elide else self.lines)
         else:
             operation = block.first
             while operation is not None:
@@ -193,78 +170,6 @@ class Printer:
                 operation = operation.next
         self.indent = outer
         self.depth -= 1
-
-    def _print_lines(self, block: Block, omit: Operation | None, lines: Lines) -> None:
-        """The operations of a block, the most common lines of all in one piece: operands and the type of the result."""
-        out = self.out
-        names = self.names
-        indent = self.indent
-        heads = lines.heads
-        known = lines.known
-        aliases = self.aliases
-        tail = "\n"
-        operation = block.first
-        while operation is not None:
-            if operation is omit:
-                operation = operation.next
-                continue
-            if len(out) > _PIECES and self.in_pieces and not self.aside:
-                self.done.append("".join(out))
-                out.clear()
-            if operation.regions or operation.successors is not None:
-                self.print_scope(operation)
-                out.append("\n")
-                operation = operation.next
-                continue
-            if aliases is not None:
-                tail = aliases.tail(operation.location)
-            operands = operation.operands
-            results = operation.results
-            result = ""
-            if len(results) == 1:
-                result = names[results[0]]
-                if not operation.attributes:
-                    declaration = operation.declaration
-                    head = heads.get(declaration)
-                    if head is None:
-                        head = heads[declaration] = self._plain_head(declaration)
-                    if head.is_plain:
-                        if len(operands) == 2:
-                            row = f"{names[operands[0]]}, {names[operands[1]]}"
-                        else:
-                            row = ", ".join([names[value] for value in operands])
-                        out.append(f"{indent}{result}{head.start}{row}{head.end}{results[0].type.spelling}{tail}")
-                        operation = operation.next
-                        continue
-            elif results:
-                result = self._result_names(operation)
-            key = operation.likeness()
-            line = known.get(key)
-            if line is None:
-                if key not in known:
-                    # Most lines that come once never come again.
-                    known[key] = None
-                    out.append(f"{indent}{result} = " if results else indent)
-                    self.print_rest(operation)
-                    out.append(tail)
-                    operation = operation.next
-                    continue
-                line = known[key] = self._line(operation)
-            if line.count == 2:
-                first, second = line.pieces
-                out.append(f"{indent}{result}{first}{names[operands[0]]}{second}{names[operands[1]]}{line.end}{tail}")
-            elif line.count == 1:
-                out.append(f"{indent}{result}{line.pieces[0]}{names[operands[0]]}{line.end}{tail}")
-            else:
-                out.append(indent)
-                out.append(result)
-                pieces = line.pieces
-                for index, place in enumerate(line.places):
-                    out.append(pieces[index])
-                    out.append(names[operands[place]])
-                out.append(line.end)
-                out.append(tail)
-            operation = operation.next
 
     def print_scope(self, operation: Operation) -> None:
         """An operation with regions: if it is isolated, the names in it are needed nowhere else."""
@@ -284,29 +189,13 @@ class Printer:
         if not before and not self.aside:
             names.clear()
 
-    def _plain_head(self, declaration: OperationDeclaration) -> PlainHead:
-        assembly = assembly_of(declaration) if declaration.syntax and not self.generic else None
-        middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
-        return PlainHead(self.custom_name(declaration), middle)
-
-    def _line(self, operation: Operation) -> Line:
-        """What the line of an operation has in common with those of all that are like it."""
-        out, self.out = self.out, []
-        names, self.names = self.names, {}
-        try:
-            example = example_of(operation, self.names)
-            self.out.append(" = " if operation.results else "")
-            self.print_rest(example)
-            return Line("".join(self.out))
-        finally:
-            self.out, self.names = out, names
-
     def text(self) -> str:
         """All that was printed, with the blocks that were put aside in their places."""
         if not self.aside:
             return "".join([*self.done, *self.out])
-        whole = _Text()
-        whole.out, whole.aside = self.out, self.aside
+        from tileir.text.asides import PartedText
+
+        whole = PartedText(self.out, self.aside)
         waiting = list(whole.aside)
         # The texts of blocks have places of their own, before what comes next in `done`.
         self.in_pieces = False
@@ -316,7 +205,7 @@ class Printer:
             self.in_scopes = piece.in_scopes
             self.print_block_body(piece.block, piece.omit)
             waiting.extend(piece.text.aside)
-        self.out, self.aside = [_join(whole)], []
+        self.out, self.aside = [whole.joined()], []
         return "".join([*self.done, *self.out])
 
     def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
@@ -365,55 +254,8 @@ class Printer:
             return value.exact_text
         return value.bare_text
 
-    # --- generic form ---
-
-    def _print_generic(self, operation: Operation) -> None:
-        """`"name"(operands) <{properties}> (regions) {attributes} : (types) -> types`"""
-        out = self.out
-        declaration = operation.declaration
-        name = declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(self.version)
-        if declaration.unregistered:
-            name = declaration.name
-        out.append(f"{quote(name)}({self.value_list(operation.operands)})")
-        if operation.successors:
-            out.append("[" + ", ".join([_block_label(block) for block in operation.successors]) + "]")
-        properties = self._properties(operation)
-        if properties:
-            out.append(f" <{{{', '.join(properties)}}}>")
-        if operation.regions:
-            out.append(" (")
-            for index, region in enumerate(operation.regions):
-                if index:
-                    out.append(", ")
-                self._print_generic_region(region)
-            out.append(")")
-        attributes = operation.attributes
-        discardable = [n for n in sorted(attributes) if n not in declaration.inherent]
-        if discardable:
-            out.append(" {" + ", ".join([entry_text(n, attributes[n]) for n in discardable]) + "}")
-        inputs = type_list(tuple([value.type for value in operation.operands]))
-        outputs = tuple([result.type for result in operation.results])
-        # The arrow of a function type would be taken for the next one of this list.
-        single = len(outputs) == 1 and not isinstance(outputs[0], FunctionType)
-        out.append(f" : ({inputs}) -> {outputs[0].text if single else f'({type_list(outputs)})'}")
-
-    def _properties(self, operation: Operation) -> list[str]:
-        """Inherent attributes, defaults spelled out, sorted by name."""
-        declaration = operation.declaration
-        values: dict[str, str] = {}
-        for declared in declaration.attributes:
-            value = operation.attributes.get(declared.name, declared.default)
-            if value is not None:
-                values[declared.name] = entry_text(declared.name, value)
-        if operation.segments is not None:
-            sizes = ", ".join([str(size) for size in operation.segments])
-            values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
-        elif declaration.traits & SEGMENTS:
-            sizes = ", ".join([str(size) for size in declaration.segment_lengths(operation)])
-            values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
-        return [values[name] for name in sorted(values)]
-
-    def _print_generic_region(self, region: Region) -> None:
+    def print_generic_region(self, region: Region) -> None:
+        """A region in the generic form."""
         self.out.append("{\n")
         for index, block in enumerate(region.blocks):
             # A block with nothing in it needs its label to be seen at all.
@@ -423,28 +265,6 @@ class Printer:
                 self.out.append(f"{self.indent}{label}:\n")
             self.print_block_body(block)
         self.out.append(self.indent + "}")
-
-
-def _join(whole: _Text) -> str:
-    found: list[str] = []
-    path: list[_Text] = [whole]
-    while path:
-        top = path[-1]
-        if top.aside_taken == len(top.aside):
-            found.extend(top.out[top.taken :])
-            path.pop()
-        else:
-            piece = top.aside[top.aside_taken]
-            top.aside_taken += 1
-            found.extend(top.out[top.taken : piece.position])
-            top.taken = piece.position
-            path.append(piece.text)
-    return "".join(found)
-
-
-def _block_label(block: Block) -> str:
-    region = block.parent
-    return f"^bb{region.blocks.index(block)}" if region is not None else "^bb?"
 
 
 def print_operation(
