@@ -9,9 +9,12 @@ import numpy
 from tileir.dialect.ops import (
     ASSUME,
     BROADCAST,
+    CONTINUE,
     ENTRY,
     EXTRACT,
+    FOR,
     GET_GLOBAL,
+    IF,
     MAKE_GATHER_SCATTER_VIEW,
     MAKE_PARTITION_VIEW,
     MAKE_STRIDED_VIEW,
@@ -36,6 +39,21 @@ _MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER
 _NEAR = 1 << 24
 
 
+def is_moved_by_turns(carried: BlockArgument) -> bool:
+    """Whether all that happens to the pointers that a `for` carries is that each turn moves them."""
+    if carried.index == 0:
+        return False
+    for operation in carried.block:
+        # A branch may end a turn.
+        if operation.declaration is IF and any(each.declaration is CONTINUE for each in operation.walk()):
+            return False
+    end = carried.block.last
+    if end is None or end.declaration is not CONTINUE:
+        return False
+    following = end.operands[carried.index - 1].defining_operation
+    return following is not None and following.declaration is OFFSET and following.operands[0] is carried
+
+
 def origin_of(pointer: Value) -> str:
     """What a pointer is computed from by offsets alone: "argument 2", "global @g", or nothing we know."""
     value = pointer
@@ -44,10 +62,17 @@ def origin_of(pointer: Value) -> str:
             parent = value.block.parent_operation
             if parent is not None and parent.declaration is ENTRY:
                 return f"argument {value.index}"
-            return ""
+            if parent is None or parent.declaration is not FOR or not is_moved_by_turns(value):
+                return ""
+            value = parent.operands[2 + value.index]
+            continue
         operation = value.defining_operation
         if operation is None:
             return ""
+        if operation.declaration is FOR:
+            (number,) = [place for place, result in enumerate(operation.results) if result is value]
+            value = operation.regions[0].blocks[0].arguments[1 + number]
+            continue
         if operation.declaration is GET_GLOBAL:
             return f"global {operation.attributes['name'].text}"
         if operation.declaration not in _SAME_ARRAY:

@@ -19,6 +19,7 @@ from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
+from tileir.execute.cpu.lowering import carried_pointers
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.native.record import Layout
@@ -113,5 +114,9 @@ def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
     run_passes(module, passes, report=PassReport(verify=False, keep_locations=keep_locations))
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
+            if carried_pointers.run(operation):
+                run_passes(
+                    module, ["canonicalize", "dce"], report=PassReport(verify=False, keep_locations=keep_locations)
+                )
             return operation
     raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")

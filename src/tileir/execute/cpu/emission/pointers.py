@@ -14,7 +14,7 @@ import numpy
 
 from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
 from tileir.execute.analysis.values import ordering_of, pointee_of, scalar_constant
-from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission import accesses, streaming
 from tileir.execute.cpu.emission.likely_arrays import accessed_array
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest
 from tileir.execute.cpu.emission.pointer_bounds import (
@@ -61,6 +61,8 @@ def load_pointers(nest: LoopNest, expression: Gathered, index: Index) -> tuple[R
                 where = nest.builder.pointer(pointers.name)
                 suffix = nest.emission.memory_suffix
                 loaded = nest.load_at(where, size, memory_dtype(element), suffix, mask)
+                if operation in nest.emission.ahead:
+                    streaming.fetch(nest, where, nest.emission.ahead[operation], size)
             elif step == size and pointers.width:
                 loaded = _load_neighbours(nest, pointers, mask, element, look)
             else:

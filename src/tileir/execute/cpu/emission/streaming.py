@@ -15,9 +15,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
+from tileir.dialect.ops import ADDI, BROADCAST, CONTINUE, FOR, OFFSET, RESHAPE
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest, Stretch, Term
 from tileir.execute.cpu.emission.views import TileView
+from tileir.execute.cpu.loops.expressions import Expression, Splat, nodes
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
@@ -25,6 +28,7 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
+from tileir.ir.values import BlockArgument
 
 NONTEMPORAL: Final = 4
 """The number of the metadata that makes a store stream."""
@@ -130,6 +134,32 @@ def distance_ahead(emission: Emission, view: TileView, steps: tuple[int, ...]) -
     after = builder.emit(f"add i64 {place}, 1")
     more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID + emission.order[0])}")
     return builder.emit(f"select i1 {more}, i64 {distance}, i64 0")
+
+
+def distance_of_turn(emission: Emission, pointers: Expression) -> Number:
+    """How far away in bytes a tile of pointers is in the next turn of the loop around it; 0 where that is not known.
+
+    It is where they are offsets by a carried number, which every turn adds the same to.
+    """
+    for node in nodes([pointers]):
+        operation = node.scalar.defining_operation if isinstance(node, Splat) else None
+        while operation is not None and operation.declaration in (RESHAPE, BROADCAST):
+            operation = operation.operands[0].defining_operation
+        if operation is None or operation.declaration is not OFFSET:
+            continue
+        carried = operation.operands[1]
+        if not isinstance(carried, BlockArgument) or carried.index == 0:
+            continue
+        loop, end = carried.block.parent_operation, carried.block.last
+        if loop is None or loop.declaration is not FOR or end is None or end.declaration is not CONTINUE:
+            continue
+        following = end.operands[carried.index - 1].defining_operation
+        if following is None or following.declaration is not ADDI or following.operands[0] is not carried:
+            continue
+        step = following.operands[1]
+        if step in emission.scalars and step.parent_block is not carried.block:
+            return emission.builder.multiply(emission.whole(step), memory_bytes(pointee_of(operation.results[0])))
+    return 0
 
 
 def fetch(nest: LoopNest, where: str, ahead: Number, size: int) -> None:

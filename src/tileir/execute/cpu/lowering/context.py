@@ -466,7 +466,8 @@ class Lowering:
             # What a branch computes for itself is computed again after it.
             again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
             if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
-                self.store(value)
+                if not fusion.is_place(place):
+                    self.store(value)
 
 
 def source_of(read: Viewed | Gathered) -> Value:

@@ -7,7 +7,7 @@ A tile stays an expression, computed inside the nests that use it, until one of 
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
 3. it is carried by a loop, the result of an `if`, printed, scanned, or the accumulator of a matrix product;
-4. it is wanted inside a loop that does not compute it;
+4. it is wanted inside a loop that does not compute it, unless it is pointers or integers counted up from scalars;
 5. it reads memory that a store or atomic ahead of its use may change (`aliasing`), or the operation ahead orders
    memory for other tile blocks;
 6. the fused work has grown past `LARGEST`, which keeps nests, registers and compile time within bounds;
@@ -25,7 +25,19 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.cpu.loops.expressions import Applied, Expression, Gathered, Mapped, Stored, Viewed, nodes, squeezed
+from tileir.execute.cpu.loops.expressions import (
+    Applied,
+    Count,
+    Expression,
+    Gathered,
+    Mapped,
+    Splat,
+    Stored,
+    Table,
+    Viewed,
+    nodes,
+    squeezed,
+)
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -41,6 +53,9 @@ _COSTS: Final[dict[OperationDeclaration, int]] = {
     **dict.fromkeys((ops.DIVF, ops.SQRT, ops.RECIPF, ops.DIVI, ops.REMI, ops.MULHII), 4),
 }  # fmt: skip
 
+
+_LARGEST_PLACE: Final = 12
+_PLACES: Final = frozenset({ops.ADDI, ops.SUBI, ops.MULI, ops.EXTI, ops.OFFSET, ops.CMPI, ops.ANDI})
 
 _SLOW_ALONE: Final = frozenset({ops.MAXF, ops.MINF})
 """What takes one number several instructions that wait for each other, and a vector about one for each."""
@@ -60,6 +75,25 @@ def is_plain_load(node: Expression) -> bool:
     if not isinstance(node, Viewed) or not plain_memory(node.element):
         return False
     return not isinstance(node.operation.operand_group("view")[0].type, GatherScatterViewType)
+
+
+def is_place(node: Expression) -> bool:
+    """Whether a tile of pointers, or of integers or truth values, is counted up from scalars.
+
+    Of such pointers it is mostly known that neighbours are neighbours in memory, and then only the first is computed.
+    """
+    if node.cost > _LARGEST_PLACE:
+        return False
+    for each in nodes([node]):
+        if isinstance(each, Applied):
+            if each.operation.declaration not in _PLACES:
+                return False
+        elif isinstance(each, Table):
+            if each.array.size > 1:
+                return False
+        elif not isinstance(each, (Count, Mapped, Splat)):
+            return False
+    return True
 
 
 class Reach:
