@@ -366,6 +366,49 @@ match declaration.mnemonic:
     ]
 
 
+# --- attributes ---
+
+# These collect what an operation is made from.
+COLLECTORS = ("call", "self", "state")
+CHANGES = ("clear", "pop", "popitem", "setdefault", "update")
+
+
+def attributes_changed_in_place(source: str) -> list[str]:
+    """The places where the attributes of an operation are changed, which others share, and not replaced."""
+
+    def is_shared(node: ast.AST) -> bool:
+        return (
+            isinstance(node, ast.Attribute)
+            and node.attr == "attributes"
+            and not (isinstance(node.value, ast.Name) and node.value.id in COLLECTORS)
+        )
+
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and is_shared(node.value):
+            found.append(ast.unparse(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+            if is_shared(node.func.value):
+                found.append(ast.unparse(node.func))
+    return found
+
+
+def test_attributes_of_operations_are_changed_by_replacing_them() -> None:
+    found = {name: attributes_changed_in_place(path.read_text(encoding="utf-8")) for name, path in modules().items()}
+    assert {name: changed for name, changed in found.items() if changed} == {}
+
+
+def test_attributes_changed_in_place_are_seen() -> None:
+    source = """
+del operation.attributes["a"]
+self.entry.attributes["b"] = operation.attributes["c"]
+self.entry.attributes.pop("d", None)
+state.attributes["e"] = operation.attributes.get("f")
+"""
+    wanted = ["operation.attributes['a']", "self.entry.attributes.pop", "self.entry.attributes['b']"]
+    assert sorted(attributes_changed_in_place(source)) == wanted
+
+
 # --- private names ---
 
 

@@ -12,7 +12,7 @@ from tests.generators.programs import random_module
 
 import tileir
 from tileir.analyze.comparing.shadow import Shadow, Shadowed
-from tileir.analyze.comparing.widened import float_element
+from tileir.analyze.comparing.widened import float_element, widened
 from tileir.execute.entries import entries_of
 from tileir.execute.observer import Observers, TileBlock
 from tileir.ir.core import Operation
@@ -281,3 +281,16 @@ def test_random_programs_run_as_without_a_shadow(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_random_programs_run_as_without_a_shadow(family: str) -> None:
     assert sum([check_random(family, seed) for seed in range(100, 300)]) > 1000
+
+
+def test_what_is_computed_again_is_a_copy() -> None:
+    module = tileir.parse("""
+entry @k(%a: tile<f32>) {
+  %c = constant <f32: 2.0> : tile<f32>
+  %s = addf %c, %a rounding<zero> flush_to_zero : tile<f32>
+  return
+}
+""")
+    before = str(module)
+    assert sum(widened(operation, F64) is not None for operation in module.walk() if operation.results) == 2
+    assert str(module) == before

@@ -179,7 +179,7 @@ def exact_program(seed: int, family: str) -> Operation:
     module = random_program(Random(seed), family)
     for operation in module.walk():
         if is_approximate(operation):
-            del operation.attributes["rounding_mode"]
+            operation.set_attribute("rounding_mode", None)
     tileir.verify(module)
     return module
 

@@ -18,7 +18,6 @@ from tests.hardware.agreement.program import Program
 import tileir
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.clone import clone
 
 TOGETHER = 24
@@ -147,7 +146,7 @@ def _together(group: list[tuple[str, Any]]) -> tuple[dict[str, str], bytes]:
         (entry,) = module.regions[0].block
         copied = clone(entry)
         names[text] = f"k{number}"
-        copied.attributes["sym_name"] = StringAttribute(names[text])
+        copied.set_attribute("sym_name", names[text])
         whole.regions[0].block.append(copied)
     tileir.verify(whole)
     return names, tileir.to_bytecode(whole)

@@ -23,7 +23,6 @@ import tileir
 from tileir import smith
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.entries import entries_of
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 
 OPEN = (*FUNCTIONS, "mmaf", "mmaf_scaled", "mmai", "reduce", "scan", "atomic_rmw_tko", "sigmoid", "log10", "log1p")
@@ -145,7 +144,7 @@ def smiths() -> Iterator[Program]:
             if made.target != "sm_90":
                 continue
             entry = made.entry
-            entry.attributes["sym_name"] = StringAttribute("k")
+            entry.set_attribute("sym_name", "k")
             found = program_of(f"smith: {family} {seed}", made.module, entry, made.arguments, made.grid)
             found.details["open"] = []
             yield found
@@ -229,7 +228,7 @@ def _generated(name: str, module: Operation, exposed: bool = True) -> Iterator[P
         for operation in list(alone.walk()):
             mode = operation.attributes.get("rounding_mode")
             if mode is not None and ("approx" in str(mode) or "full" in str(mode)):
-                del operation.attributes["rounding_mode"]
+                operation.set_attribute("rounding_mode", None)
         try:
             if exposed:
                 expose(alone)
@@ -237,5 +236,5 @@ def _generated(name: str, module: Operation, exposed: bool = True) -> Iterator[P
         except tileir.TileIRError:
             continue
         (chosen,) = entries_of(alone).values()
-        chosen.attributes["sym_name"] = StringAttribute("k")
+        chosen.set_attribute("sym_name", "k")
         yield program_of(f"{name} {entry_name}", alone, chosen, values, (1, 1, 1))

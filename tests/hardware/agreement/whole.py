@@ -17,7 +17,6 @@ from tests.kernels.export import all_cases, export, tools_available
 import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.entries import entries_of
-from tileir.ir.attributes import StringAttribute
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -57,7 +56,7 @@ def examples() -> Iterator[Program]:
 def _named(module: Any) -> str:
     """The text of a module whose kernel is called @k; locations are left out."""
     (entry,) = entries_of(module).values()
-    entry.attributes["sym_name"] = StringAttribute("k")
+    entry.set_attribute("sym_name", "k")
     return str(module)
 
 

@@ -85,9 +85,9 @@ class ProbedKernel:
         wanted = body.add_argument(scalar_tile(I32))
         limit = body.add_argument(scalar_tile(I64))
         inputs = tuple([argument.type for argument in body.arguments])
-        self.entry.attributes["function_type"] = type_attribute(function_type(inputs, ()))
+        self.entry.set_attribute("function_type", type_attribute(function_type(inputs, ())))
         # There is one for each parameter, and none has a meaning.
-        self.entry.attributes.pop("arg_attrs", None)
+        self.entry.set_attribute("arg_attrs", None)
         b = Builder(block=body, before=body.first)
         x, y, z = b.get_tile_block_id()
         width, height, _ = b.get_num_tile_blocks()

@@ -126,10 +126,10 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
                 for argument in block.arguments:
                     argument.type = _wide_type(argument.type, wide)
         for name in _NARROW_ATTRIBUTES:
-            if is_narrow and name in inner.attributes:
-                del inner.attributes[name]
+            if is_narrow:
+                inner.set_attribute(name, None)
         if inner.declaration is ops.CONSTANT:
-            inner.attributes["value"] = _wide_constant(cast(DenseAttribute, inner.attributes["value"]), wide)
+            inner.set_attribute("value", _wide_constant(cast(DenseAttribute, inner.attributes["value"]), wide))
 
 
 def _wide_constant(attribute: DenseAttribute, wide: FloatType) -> DenseAttribute:
