@@ -140,3 +140,28 @@ def test_the_turn_that_leaves_the_array_fails(backend: str) -> None:
     kernel.launch(1, a, c, 4, 64)
     with pytest.raises(tileir.ExecutionError, match="which is in no array of the launch"):
         kernel.launch(1, a, c, 5, 64)
+
+
+@pytest.mark.parametrize(("count", "element", "step"), [(4, "i32", -1), (8, "i64", -1), (2, "i64", 0x3_0000_0003)])
+def test_a_step_whose_bytes_look_like_several_elements(count: int, element: str, step: int) -> None:
+    """A constant of one value holds the bytes of one element, whatever they are."""
+    pointers, index = f"tile<{count}xptr<i64>>", f"tile<{count}x{element}>"
+    text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<i64>>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %two = constant <i32: 2> : tile<i32>
+      %step = constant <{element}: {step}> : {index}
+      %lanes = iota : tile<{count}xi32>
+      %a.1 = reshape %a : tile<ptr<i64>> -> tile<1xptr<i64>>
+      %all = broadcast %a.1 : tile<1xptr<i64>> -> {pointers}
+      %start = offset %all, %lanes : {pointers}, tile<{count}xi32> -> {pointers}
+      %last = for %i in (%zero to %two, step %one) : tile<i32> iter_values(%p = %start) -> ({pointers}) {{
+        %next = offset %p, %step : {pointers}, {index} -> {pointers}
+        continue %next : {pointers}
+      }}
+      %place = ptr_to_int %last : {pointers} -> tile<{count}xi64>
+      %k = store_ptr_tko weak %start, %place : {pointers}, tile<{count}xi64> -> token
+      return }} }}"""
+    a = numpy.zeros(count, numpy.int64)
+    tileir.compile(tileir.parse(text), backend="cpu").launch(1, a)
+    numpy.testing.assert_array_equal((a - a.ctypes.data) // 8, numpy.arange(count) + 2 * step)

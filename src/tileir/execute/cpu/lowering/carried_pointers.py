@@ -89,11 +89,9 @@ def _scalar(rewriter: Rewriter, value: Value, loop: Operation, depth: int = 0) -
     element = tile_of(value).element
     if declaration is CONSTANT:
         constant = cast(DenseAttribute, operation.attributes["value"])
-        size = len(constant.data) // tile_of(value).count or len(constant.data)
-        first = constant.data[:size]
-        if first * (len(constant.data) // size) != constant.data:
+        if not constant.is_splat:
             return None
-        return rewriter.constant(dense_attribute(scalar_tile(element), (), element, first))
+        return rewriter.constant(dense_attribute(scalar_tile(element), (), element, constant.data))
     if declaration in (BROADCAST, RESHAPE):
         return _scalar(rewriter, operation.operands[0], loop, depth + 1)
     if declaration not in _ARITHMETIC:
