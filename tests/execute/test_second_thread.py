@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.interrupting import interrupted, steps
 
 from tileir.execute.interpreter import second_thread
 from tileir.execute.interpreter.second_thread import together
@@ -113,6 +114,24 @@ def test_an_interrupt_while_waiting_waits_all_the_same() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert done == [2]
+
+
+def test_an_interrupt_at_any_step_leaves_the_next_products_right() -> None:
+    file = (second_thread.__file__,)
+    left, right, room = stacks()
+
+    def work() -> None:
+        together(numpy.matmul, (left[:4], right[:4], room[:4]), (left[4:], right[4:], room[4:]))
+
+    work()
+    for number in range(1, steps(work, file) + 1):
+        interrupted(work, number, file)
+        if second_thread._second is not None and second_thread._second.taken.locked():
+            second_thread._second = None  # Nobody gives it back: all would be done by one thread from now on.
+        for _ in range(2):
+            room[...] = 0
+            work()
+            numpy.testing.assert_array_equal(room, numpy.matmul(left, right), err_msg=f"after step {number}")
 
 
 def test_a_thread_that_comes_meanwhile_does_both_itself() -> None:

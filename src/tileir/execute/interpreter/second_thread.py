@@ -12,6 +12,7 @@ import _thread
 import os
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy
@@ -20,7 +21,35 @@ from tileir.processors import processors
 
 _LIMITS: Final = ("TILEIR_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
-Call = tuple[Callable[..., object], tuple[Any, ...]]
+
+class _Call:
+    """A call that another thread is asked to make.
+
+    Each has its own locks: one that an interrupted thread has not waited for is no answer to a later one.
+    """
+
+    def __init__(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self.function: Final = function
+        self.arguments: Final = arguments
+        self.begun: Final = _thread.allocate_lock()
+        """Held by the one that makes the call, or sees to it that nobody does."""
+        self.ended: Final = _thread.allocate_lock()
+        """Held until the call is over."""
+        self.ended.acquire()
+        self.is_over: bool = False
+        self.error: BaseException | None = None
+
+    def make(self) -> None:
+        if self.begun.acquire(False):
+            try:
+                self.function(*self.arguments)
+            except BaseException as error:
+                self.error = error
+            self.end()
+
+    def end(self) -> None:
+        self.is_over = True
+        self.ended.release()
 
 
 class _Second:
@@ -28,45 +57,17 @@ class _Second:
 
     def __init__(self) -> None:
         self.taken: Final = _thread.allocate_lock()
-        self._asked: Final = _thread.allocate_lock()
-        self._answered: Final = _thread.allocate_lock()
-        self._asked.acquire()
-        self._answered.acquire()
-        self._call: Call | None = None
-        self._error: BaseException | None = None
+        self.calls: Final[SimpleQueue[_Call]] = SimpleQueue()
         threading.Thread(target=self._serve, name="tileir products", daemon=True).start()
-
-    def begin(self, call: Call) -> None:
-        self._call = call
-        self._asked.release()
-
-    def wait(self) -> None:
-        """Until the call is done, even if this thread is interrupted: its arrays are the caller's again then."""
-        interrupt: BaseException | None = None
-        while True:
-            try:
-                self._answered.acquire()
-                break
-            except BaseException as error:
-                interrupt = error
-        raised, self._error = self._error or interrupt, None
-        if raised is not None:
-            raise raised
 
     def _serve(self) -> None:
         # Infinities and NaNs are values here; each thread has to say so itself.
         with numpy.errstate(all="ignore"):
             while True:
-                self._asked.acquire()
-                call, self._call = self._call, None
-                assert call is not None, "it was asked for"
-                try:
-                    call[0](*call[1])
-                except BaseException as error:
-                    self._error = error
+                call = self.calls.get()
+                call.make()
                 # What it holds would be freed by whoever asks next.
                 del call
-                self._answered.release()
 
 
 _second: _Second | None = None
@@ -74,20 +75,34 @@ _is_alone: bool | None = None
 
 
 def together(function: Callable[..., object], first: tuple[Any, ...], second: tuple[Any, ...]) -> None:
-    """Call a function of NumPy's twice, both at a time where that can be."""
+    """Call a function of NumPy's twice, both at a time where that can be.
+
+    Both calls are over afterwards, even if this thread is interrupted: their arrays are the caller's again then.
+    """
     found = _taken()
     if found is None:
         function(*first)
         function(*second)
         return
+    call = _Call(function, second)
+    raised: BaseException | None = None
     try:
-        found.begin((function, second))
+        found.calls.put(call)
+        function(*first)
+    except BaseException as error:
+        raised = error
+        if call.begun.acquire(False):
+            call.end()
+    # An interrupt may come right after the lock was had: what is asked in each turn is whether the call is over.
+    while not call.is_over:
         try:
-            function(*first)
-        finally:
-            found.wait()
-    finally:
-        found.taken.release()
+            call.ended.acquire()
+        except BaseException as error:
+            raised = error
+    found.taken.release()
+    raised = raised or call.error
+    if raised is not None:
+        raise raised
 
 
 def _taken() -> _Second | None:
