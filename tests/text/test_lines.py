@@ -220,3 +220,12 @@ def test_the_numbers_of_operands_are_where_the_marks_were():
     assert (line.pieces, line.places, line.end, line.count) == ([" = f ", ", "], [1, 0], " : x", -1)
     assert Line("return").pieces == []
     assert Line("return").count == 0
+
+
+@pytest.mark.parametrize("part", ['!x.y<"\0">', '!x.y<"\0001\0">', "#x.y<\0000\0>"])
+def test_what_nobody_looks_into_may_have_the_character_of_marks(part):
+    lines = [f"%{n} = addf %a, %b {{part = {part}}} : tile<f32>" for n in range(4)]
+    module = tileir.parse("\n".join(["entry @k(%a: tile<f32>, %b: tile<f32>) {", *lines, "return }"]))
+    for generic in (False, True):
+        text = module.text(generic=generic)
+        assert text == whole(module, generic) and text.count(part) == 4

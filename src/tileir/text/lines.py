@@ -13,13 +13,14 @@ from tileir.ir.alike import Finding
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.values import Value
 from tileir.text.format import assembly_of
 
 if TYPE_CHECKING:
     from tileir.text.printer import Printer
 
-# Nothing that is printed has this character: strings are quoted.
+# Strings are quoted, so that nothing but what is carried without a look inside can have this character.
 MARK: Final = "\0"
 
 # So many pieces of text are put together at a time: their memory is then used again for the next ones.
@@ -177,13 +178,18 @@ def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | 
             known[key] = None
             return None
         line = known[key] = _line_of(printer, operation)
+        if line is None:
+            return None
     alike = operation.alike
     if alike is not None and (alike.line is None or alike.line.owner is not lines.owner):
         alike.line = Finding(lines.owner, operation, line)
     return line
 
 
-def _line_of(printer: Printer, operation: Operation) -> Line:
+def _line_of(printer: Printer, operation: Operation) -> Line | None:
+    """What operations like this one have in common; None where marks would be taken for something else."""
+    if _has_mark(operation):
+        return None
     out, printer.out = printer.out, []
     names, printer.names = printer.names, {}
     try:
@@ -193,6 +199,19 @@ def _line_of(printer: Printer, operation: Operation) -> Line:
         return Line("".join(printer.out))
     finally:
         printer.out, printer.names = out, names
+
+
+def _has_mark(operation: Operation) -> bool:
+    for value in operation.operands:
+        if MARK in value.type.text:
+            return True
+    for result in operation.results:
+        if MARK in result.type.text:
+            return True
+    for attribute in operation.attributes.values():
+        if not isinstance(attribute, EnumAttribute) and MARK in attribute.text:
+            return True
+    return False
 
 
 def example_of(operation: Operation, names: dict[Value, str]) -> Operation:
