@@ -87,6 +87,34 @@ def test_what_was_broken_after_it_was_verified_is_found(place, what):
         tileir.verify(module)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_holds_for_an_operation_that_was_changed_is_not_kept_for_the_others(place):
+    lines = [f"%{n} = addf %a, %a flush_to_zero : tile<f64>" for n in range(4)]
+    module = from_bytes(to_bytes(tileir.parse("\n".join(["entry @k(%a: tile<f64>) {", *lines, "return }"])), NEWEST))
+    operations = body(module)[1:4]
+    assert operations[0].alike is operations[1].alike is operations[2].alike is not None
+    operations[place].set_attribute("flush_to_zero", None)
+    with pytest.raises(tileir.VerifyError) as caught:
+        tileir.verify(module)
+    assert len(caught.value.diagnostics) == 3
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_lines_of_operations_that_were_changed_are_not_those_of_the_others(generic):
+    module = fused(8)
+    wide = tileir.parse("entry @k(%a: tile<4xf32>) { return }")
+    changed = body(module)[1:4]
+    for operation in changed:
+        operation.results[0].type = body(wide)[0].parent.arguments[0].type
+        operation.set_operands([*operation.operands[1:], operation.operands[1]])
+    # The others take values of the same types.
+    for operation in body(module)[4:-1]:
+        operation.set_operands([*operation.operands[1:], operation.operands[1]])
+    text = module.text(generic=generic)
+    assert text.count("4xf32") == len(changed)
+    assert module.text(generic=generic) == text
+
+
 def test_a_clone_shares_it_and_changes_alone():
     module = fused(3)
     copy = clone(module)

@@ -29,8 +29,9 @@ class Finding:
 class Alike:
     """The declaration, attributes, segments and types of results that operations were made with.
 
-    An operation may have changed since: `holds` tells whether it is still as it was made.  A finding is replaced as a
-    whole, so that threads that verify or print at a time do not mix theirs up.
+    An operation may have changed since: `holds` tells whether it is still as it was made, also to those who keep a
+    finding about it.  A finding is replaced as a whole, so that threads that verify or print at a time do not mix
+    theirs up.
     """
 
     __slots__ = ("attributes", "declaration", "line", "result_types", "segments", "verified")

@@ -220,7 +220,9 @@ def _verify_row(operation: Operation | None, context: VerifyContext, verified: _
                     continue
             if _verify_alone(operation, context, verified):
                 if alike is not None and (alike.verified is None or alike.verified.owner is not rules):
-                    alike.verified = Finding(rules, operation, None)
+                    finding = Finding(rules, operation, None)
+                    if alike.holds(finding, operation):
+                        alike.verified = finding
             elif context.stopped:
                 return None
         else:

@@ -182,7 +182,9 @@ def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | 
             return None
     alike = operation.alike
     if alike is not None and (alike.line is None or alike.line.owner is not lines.owner):
-        alike.line = Finding(lines.owner, operation, line)
+        finding = Finding(lines.owner, operation, line)
+        if alike.holds(finding, operation):
+            alike.line = finding
     return line
 
 
