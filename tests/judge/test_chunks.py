@@ -37,6 +37,21 @@ def test_a_message_has_no_address() -> None:
     assert not any(re.search("0x[0-9a-f]", each) for each in told)
 
 
+@pytest.mark.parametrize("offset", [1 << 30, 1 << 46, 1 << 61, -(1 << 46)])
+def test_a_message_has_no_address_far_from_all_arrays(offset: int) -> None:
+    far = program(f"""// tileir: --arg zeros:f32:64
+entry @k(%a: tile<ptr<f32>>) {{
+  %offset = constant <i64: {offset}> : tile<i64>
+  %from = offset %a, %offset : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>
+  %value, %token = load_ptr_tko weak %from : tile<ptr<f32>> -> tile<f32>, token
+  return
+}}
+""")
+    (verdict,) = judge_chunk([far], Plan(engines=("interpreter",), sanitize=True))
+    assert [step.message.count("0x...") for step in verdict.steps] == [0, 1, 1]
+    assert not any(re.search("0x[0-9a-f]", step.message) for step in verdict.steps)
+
+
 def test_a_program_is_checked_run_and_compared() -> None:
     pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
     (verdict,) = judge_chunk([program(ADDITION)], Plan(engines=("interpreter", "cpu")))

@@ -15,8 +15,9 @@ network, processes); skipped: an earlier step it needs did not pass."""
 
 OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
 
-# Where memory lies: of 9 digits and more, so that small numbers in a program's line stay; of 16 are the bits of floats.
-_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{9,12}\b")
+# Where memory lies: of 9 digits and more, so that small numbers in a program's line stay.  Of 16 are bits of floats,
+# but also addresses far from any array, where they are called so.
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{9,15}\b|(?<=\baddress )0x[0-9a-f]+|(?<=\baddress is )0x[0-9a-f]+")
 
 
 @dataclass(slots=True)
