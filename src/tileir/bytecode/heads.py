@@ -72,7 +72,7 @@ class Head:
             self.attributes = kept_attributes(record, self.attributes, self.segments)
             self.plan = [sum(self.plan)]
         self.variants: dict[tuple[int, ...], Variant] = {}
-        self.alike: Alike = Alike(self.declaration, self.result_types, self.attributes, self.segments)
+        self.alike: Alike = Alike(self.result_types, self.attributes, self.segments)
         self.constants: dict[int, Variant] | None = {} if record.is_constant else None
 
     def constant(self, table: ConstantTable, index: int) -> Variant | None:
@@ -104,7 +104,7 @@ class Variant:
     def __init__(self, head: Head, segments: tuple[int, ...] | None, attributes: dict[str, Attribute]) -> None:
         self.segments: tuple[int, ...] | None = segments
         self.attributes: dict[str, Attribute] = attributes
-        self.alike: Alike = Alike(head.declaration, head.result_types, attributes, segments)
+        self.alike: Alike = Alike(head.result_types, attributes, segments)
 
 
 class Heads:

@@ -12,7 +12,6 @@ from tileir.ir.types import Type
 
 if TYPE_CHECKING:
     from tileir.ir.core import Operation
-    from tileir.ir.declaration import OperationDeclaration
 
 
 class Finding:
@@ -27,23 +26,21 @@ class Finding:
 
 
 class Alike:
-    """The declaration, attributes, segments and types of results that operations were made with.
+    """The attributes, segments and types of results that operations of one declaration were made with.
 
     An operation may have changed since: `holds` tells whether it is still as it was made, also to those who keep a
     finding about it.  A finding is replaced as a whole, so that threads that verify or print at a time do not mix
     theirs up.
     """
 
-    __slots__ = ("attributes", "declaration", "line", "result_types", "segments", "verified")
+    __slots__ = ("attributes", "line", "result_types", "segments", "verified")
 
     def __init__(
         self,
-        declaration: OperationDeclaration,
         result_types: list[Type],
         attributes: dict[str, Attribute],
         segments: tuple[int, ...] | None,
     ) -> None:
-        self.declaration: OperationDeclaration = declaration
         self.result_types: list[Type] = result_types
         self.attributes: dict[str, Attribute] = attributes
         self.segments: tuple[int, ...] | None = segments
@@ -52,11 +49,7 @@ class Alike:
 
     def holds(self, finding: Finding, operation: Operation) -> bool:
         """Whether what was found out about another operation holds for this one."""
-        if (
-            operation.attributes is not self.attributes
-            or operation.segments is not self.segments
-            or operation.declaration is not self.declaration
-        ):
+        if operation.attributes is not self.attributes or operation.segments is not self.segments:
             return False
         operands = operation.operands
         types = finding.operand_types
@@ -65,6 +58,9 @@ class Alike:
             return False
         if count == 2:
             if operands[0].type is not types[0] or operands[1].type is not types[1]:
+                return False
+        elif count == 1:
+            if operands[0].type is not types[0]:
                 return False
         else:
             for index in range(count):
