@@ -1,6 +1,6 @@
 """Lines of operations that are alike: they differ in names only, so the rest of the line is made once.
 
-A line is found out by printing an operation that takes values of its own, each under a mark for a name.  What stands
+A line is found out by printing an operation that takes different values, each under a mark for a name.  What stands
 between the marks is the same for all operations that are alike (`Operation.likeness`), since directives look at an
 operation, its attributes and its types, and of its values at their names alone.
 """
@@ -55,8 +55,13 @@ class Line:
         self.count: int = len(self.places) if self.places == list(range(len(self.places))) else -1
 
 
+# What is known of lines that came once and twice: most of them do not come again.
+_ONCE: Final = Line("")
+_TWICE: Final = Line("")
+
+
 class Lines:
-    """What is known of lines: of the plainest by declaration, of others by likeness, once there was one before.
+    """What is known of lines: of the plainest by declaration, of others by likeness, once there were two before.
 
     `owner` stands for it in findings about operations.
     """
@@ -66,7 +71,7 @@ class Lines:
     def __init__(self) -> None:
         self.owner: object = object()
         self.heads: dict[OperationDeclaration, PlainHead] = {}
-        self.known: dict[tuple[object, ...], Line | None] = {}
+        self.known: dict[tuple[object, ...], Line] = {}
 
 
 def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: Lines) -> None:
@@ -138,7 +143,6 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
         if line is None:
             line = _known_line(printer, operation, lines)
             if line is None:
-                # Most lines that come once never come again.
                 out.append(f"{indent}{result} = " if results else indent)
                 printer.print_rest(operation)
                 out.append(tail)
@@ -169,17 +173,22 @@ def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHea
 
 
 def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | None:
-    """What the line of an operation has in common with those of all that are like it, if there was one before."""
+    """What the line of an operation has in common with those of all that are like it, if there were two before."""
     known = lines.known
     key = operation.likeness()
     line = known.get(key)
     if line is None:
-        if key not in known:
-            known[key] = None
+        # To find it out takes longer than to print a line.
+        known[key] = _ONCE
+        return None
+    if line is _ONCE:
+        known[key] = _TWICE
+        return None
+    if line is _TWICE:
+        found = _line_of(printer, operation)
+        if found is None:
             return None
-        line = known[key] = _line_of(printer, operation)
-        if line is None:
-            return None
+        known[key] = line = found
     alike = operation.alike
     if alike is not None and (alike.line is None or alike.line.owner is not lines.owner):
         finding = Finding(lines.owner, operation, line)
@@ -217,7 +226,12 @@ def _has_mark(operation: Operation) -> bool:
 
 
 def example_of(operation: Operation, names: dict[Value, str]) -> Operation:
-    """An operation like another one that takes values of its own, whose names are marks around their numbers."""
+    """An operation like another one that takes different values, whose names are marks around their numbers."""
+    for number, value in enumerate(operation.operands):
+        names[value] = f"{MARK}{number}{MARK}"
+    if len(names) == len(operation.operands):
+        return operation
+    names.clear()
     operands: list[Value] = []
     for value in operation.operands:
         taken = Value(value.type)

@@ -38,6 +38,7 @@ class Naming:
         "conflicts",
         "constant_names",
         "draft_names",
+        "first_names",
         "names",
         "numbered",
         "numbers",
@@ -53,6 +54,8 @@ class Naming:
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
         self.constant_names: dict[DenseAttribute, str] = {}
+        # The name of a hint that nothing else has, once made: a string that was looked up knows its hash.
+        self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
         self.assume: OperationDeclaration | None = None
 
@@ -139,9 +142,12 @@ class Naming:
 
     def _unique(self, hint: str, added: list[str]) -> str:
         used = self.used
-        name = f"%{hint}"
+        first = self.first_names.get(hint)
+        if first is None:
+            first = self.first_names[hint] = f"%{hint}"
+        name = first
         while name in used:
-            name = f"%{hint}_{self.conflicts}"
+            name = f"{first}_{self.conflicts}"
             self.conflicts += 1
         used.add(name)
         added.append(name)
@@ -187,7 +193,7 @@ class Naming:
                 continue
             hint = self._result_hint(producer, value.index)
             return f"{prefix}assume" if hint is None else f"{prefix}assume_{hint}"
-        return f"{prefix}assume"
+        return f"{prefix}assume" if prefix else "assume"
 
     def _result_hint(self, producer: Operation, index: int) -> str | None:
         """The hint one result has; empty for operations that name only some of theirs."""
