@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +23,16 @@ def _two(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As on a machine with processors to spare."""
     monkeypatch.setattr(second_thread, "_is_alone", False)
     yield
-    found = second_thread._second
-    assert found is None or not found.taken.locked()
+    becomes_free()
+
+
+def becomes_free() -> None:
+    """A call that was taken back lies there until the thread has seen it."""
+    for _ in range(6000):
+        if second_thread._second is None or second_thread._second.is_free:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the second thread is not free again")
 
 
 def stacks() -> tuple[Any, Any, Any]:
@@ -126,20 +135,26 @@ def test_an_interrupt_at_any_step_leaves_the_next_products_right() -> None:
     work()
     for number in range(1, steps(work, file) + 1):
         interrupted(work, number, file)
-        if second_thread._second is not None and second_thread._second.taken.locked():
-            second_thread._second = None  # Nobody gives it back: all would be done by one thread from now on.
         for _ in range(2):
             room[...] = 0
             work()
             numpy.testing.assert_array_equal(room, numpy.matmul(left, right), err_msg=f"after step {number}")
+        becomes_free()
+    test_the_two_calls_are_made_at_the_same_time()
 
 
 def test_a_thread_that_comes_meanwhile_does_both_itself() -> None:
     inner: list[int] = []
+    began, done = threading.Event(), threading.Event()
 
     def call(number: int) -> None:
         if number == 1:
+            assert began.wait(60)
             together(lambda each: inner.append(each), (10,), (20,))
+            done.set()
+        else:
+            began.set()
+            assert done.wait(60)
 
     together(call, (1,), (2,))
     assert inner == [10, 20]

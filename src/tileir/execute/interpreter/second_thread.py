@@ -30,7 +30,7 @@ class _Call:
 
     def __init__(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         self.function: Final = function
-        self.arguments: Final = arguments
+        self.arguments: tuple[Any, ...] = arguments
         self.begun: Final = _thread.allocate_lock()
         """Held by the one that makes the call, or sees to it that nobody does."""
         self.ended: Final = _thread.allocate_lock()
@@ -45,6 +45,8 @@ class _Call:
                 self.function(*self.arguments)
             except BaseException as error:
                 self.error = error
+            # The second thread holds its last call until the next.
+            self.arguments = ()
             self.end()
 
     def end(self) -> None:
@@ -53,21 +55,26 @@ class _Call:
 
 
 class _Second:
-    """A thread that makes one call at a time."""
+    """A thread that makes one call at a time.
+
+    Only it says whether it is free: whoever asks for a call may be interrupted before taking that back.
+    """
 
     def __init__(self) -> None:
-        self.taken: Final = _thread.allocate_lock()
+        self._last: _Call | None = None
         self.calls: Final[SimpleQueue[_Call]] = SimpleQueue()
         threading.Thread(target=self._serve, name="tileir products", daemon=True).start()
+
+    @property
+    def is_free(self) -> bool:
+        return self.calls.empty() and (self._last is None or self._last.is_over)
 
     def _serve(self) -> None:
         # Infinities and NaNs are values here; each thread has to say so itself.
         with numpy.errstate(all="ignore"):
             while True:
-                call = self.calls.get()
-                call.make()
-                # What it holds would be freed by whoever asks next.
-                del call
+                self._last = self.calls.get()
+                self._last.make()
 
 
 _second: _Second | None = None
@@ -79,7 +86,7 @@ def together(function: Callable[..., object], first: tuple[Any, ...], second: tu
 
     Both calls are over afterwards, even if this thread is interrupted: their arrays are the caller's again then.
     """
-    found = _taken()
+    found = _free()
     if found is None:
         function(*first)
         function(*second)
@@ -99,14 +106,13 @@ def together(function: Callable[..., object], first: tuple[Any, ...], second: tu
             call.ended.acquire()
         except BaseException as error:
             raised = error
-    found.taken.release()
     raised = raised or call.error
     if raised is not None:
         raise raised
 
 
-def _taken() -> _Second | None:
-    """The second thread, until it is released; None if there is none, or another thread has it."""
+def _free() -> _Second | None:
+    """The second thread; None if there is none, or it works for another thread."""
     global _second, _is_alone
     if _is_alone is None:
         _is_alone = processors() == 1 or any(os.environ.get(name) == "1" for name in _LIMITS)
@@ -119,7 +125,7 @@ def _taken() -> _Second | None:
             # The system gives no further thread.
             _is_alone = True
             return None
-    return _second if _second.taken.acquire(False) else None
+    return _second if _second.is_free else None
 
 
 def _forget() -> None:
