@@ -44,7 +44,7 @@ class Operation:
 
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
     freely, change it with `set_attribute` alone, since operations that are alike may share it; change `operands` with
-    `set_operand` or `set_operands`.
+    `set_operand` or `set_operands`.  The `declaration` stays: what is to be another operation is replaced.
     `segments` gives the length of each operand group where the declaration has more than one of variable length.
     A new operation stands at the end of `block`, where that is given, or in no block.  `alike` says what it has in
     common with others, where its maker knows.
