@@ -30,7 +30,7 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
 from tileir.execute.script_names import script_name
 from tileir.execute.wording import bracketed, several
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
@@ -41,17 +41,24 @@ _NEAR = 1 << 24
 
 def is_moved_by_turns(carried: BlockArgument) -> bool:
     """Whether all that happens to the pointers that a `for` carries is that each turn moves them."""
-    if carried.index == 0:
-        return False
-    for operation in carried.block:
-        # A branch may end a turn.
-        if operation.declaration is IF and any(each.declaration is CONTINUE for each in operation.walk()):
-            return False
+    return is_moved_at_end(carried) and not may_end_early(carried.block)
+
+
+def is_moved_at_end(carried: BlockArgument) -> bool:
+    """Whether the next turn gets the pointers that a `for` carries moved, if this one comes to its end."""
     end = carried.block.last
-    if end is None or end.declaration is not CONTINUE:
+    if carried.index == 0 or end is None or end.declaration is not CONTINUE:
         return False
     following = end.operands[carried.index - 1].defining_operation
     return following is not None and following.declaration is OFFSET and following.operands[0] is carried
+
+
+def may_end_early(body: Block) -> bool:
+    """Whether a branch may end a turn of a loop."""
+    for operation in body:
+        if operation.declaration is IF and any(each.declaration is CONTINUE for each in operation.walk()):
+            return True
+    return False
 
 
 def origin_of(pointer: Value) -> str:

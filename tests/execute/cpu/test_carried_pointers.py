@@ -6,6 +6,8 @@ import numpy
 import pytest
 
 import tileir
+from tileir.execute.cpu.lowering import carried_pointers
+from tileir.ir.core import Block
 
 POINTERS = "tile<8x16xptr<f32>>"
 PART = "tile<8x16xf32>"
@@ -165,3 +167,36 @@ def test_a_step_whose_bytes_look_like_several_elements(count: int, element: str,
     a = numpy.zeros(count, numpy.int64)
     tileir.compile(tileir.parse(text), backend="cpu").launch(1, a)
     numpy.testing.assert_array_equal((a - a.ctypes.data) // 8, numpy.arange(count) + 2 * step)
+
+
+def test_a_body_is_looked_through_once_however_many_pointers_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Block] = []
+    plain = carried_pointers.may_end_early
+
+    def look(body: Block) -> bool:
+        looked.append(body)
+        return plain(body)
+
+    monkeypatch.setattr(carried_pointers, "may_end_early", look)
+    count, pointers = 20, "tile<8xptr<f32>>"
+    bodies = "\n".join(
+        f"%x{n}, %t{n} = load_ptr_tko weak %p{n} : {pointers} -> tile<8xf32>, token\n"
+        f"%s{n} = store_ptr_tko weak %p{n}, %x{n} : {pointers}, tile<8xf32> -> token\n"
+        f"%n{n} = offset %p{n}, %step : {pointers}, tile<8xi32> -> {pointers}"
+        for n in range(count)
+    )
+    text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<f32>>, %count: tile<i32>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %step = constant <i32: 8> : tile<8xi32>
+      %a.1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %all = broadcast %a.1 : tile<1xptr<f32>> -> {pointers}
+      {", ".join(f"%r{n}" for n in range(count))} = for %i in (%zero to %count, step %one) : tile<i32>
+          iter_values({", ".join(f"%p{n} = %all" for n in range(count))}) -> ({", ".join([pointers] * count)}) {{
+        {bodies}
+        continue {", ".join(f"%n{n}" for n in range(count))} : {", ".join([pointers] * count)}
+      }}
+      return }} }}"""
+    dumped = tileir.compile(tileir.parse(text), backend="cpu").dump("tiles")
+    (head,) = [line for line in dumped.splitlines() if " = for " in line]
+    assert pointers not in head and len(looked) == 1

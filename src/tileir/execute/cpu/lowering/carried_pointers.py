@@ -18,7 +18,7 @@ from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDI, BROADCAST, CONSTANT, EXTI, FOR, MULI, OFFSET, RESHAPE, SUBI
 from tileir.dialect.types import PointerType, scalar_tile
 from tileir.execute.analysis.values import is_tile, tile_of
-from tileir.execute.origins import is_moved_by_turns
+from tileir.execute.origins import is_moved_at_end, may_end_early
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.types import I1, I64
@@ -38,12 +38,15 @@ def run(entry: Operation) -> int:
 
 def _rewrite(loop: Operation) -> int:
     block = loop.regions[0].blocks[0]
+    moved = [
+        number
+        for number, argument in enumerate(block.arguments[1:])
+        if is_tile(argument) and isinstance(tile_of(argument).element, PointerType) and is_moved_at_end(argument)
+    ]
+    if not moved or may_end_early(block):
+        return 0
     count = 0
-    for number, argument in enumerate(block.arguments[1:]):
-        if not is_tile(argument) or not isinstance(tile_of(argument).element, PointerType):
-            continue
-        if not is_moved_by_turns(argument):
-            continue
+    for number in moved:
         end = block.last
         following = end.operands[number].defining_operation if end is not None else None
         assert following is not None
