@@ -3,10 +3,9 @@
     python benchmarks/interpreter_speed.py
 
 A 1024 x 1024 x 1024 f32 matmul in tiles of 64 x 64 x 64 beside `numpy.matmul`, which has all threads of the machine in
-one row and one thread in the other (the interpreter runs one tile block after another, and makes half of the products
-of a long loop in a second thread where NumPy may have one); the time of one f32 `addf` on a tile of 1,024 elements,
-everything included; the time and the memory that grids take which double in size.  Both sides of a comparison take
-turns, the best of the rounds counts.
+one row and one thread in the other (the interpreter runs one tile block after another, in one thread); the time of one
+f32 `addf` on a tile of 1,024 elements, everything included; the time and the memory that grids take which double in
+size.  Both sides of a comparison take turns, the best of the rounds counts.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tileir
-from tileir.execute.interpreter import control_flow, product_loops, second_thread
+from tileir.execute.interpreter import control_flow, product_loops
 
 
 def program(
@@ -83,18 +83,15 @@ extents = st.integers(1, 17)
     st.sampled_from(["f32", "f64"]),
     st.integers(1, 2),
     st.sampled_from([1, 4 * 4 * 8 * 3, product_loops._PRODUCT_BYTES]),
-    st.booleans(),
 )
 def test_the_bits_are_those_of_the_steps(
-    shape: tuple[int, int, int], span: tuple[int, int], element: str, step: int, room: int, two: bool
+    shape: tuple[int, int, int], span: tuple[int, int], element: str, step: int, room: int
 ) -> None:
-    """However many products there is room for at once, and with one thread or two."""
+    """However many products there is room for at once."""
     text = program(element, bounds="%first to %n", step=step)
     given = (*shape, *span, numpy.dtype(f"f{int(element[1:]) // 8}"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(product_loops, "_PRODUCT_BYTES", room)
-        patch.setattr(product_loops, "_ENOUGH", 1 if two else product_loops._ENOUGH)
-        patch.setattr(second_thread, "_is_alone", not two)
         assert launched(text, *given)[0] == by_steps(text, *given)
 
 

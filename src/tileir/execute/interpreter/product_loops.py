@@ -9,8 +9,7 @@ in the same order with the same bits: only the tiles of all rounds are found at 
 stays with its region, the left ones where they lie in memory (`reading.py` says when either is allowed) or, where many
 tile blocks want them, as such a copy too: rows that lie pages apart fall into few sets of a cache.  NumPy then
 multiplies the pairs of many rounds in one call, and adds the products up in another, round after round: a call of its
-own for each product and each sum took as long again as the work.  Half of many products are made by a second thread
-(`second_thread.py`).  A loop that an observer may look into, and a run of
+own for each product and each sum took as long again as the work.  A loop that an observer may look into, and a run of
 one whose tiles are not all whole, goes its steps.
 """
 
@@ -28,7 +27,6 @@ from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.interpreter.accumulation import accumulates, aligned_tiles
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
-from tileir.execute.interpreter.second_thread import together
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import KEPT_BYTES
 from tileir.ir.core import Operation
@@ -37,8 +35,6 @@ from tileir.ir.values import Value
 
 _PRODUCT_BYTES: Final = 1 << 18
 """Bytes of the products that are made before they are added up: a part of a processor's cache."""
-_ENOUGH: Final = 1 << 21
-"""Multiplications that are worth waking a second thread for: it takes as long as a tenth of them."""
 _SHARING: Final = 4
 """Tile blocks that have to want a row of tiles for a copy to be worth its time."""
 
@@ -60,7 +56,6 @@ def product_loop(
     tile = cast(TileType, product.results[0].type)
     shape, dtype = tile.shape, value_dtype(tile.element)
     rounds = max(_PRODUCT_BYTES // (prod(shape) * dtype.itemsize), 1)
-    work = prod(shape) * cast(TileType, product.operands[0].type).shape[1]
     spare: list[Array] = []
     matmul, add, sum = numpy.matmul, numpy.add, numpy.add.reduce
 
@@ -78,12 +73,7 @@ def product_loop(
         target = numpy.empty(shape, dtype)
         for first in range(0, len(right_tiles), rounds):
             one, two = left_tiles[first : first + rounds], right_tiles[first : first + rounds]
-            products = room[: len(two)]
-            half = len(two) // 2 if len(two) * work >= _ENOUGH else 0
-            if half:
-                together(matmul, (one[:half], two[:half], products[:half]), (one[half:], two[half:], products[half:]))
-            else:
-                matmul(one, two, products)
+            products = matmul(one, two, room[: len(two)])
             add(products[0], total, products[0])
             # The rounds are the outermost dimension, along which NumPy adds one after the other.
             total = sum(products, axis=0, out=target, initial=None)
