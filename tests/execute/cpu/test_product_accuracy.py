@@ -219,7 +219,7 @@ def cases(pairs: Sequence[tuple[str, str]]) -> list[Any]:
     """Every form of every pair; the long tests have those that only multiply what others do."""
     usual = {("bf16", "f32"): FORMS, ("f16", "f32"): ("views", "pointers"), ("f32", "f32"): ("views", "pointers")}
     return [
-        pytest.param(*pair, form, marks=[] if form in usual.get(pair, ("views",)) else [pytest.mark.long])
+        pytest.param(*pair, form, marks=[] if form in usual.get(pair, ()) else [pytest.mark.long])
         for pair in pairs
         for form in FORMS
     ]
