@@ -56,6 +56,7 @@ class Alike:
         count = len(types)
         if len(operands) != count:
             return False
+        # Asked for every operation of a file, most of which have one or two operands: no loop for those.
         if count == 2:
             if operands[0].type is not types[0] or operands[1].type is not types[1]:
                 return False
