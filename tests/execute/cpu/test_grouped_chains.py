@@ -15,6 +15,7 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 from tileir.execute.cpu.kernel import CpuKernel, Options
 from tileir.execute.cpu.loops.order import together
 from tileir.execute.cpu.loops.statements import Group
+from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.native.target import host
 
 Shape = tuple[int, int, int]
@@ -185,3 +186,12 @@ def test_launches_see_what_has_changed_in_between() -> None:
         a[:] = number
         kernel.launch((4, 4), a, b, c, 256, 128, 8, 0, 2, num_threads=1)
         assert (c == 8 * number).all()
+
+
+def test_products_and_packing_stand_in_functions_of_their_own() -> None:
+    kernel = tileir.compile(tileir.parse(program((32, 32, 16))), backend="cpu", cpu="skylake-avx512")
+    functions = {part.split("(")[0].split("@")[1]: part for part in kernel.dump("llvm").split("\ndefine ")[1:]}
+    written = [name for name in functions if name.startswith(AS_WRITTEN)]
+    assert len([name for name in written if "product" in name]) == 2, "one for the group, one for a tile block alone"
+    assert not any("@llvm.fma" in functions[name] for name in functions if "product" not in name)
+    assert sum(name in functions["worker"] for name in written) == len(written)

@@ -11,7 +11,8 @@ from tileir.execute.cpu.emission.taking import define_function, is_within_budget
 from tileir.execute.cpu.loops.order import PLAIN, may_change_order
 from tileir.execute.cpu.matrix.microkernel import configure
 from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.vector.builder import Loop, Number
+from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.vector.builder import Builder, Loop, Number
 
 _HEAD = "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {\nentry:"
 _SCOPES = ["!0 = distinct !{!0}", "!1 = distinct !{!1, !0}", "!2 = !{!1}"]
@@ -116,8 +117,26 @@ def _find_member(
 
     `numbers` are its number and that in its plane of the grid, whose last strip and group may have fewer members.
     """
-    builder = emission.builder
-    number, within = numbers
+    builder, module = emission.builder, emission.module
+    place = emission.frame.stack("i64", _MEMBER_WORDS, 8, "member")
+    # Apart from the worker: LLVM would follow all these quotients wherever one is used.
+    name = f"{AS_WRITTEN}member"
+    with builder.into([]) as lines:
+        _write_member(builder, counts)
+    parameters = ", ".join([f"i64 {each}" for each in _MEMBER_PARAMETERS])
+    module.define(f"define internal void @{name}(ptr %found, {parameters}) noinline nounwind", lines)
+    operands = ", ".join([f"i64 {each}" for each in (*extents, *numbers, *chunk)])
+    builder.do(f"call void @{name}(ptr {place}, {operands})")
+    first, second, start, row, column, whole = (builder.word(place, number) for number in range(_MEMBER_WORDS))
+    return first, second, Member(start, row, column, builder.emit(f"icmp ne i64 {whole}, 0"))
+
+
+_MEMBER_PARAMETERS = ("%fast", "%slow", "%number", "%within", "%begin", "%end")
+_MEMBER_WORDS = 6
+
+
+def _write_member(builder: Builder, counts: tuple[int, int]) -> None:
+    """The body of the function that finds a member: its words are row, column, and what a `Member` has."""
 
     def cut(position: str, size: Number) -> tuple[str, str]:
         return builder.emit(f"udiv i64 {position}, {size}"), builder.emit(f"urem i64 {position}, {size}")
@@ -126,18 +145,21 @@ def _find_member(
         rest = builder.emit(f"sub i64 {extent}, {builder.multiply(group, count)}")
         return builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {count}"])
 
-    strip, within = cut(within, builder.multiply(extents[0], counts[1]))
-    wide = members(strip, extents[1], counts[1])
+    strip, within = cut("%within", builder.multiply("%fast", counts[1]))
+    wide = members(strip, "%slow", counts[1])
     group, place = cut(within, builder.multiply(wide, counts[0]))
-    high = members(group, extents[0], counts[0])
+    high = members(group, "%fast", counts[0])
     row, column = cut(place, wide)
-    start = builder.emit(f"sub i64 {number}, {place}")
+    start = builder.emit(f"sub i64 %number, {place}")
     conditions = [
         builder.emit(f"icmp eq i64 {wide}, {counts[1]}"),
         builder.emit(f"icmp eq i64 {high}, {counts[0]}"),
-        builder.emit(f"icmp uge i64 {start}, {chunk[0]}"),
-        builder.emit(f"icmp ule i64 {builder.add(start, counts[0] * counts[1])}, {chunk[1]}"),
+        builder.emit(f"icmp uge i64 {start}, %begin"),
+        builder.emit(f"icmp ule i64 {builder.add(start, counts[0] * counts[1])}, %end"),
     ]
     first = builder.emit(f"add i64 {row}, {builder.multiply(group, counts[0])}")
     second = builder.emit(f"add i64 {column}, {builder.multiply(strip, counts[1])}")
-    return first, second, Member(start, row, column, builder.all_of(conditions))
+    whole = builder.emit(f"zext i1 {builder.all_of(conditions)} to i64")
+    for number, word in enumerate((first, second, start, row, column, whole)):
+        builder.do(f"store i64 {word}, ptr {builder.moved('%found', 8 * number)}, align 8")
+    builder.do("ret void")

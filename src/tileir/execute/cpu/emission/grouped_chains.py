@@ -8,6 +8,7 @@ are in the thread's chunk, are computed one by one, and so are tiles over an edg
 
 from __future__ import annotations
 
+from tileir.execute.cpu.emission import chain_functions
 from tileir.execute.cpu.emission.context import Emission, Member
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import panel_of
@@ -26,7 +27,8 @@ def emit_vector_chain(emission: Emission, statement: Chain) -> None:
 
     def clear() -> list[str]:
         if statement.clearing is not None:
-            emission.statements([statement.clearing])
+            accumulator = statement.product.accumulator
+            emission.builder.fill(emission.buffer(accumulator), 0, accumulator.bytes)
         return ["i64 0"]
 
     group, member = emission.group, emission.member
@@ -85,15 +87,7 @@ class _Grouped:
         source = builder.moved(result, builder.multiply(first, size))
         target = chain.emission.buffer(chain.product.accumulator)
 
-        def copy_row(row: Number) -> None:
-            places = [
-                builder.moved(target, builder.multiply(row, small.n * size)),
-                builder.moved(source, builder.multiply(row, plan.n * size)),
-            ]
-            operands = [*[f"ptr align {size} {place}" for place in places], f"i64 {small.n * size}", "i1 false"]
-            builder.call("void", "llvm.memcpy.p0.p0.i64", operands)
-
-        builder.count(0, small.m, 1, copy_row)
+        chain_functions.take_part(chain.emission, small, plan, source, target)
         return [f"i64 {self.turns}"]
 
     def _part(self, result: str, turn: Number, count: str) -> None:
@@ -111,7 +105,8 @@ class _Grouped:
         def pack_part(panel: str) -> str:
             source = chain.right.at(chain.emission, turn)
             back = builder.multiply(self.before, -plan.rhs_dtype.itemsize)
-            chain.pack_rows(plan, builder.moved(source, back), panel, extent)
+            place = builder.moved(source, back), chain.right.row
+            chain_functions.pack_rows(chain.emission, plan, place, panel, extent)
             return "false"
 
         def rows() -> Rows:

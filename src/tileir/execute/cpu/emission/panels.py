@@ -9,6 +9,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.order import shared_axis
 from tileir.execute.cpu.loops.statements import Memo
 from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 
 _MANY_BLOCKS: Final = 8
@@ -28,30 +29,47 @@ def panel_of(
     # The tag of a panel: the launch it was packed in, its indices, and the answer.
     tag_size = 8 * (len(keys) + 2)
     tag = builder.moved(emission.buffer(memo.tags), builder.multiply(slot, tag_size))
-    expected = [builder.emit(f"load i64, ptr {_launch_number(emission)}, align 8"), *keys]
-    places = [builder.moved(tag, 8 * number) for number in range(len(expected))]
-    matches = []
-    for where, wanted in zip(places, expected, strict=True):
-        known = builder.emit(f"load i64, ptr {where}, align 8{suffix}")
-        matches.append(builder.emit(f"icmp eq i64 {known}, {wanted}"))
-
-    answer = builder.moved(tag, 8 * len(expected))
+    launch = builder.emit(f"load i64, ptr {_launch_number(emission)}, align 8")
+    is_there = _is_tagged(emission, tag, [launch, *keys])
+    answer = builder.moved(tag, 8 * (len(keys) + 1))
     always = True
 
     def missing() -> None:
         nonlocal always
         found = pack(panel)
-        for where, wanted in zip(places, expected, strict=True):
-            builder.do(f"store i64 {wanted}, ptr {where}, align 8{suffix}")
         always = found == "false"
         if not always:
             builder.do(f"store i64 {builder.emit(f'zext i1 {found} to i64')}, ptr {answer}, align 8{suffix}")
 
-    builder.branch(builder.all_of(matches), None, missing)
+    builder.branch(is_there, None, missing)
     if always:
         return panel, "false"
     known = builder.emit(f"load i64, ptr {answer}, align 8{suffix}")
     return panel, builder.emit(f"icmp ne i64 {known}, 0")
+
+
+def _is_tagged(emission: Emission, tag: str, expected: list[str]) -> str:
+    """An i1: a tag has these words; otherwise it is given them, for what is about to be packed.
+
+    A function of its own, since it takes LLVM less time than the same in the middle of loops.
+    """
+    builder, module = emission.builder, emission.module
+    numbers = range(len(expected))
+    name = f"{AS_WRITTEN}tagged{len(expected)}"
+    if name not in module.symbols:
+        module.symbols.add(name)
+        with builder.into([]) as lines:
+            places = [builder.moved("%tag", 8 * number) for number in numbers]
+            known = [builder.emit(f"load i64, ptr {place}, align 8") for place in places]
+            same = [builder.emit(f"icmp eq i64 {word}, %word{number}") for number, word in enumerate(known)]
+            builder.branch(builder.all_of(same), lambda: builder.do("ret i1 true"))
+            for number, place in enumerate(places):
+                builder.do(f"store i64 %word{number}, ptr {place}, align 8")
+            builder.do("ret i1 false")
+        parameters = ", ".join(["ptr %tag", *[f"i64 %word{number}" for number in numbers]])
+        module.define(f"define internal i1 @{name}({parameters}) noinline nounwind", lines)
+    operands = ", ".join([f"ptr {tag}", *[f"i64 {word}" for word in expected]])
+    return builder.emit(f"call i1 @{name}({operands})")
 
 
 def fetch_rows_ahead(emission: Emission, here: str, row: Number, count: int, size: int) -> None:

@@ -10,19 +10,18 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.analysis.values import dtype_of
-from tileir.execute.cpu.emission import accesses, bounds
+from tileir.execute.cpu.emission import accesses, bounds, chain_functions
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
-from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of
+from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain
-from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
-from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
 
 
@@ -36,21 +35,28 @@ class Side:
         across = 1 - along
         self.in_rows: bool = view.strides[1] == 1
         """Whether it always lies in rows: then what is not whole is over an edge."""
+        starts_inside = ("true" if first >= 0 else "false") if isinstance(first, int) else ""
         self.rows: str = builder.all_of(
             [
-                builder.emit(f"icmp sge i64 {first}, 0"),
+                starts_inside or builder.emit(f"icmp sge i64 {first}, 0"),
                 view.tensor.fits(load.operation),
-                builder.emit(f"icmp eq i64 {view.strides[1]}, 1"),
+                "true" if self.in_rows else builder.emit(f"icmp eq i64 {view.strides[1]}, 1"),
             ]
         )
         """An i1: what lies in the tensor of a turn lies in memory, in rows of neighbours."""
+        padding = view.type.padding
+        self.is_plain: bool = padding is None or padding.keyword == "zero"
+        """Whether what is over an edge is zero."""
         operands = [f"i64 {view.extents[across]}", f"i64 {starts[across]}"]
         self.across: str = builder.call("i64", "llvm.usub.sat.i64", operands)
         """How much of the tensor is left in the other dimension."""
         self.whole: str = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[across]}")])
         """An i1: `rows`, and the tile lies in the tensor in the other dimension."""
         operands = [f"i64 {view.extents[along]}", f"i64 {starts[along]}"]
-        self.room: str = builder.emit(f"udiv i64 {builder.call('i64', 'llvm.usub.sat.i64', operands)}, {plan.k}")
+        self.along: str = builder.call("i64", "llvm.usub.sat.i64", operands)
+        """How much of the tensor is left along k."""
+        self.room: str = builder.emit(f"udiv i64 {self.along}, {plan.k}")
+        """How many turns lie in it."""
         size = memory_bytes(view.tensor.element)
         self.row: Number = builder.multiply(view.strides[0], size)
         self._step: Number = builder.multiply(builder.multiply(view.strides[along], size), plan.k)
@@ -58,6 +64,17 @@ class Side:
     def at(self, emission: Emission, turn: Number) -> str:
         """A pointer to the tile of a turn."""
         return emission.builder.moved(self.box.pointer, emission.builder.multiply(turn, self._step))
+
+    def known(self, emission: Emission, turn: Number, extents: tuple[str, int], k: int) -> tuple[str, str]:
+        """How much of a part from a turn on lies in the tensor, along k and in the other dimension."""
+        builder = emission.builder
+        operands = [f"i64 {self.along}", f"i64 {builder.multiply(turn, k)}"]
+        left = builder.call("i64", "llvm.usub.sat.i64", operands)
+        along, across = (
+            builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {extent}"])
+            for rest, extent in zip((left, self.across), extents, strict=True)
+        )
+        return along, across
 
 
 class VectorChain:
@@ -133,15 +150,22 @@ class VectorChain:
                 builder.count(0, count, 1, one)
 
             def pack_part(panel: str) -> str:
-                source = self.right.at(self.emission, turn)
-                builder.branch(
-                    right, lambda: self.pack_rows(self.plan, source, panel, extent), lambda: pack_each(panel)
-                )
+                source = self.right.at(self.emission, turn), self.right.row
+
+                def whole() -> None:
+                    chain_functions.pack_rows(self.emission, self.plan, source, panel, extent)
+
+                def over_edge() -> None:
+                    known = self.right.known(self.emission, turn, (extent, self.plan.n), self.plan.k)
+                    chain_functions.pack_over_edge(self.emission, self.plan, source, panel, extent, known)
+
+                is_sure = self.left.rows == self.right.rows == "true" and self.right.is_plain
+                builder.branch(right, whole, over_edge if is_sure else lambda: pack_each(panel))
                 return "false"
 
             def rows() -> Rows:
                 place = f"ptr {self.left.at(self.emission, turn)}", f"i64 {self.left.row}"
-                found, distance = builder.branch(left, lambda: place, lambda: self._copied(turn, count, extent, near))
+                found, distance = builder.branch(left, lambda: place, lambda: self._copied(turn, count, extent))
                 return found, distance
 
             target = self.emission.buffer(self.product.accumulator)
@@ -162,11 +186,8 @@ class VectorChain:
         """A number of the loop's counter, as wide as that is."""
         return casting.cast(self.builder, Register(str(place), casting.INT64), dtype_of(self.counter))
 
-    def _copied(self, turn: Number, count: str, extent: str, near: str) -> list[str]:
-        """Copy the left operand of a part; gives its place, and the distance of its rows.
-
-        `near` is an i1: its columns lie in the tensor.
-        """
+    def _copied(self, turn: Number, count: str, extent: str) -> list[str]:
+        """Copy the left operand of a part; gives its place, and the distance of its rows."""
         builder = self.builder
         assert self.product.left is not None
         size = self.plan.lhs_dtype.itemsize
@@ -178,29 +199,19 @@ class VectorChain:
             copy_left(self.emission, self.product, 0, (place, row), self.left.in_rows)
 
         def rows() -> None:
-            # Long rows of memory at once, and zeros for those over the edge.
-            source = self.left.at(self.emission, turn)
-            known = builder.call("i64", "llvm.umin.i64", [f"i64 {self.left.across}", f"i64 {self.plan.m}"])
-
-            def copy_row(number: str, _carried: list[str]) -> list[str]:
-                target = builder.moved(copy, builder.multiply(number, row))
-                place = builder.moved(source, builder.multiply(number, self.left.row))
-                operands = [f"ptr {target}", f"ptr {place}", f"i64 {row}", "i1 false"]
-                builder.call("void", "llvm.memcpy.p0.p0.i64", operands)
-                return []
-
-            builder.each(known, copy_row, [])
-            rest = builder.emit(f"sub i64 {self.plan.m}, {known}")
-            builder.fill(builder.moved(copy, builder.multiply(known, row)), 0, builder.multiply(rest, row))
+            source = self.left.at(self.emission, turn), self.left.row
+            along, across = self.left.known(self.emission, turn, (extent, self.plan.m), self.plan.k)
+            chain_functions.copy_over_edge(self.emission, self.plan, source, copy, extent, (across, along))
 
         def tiles() -> None:
             builder.count(0, count, 1, one)
 
-        padding = self.left.box.view.type.padding
-        if padding is None or padding.keyword == "zero":
-            builder.branch(builder.all_of([self.left.rows, near]), rows, tiles)
-        else:
+        if not self.left.is_plain:
             tiles()
+        elif self.left.rows == "true":
+            rows()
+        else:
+            builder.branch(self.left.rows, rows, tiles)
         return [f"ptr {copy}", f"i64 {row}"]
 
     def multiply(
@@ -226,24 +237,4 @@ class VectorChain:
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
         panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
-        place = target, plan.n * plan.accumulator_dtype.itemsize
-        emit_mma(builder, plan, rows(), panel, place, suffix=emission.arena_suffix, extent=extent)
-
-    def pack_rows(self, plan: MmaPlan, source: str, panel: str, extent: str) -> None:
-        """Pack rows that lie in memory, `extent` of them, for vectors."""
-        builder, row = self.builder, self.right.row
-        columns, size = plan.columns, plan.rhs_dtype.itemsize
-        vector = f"<{columns} x {scalar_type(plan.rhs_dtype)}>"
-        panel_bytes = builder.multiply(extent, columns * size)
-
-        def step(position: Number) -> None:
-            here = builder.moved(source, builder.multiply(position, row))
-            fetch_rows_ahead(self.emission, here, row, 1, plan.n * size)
-            there = builder.moved(panel, builder.multiply(position, columns * size))
-            for column in range(0, plan.n, columns):
-                where = builder.moved(here, column * size)
-                loaded = builder.emit(f"load {vector}, ptr {where}, align {size}{self.emission.memory_suffix}")
-                target = builder.moved(there, builder.multiply(panel_bytes, column // columns))
-                builder.do(f"store {vector} {loaded}, ptr {target}, align {size}{self.emission.arena_suffix}")
-
-        builder.count(0, extent, 1, step)
+        chain_functions.multiply(emission, plan, rows(), panel, target, extent)

@@ -58,6 +58,9 @@ def check_symbols(data: bytes) -> None:
 
 # --- LLVM ---
 
+AS_WRITTEN: Final = "plain."
+"""How the names of functions begin that the passes over LLVM IR find nothing in."""
+
 _MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""
 
@@ -183,7 +186,7 @@ def _optimize(llvm: Any, machine: Any, module: Any) -> None:
                 passes.run(module, builder)
             with _owned(builder.getFunctionPassManager()) as passes:
                 for function in module.functions:
-                    if not function.is_declaration:
+                    if not function.is_declaration and not function.name.startswith(AS_WRITTEN):
                         passes.run(function, builder)
 
 

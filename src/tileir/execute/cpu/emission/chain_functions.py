@@ -1,0 +1,166 @@
+"""The functions that chains of vector products call: the product itself, and what brings its operands.
+
+Each is a few loops that are written as they should be, and that need nothing of what the worker knows: apart from its
+deep nest of loops they take LLVM a fraction of the time, and the passes over its IR leave them alone
+(`compilation.AS_WRITTEN`).  They are called once for a part of a chain, so that a call costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.panels import fetch_rows_ahead
+from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
+from tileir.execute.cpu.native.compilation import AS_WRITTEN
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.llvm import index_register, scalar_type, suffix_of
+from tileir.execute.dtypes import DType
+
+
+def multiply(emission: Emission, plan: MmaPlan, left: Rows, panel: str, target: str, extent: str) -> None:
+    """Add a product to rows that lie side by side; k goes as far as `extent`."""
+    builder = emission.builder
+
+    def write() -> None:
+        place = "%target", plan.n * plan.accumulator_dtype.itemsize
+        emit_mma(builder, plan, ("%left", "%row"), "%panel", place, suffix=emission.arena_suffix, extent="%extent")
+
+    parameters = {"%left": "ptr", "%row": "i64", "%panel": "ptr", "%target": "ptr", "%extent": "i64"}
+    _call(emission, f"product.{_name(plan)}", parameters, [*left, panel, target, extent], write)
+
+
+def pack_rows(emission: Emission, plan: MmaPlan, source: Rows, panel: str, extent: str) -> None:
+    """Pack rows of the right operand that lie in memory, `extent` of them."""
+    builder = emission.builder
+    columns, size = plan.columns, plan.rhs_dtype.itemsize
+    vector = f"<{columns} x {scalar_type(plan.rhs_dtype)}>"
+
+    def write() -> None:
+        panel_bytes = builder.multiply("%extent", columns * size)
+
+        def step(position: Number) -> None:
+            here = builder.moved("%source", builder.multiply(position, "%row"))
+            fetch_rows_ahead(emission, here, "%row", 1, plan.n * size)
+            there = builder.moved("%panel", builder.multiply(position, columns * size))
+            for column in range(0, plan.n, columns):
+                where = builder.moved(here, column * size)
+                loaded = builder.emit(f"load {vector}, ptr {where}, align {size}{emission.memory_suffix}")
+                target = builder.moved(there, builder.multiply(panel_bytes, column // columns))
+                builder.do(f"store {vector} {loaded}, ptr {target}, align {size}{emission.arena_suffix}")
+
+        builder.count(0, "%extent", 1, step)
+
+    parameters = {"%source": "ptr", "%row": "i64", "%panel": "ptr", "%extent": "i64"}
+    _call(emission, f"pack.{_name(plan)}", parameters, [*source, panel, extent], write)
+
+
+def pack_over_edge(
+    emission: Emission, plan: MmaPlan, source: Rows, panel: str, extent: str, known: tuple[Number, Number]
+) -> None:
+    """The same where only some rows and columns lie in the tensor: zeros for the others."""
+    builder = emission.builder
+    columns, size = plan.columns, plan.rhs_dtype.itemsize
+
+    def write() -> None:
+        panel_bytes = builder.multiply("%extent", columns * size)
+
+        def step(position: Number) -> None:
+            is_known = builder.emit(f"icmp ult i64 {position}, %rows")
+            count = builder.emit(f"select i1 {is_known}, i64 %columns, i64 0")
+            here = builder.moved("%source", builder.multiply(position, "%row"))
+            there = builder.moved("%panel", builder.multiply(position, columns * size))
+
+            def across(column: Number) -> None:
+                number = builder.emit(f"udiv i64 {column}, {columns}")
+                within = builder.emit(f"urem i64 {column}, {columns}")
+                target = builder.moved(there, builder.multiply(number, panel_bytes))
+                _copy_known(emission, plan.rhs_dtype, plan.lanes, (here, column), (target, within), count)
+
+            builder.count(0, plan.n, plan.lanes, across)
+
+        builder.count(0, "%extent", 1, step)
+
+    names = ("%source", "%row", "%panel", "%extent", "%rows", "%columns")
+    parameters = dict(zip(names, ("ptr", "i64", "ptr", "i64", "i64", "i64"), strict=True))
+    _call(emission, f"edge.{_name(plan)}", parameters, [*source, panel, extent, *known], write)
+
+
+def copy_over_edge(
+    emission: Emission, plan: MmaPlan, source: Rows, target: str, extent: str, known: tuple[Number, Number]
+) -> None:
+    """Copy rows of the left operand, as long as `extent`: zeros where they do not lie in the tensor."""
+    builder, size = emission.builder, plan.lhs_dtype.itemsize
+    lanes = min(plan.k, emission.target.vector_bytes // size)
+
+    def write() -> None:
+        def one(row: Number) -> None:
+            is_known = builder.emit(f"icmp ult i64 {row}, %rows")
+            count = builder.emit(f"select i1 {is_known}, i64 %columns, i64 0")
+            here = builder.moved("%source", builder.multiply(row, "%row"))
+            there = builder.moved("%target", builder.multiply(row, builder.multiply("%extent", size)))
+
+            def across(column: Number) -> None:
+                _copy_known(emission, plan.lhs_dtype, lanes, (here, column), (there, column), count)
+
+            builder.count(0, "%extent", lanes, across)
+
+        builder.count(0, plan.m, 1, one)
+
+    names = ("%source", "%row", "%target", "%extent", "%rows", "%columns")
+    parameters = dict(zip(names, ("ptr", "i64", "ptr", "i64", "i64", "i64"), strict=True))
+    _call(emission, f"copy.{_name(plan)}", parameters, [*source, target, extent, *known], write)
+
+
+def _copy_known(emission: Emission, dtype: DType, lanes: int, source: Rows, target: Rows, count: Number) -> None:
+    """Copy a vector from an element of a row to another, of which `count` elements are known: zeros for the others."""
+    builder, size, element = emission.builder, dtype.itemsize, scalar_type(dtype)
+    vector, numbers = f"<{lanes} x {element}>", f"<{lanes} x i64>"
+    left = builder.splat(index_register(builder.subtract(count, source[1])), lanes)
+    order = ", ".join([f"i64 {lane}" for lane in range(lanes)])
+    mask = builder.emit(f"icmp sgt {numbers} {left.name}, <{order}>")
+    here, there = (builder.moved(place, builder.multiply(index, size)) for place, index in (source, target))
+    operands = [f"ptr {here}", f"i32 {size}", f"<{lanes} x i1> {mask}", f"{vector} zeroinitializer"]
+    name = f"llvm.masked.load.{suffix_of(element, lanes)}.p0"
+    loaded = builder.call(vector, name, operands, emission.memory_suffix)
+    builder.do(f"store {vector} {loaded}, ptr {there}, align {size}{emission.arena_suffix}")
+
+
+def take_part(emission: Emission, small: MmaPlan, wide: MmaPlan, source: str, target: str) -> None:
+    """Copy the part of a wide product that is a small one."""
+    builder = emission.builder
+    size = small.accumulator_dtype.itemsize
+
+    def write() -> None:
+        def one(row: Number) -> None:
+            there = builder.moved("%target", builder.multiply(row, small.n * size))
+            here = builder.moved("%source", builder.multiply(row, wide.n * size))
+            operands = [f"ptr align {size} {place}" for place in (there, here)]
+            builder.call("void", "llvm.memcpy.p0.p0.i64", [*operands, f"i64 {small.n * size}", "i1 false"])
+
+        builder.count(0, small.m, 1, one)
+
+    parameters = {"%source": "ptr", "%target": "ptr"}
+    _call(emission, f"part.{wide.n}.{_name(small)}", parameters, [source, target], write)
+
+
+def _name(plan: MmaPlan) -> str:
+    return f"{plan.accumulator_dtype.name}.{plan.m}x{plan.n}x{plan.k}"
+
+
+def _call(
+    emission: Emission, name: str, parameters: dict[str, str], arguments: list[Number], write: Callable[[], None]
+) -> None:
+    """Call a function, which is written when it is first called; none of its pointers overlap."""
+    builder, module = emission.builder, emission.module
+    name = f"{AS_WRITTEN}{name}"
+    if name not in module.symbols:
+        module.symbols.add(name)
+        with builder.into([]) as lines:
+            write()
+            builder.do("ret void")
+        listed = ", ".join([f"{kind}{' noalias' * (kind == 'ptr')} {each}" for each, kind in parameters.items()])
+        module.define(f"define internal void @{name}({listed}) noinline nounwind", lines)
+    operands = [f"{kind} {value}" for kind, value in zip(parameters.values(), arguments, strict=True)]
+    builder.do(f"call void @{name}({', '.join(operands)})")
