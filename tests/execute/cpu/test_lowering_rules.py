@@ -45,15 +45,14 @@ def product(name: str, left: str, right: str, total: str) -> str:
     return f"%{name} = mmaf %{left}, %{right}, %{total} : {T}, {T}, {T}\n"
 
 
-def run(body: str, *arrays: Any, grid: int = 1) -> list[Any]:
-    """Run a body on arrays a, b, c of 32 x 8 on both engines, with what the arrays hold afterwards."""
-    found = list(arrays) if arrays else fresh()
+def text_of(body: str) -> str:
+    """A kernel of arrays a, b, c of 32 x 8."""
     made = "".join(
         f"%t{x} = make_tensor_view %{x}, shape = [32, 8], strides = [8, 1] : {TENSOR}\n"
         f"%v{x} = make_partition_view %t{x} : {VIEW}\n"
         for x in "abc"
     )
-    text = f"""cuda_tile.module @m {{
+    return f"""cuda_tile.module @m {{
       entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>) {{
       %block, %y_id, %z_id = get_tile_block_id : tile<i32>
       %zero = constant <i32: 0> : tile<i32>
@@ -64,8 +63,17 @@ def run(body: str, *arrays: Any, grid: int = 1) -> list[Any]:
       %ones = constant <f32: 1.0> : {T}
       {made}{body}
       return }} }}"""
+
+
+def loops_of(body: str) -> str:
+    return tileir.compile(tileir.parse(text_of(body)), backend="cpu").dump("loops")
+
+
+def run(body: str, *arrays: Any, grid: int = 1) -> list[Any]:
+    """Run a body on both engines, with what the arrays hold afterwards."""
+    found = list(arrays) if arrays else fresh()
     with both_engines() as compared:
-        tileir.compile(tileir.parse(text), exact=True).launch(grid, *found, 3)
+        tileir.compile(tileir.parse(text_of(body)), exact=True).launch(grid, *found, 3)
     assert compared.launches == 1
     return found
 
@@ -419,3 +427,52 @@ def test_a_release_store_reads_everything_before_it_stores_anything() -> None:
     lines = tileir.compile(module, backend="cpu").dump("loops").splitlines()
     (stores,) = [line for line in lines if "release" in line or "memory[" in line.split("<-")[0]]
     assert "memory[" not in stores.split("<-")[1]
+
+
+# --- what is kept on the way ---
+
+SHORT = T.replace("f32", "f16")
+
+
+def total(name: str, value: str) -> str:
+    body = "(%p: tile<f32>, %q: tile<f32>) { %s = addf %p, %q : tile<f32>\n yield %s : tile<f32> }"
+    return f"%{name} = reduce %{value} dim=1 identities=[0.0 : f32] : {T} -> tile<8xf32> {body}\n"
+
+
+def rounded(name: str, value: str) -> str:
+    return f"%{name} = ftof %{value} : {T} -> {SHORT}\n%{name}.back = ftof %{name} : {SHORT} -> {T}\n"
+
+
+SPREAD = f"""%column = reshape %sum : tile<8xf32> -> tile<8x1xf32>
+%wide = broadcast %column : tile<8x1xf32> -> {T}
+"""
+
+
+def test_a_value_that_is_only_rounded_later_is_kept_rounded() -> None:
+    body = load("x") + exp("e", "x") + total("sum", "e") + SPREAD + rounded("r", "e")
+    body += add("y", "r.back", "wide") + store("y")
+    run(body)
+    loops = loops_of(body)
+    assert "b0 <- ftof(" in loops and loops.count("exp(") == 1
+
+
+def test_a_value_that_is_wanted_rounded_and_as_it_is_is_kept_as_it_is() -> None:
+    body = load("x") + exp("e", "x") + total("sum", "e") + SPREAD + rounded("r", "e")
+    body += add("y", "r.back", "wide") + add("w", "y", "e") + store("w")
+    run(body)
+    assert "b0 <- ftof(" not in loops_of(body)
+
+
+def twice(body: str) -> str:
+    return f"for %i in (%zero to %two, step %one) : tile<i32> {{\n{body}continue\n}}\n"
+
+
+@pytest.mark.parametrize("place", ["inside", "behind"])
+def test_a_value_is_rounded_in_another_region(place: str) -> None:
+    inner = rounded("r", "e") + store("r.back")
+    body = load("x") + exp("e", "x")
+    if place == "inside":
+        body += total("sum", "e") + SPREAD + twice(inner) + store("wide", "vc")
+    else:
+        body += twice(total("sum", "e") + SPREAD + store("wide", "vc")) + inner
+    run(body)

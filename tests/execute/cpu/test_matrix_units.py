@@ -438,6 +438,50 @@ def test_left_operand_is_remembered_for_a_row_of_tile_blocks(unit, grid):
     numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32))
 
 
+def test_left_operand_of_all_turns_of_a_loop_is_remembered(unit):
+    """Integers with one subnormal factor, tiles over the edge of the matrix; and another matrix in the next launch."""
+    rows, k, n, count = 40, 64, 32, 3
+    tensors = {"a": f"tensor_view<{rows}x{k}xbf16, strides=[{k},1]>", "b": f"tensor_view<{k}x?xbf16, strides=[?,1]>"}
+    tensors["c"] = f"tensor_view<{rows}x{n}xf32, strides=[{n},1]>"
+    tiles = {"a": f"32x{k}", "b": f"{k}x{n}", "c": f"32x{n}"}
+    views = {x: f"partition_view<tile=({tiles[x]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
+    width = n * count
+    text = f"""
+    cuda_tile.module @m {{ entry @kernel(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>) {{
+      %i, %y, %z = get_tile_block_id : tile<i32>
+      %width = constant <i32: {width}> : tile<i32>
+      %ta = make_tensor_view %a, shape = [{rows}, {k}], strides = [{k}, 1] : {tensors["a"]}
+      %tb = make_tensor_view %b, shape = [{k}, %width], strides = [%width, 1] : tile<i32> -> {tensors["b"]}
+      %tc = make_tensor_view %c, shape = [{rows}, {n}], strides = [{n}, 1] : {tensors["c"]}
+      %va = make_partition_view %ta : {views["a"]}
+      %vb = make_partition_view %tb : {views["b"]}
+      %vc = make_partition_view %tc : {views["c"]}
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %count = constant <i32: {count}> : tile<i32>
+      %empty = constant <f32: 0.0> : tile<32x{n}xf32>
+      %x, %tx = load_view_tko weak %va[%i, %zero] : {views["a"]}, tile<i32> -> tile<32x{k}xbf16>, token
+      %sum = for %j in (%zero to %count, step %one) : tile<i32> iter_values(%acc = %empty) -> (tile<32x{n}xf32>) {{
+        %w, %tw = load_view_tko weak %vb[%zero, %j] : {views["b"]}, tile<i32> -> tile<{k}x{n}xbf16>, token
+        %r = mmaf %x, %w, %acc : tile<32x{k}xbf16>, tile<{k}x{n}xbf16>, tile<32x{n}xf32>
+        continue %r : tile<32x{n}xf32>
+      }}
+      %s = store_view_tko weak %sum, %vc[%i, %zero] : tile<32x{n}xf32>, {views["c"]}, tile<i32> -> token
+      return }} }}"""
+    kernel = tileir.compile(tileir.parse(text), backend="cpu", cpu=unit)
+    assert "all rows remembered" in kernel.dump("loops")
+    for seed, place in enumerate([(3, 9), (37, 63)]):
+        generator = numpy.random.default_rng(seed)
+        a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((rows, k), (k, width)))
+        a[place], b[place[1]] = 2.0**-130, 2.0**120
+        c = numpy.full((rows, n), numpy.nan, numpy.float32)
+        kernel.launch(2, a, b, c, num_threads=1)
+        # The large numbers meet the subnormal one in its row, which a unit that takes it for zero would leave out.
+        left, right = a.astype(numpy.float64), numpy.add.reduce(numpy.split(b.astype(numpy.float64), count, axis=1))
+        assert (abs(c - left @ right) <= bound(count * k, left, right)).all()
+        assert (abs(c[place[0]]) < 1e6).all() and (c[place[0]] != numpy.rint(c[place[0]])).all()
+
+
 def test_accumulator_of_f16_is_rounded_after_each_operation(unit):
     kernel = tileir.compile(tileir.parse(matmul("f16", (16, 16, 32), "f16")), backend="cpu", cpu=unit)
     generator = numpy.random.default_rng(2)

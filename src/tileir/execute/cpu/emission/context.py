@@ -162,7 +162,7 @@ class Emission:
         reserves = [each.operation for each in body if isinstance(each, Reserve)]
         self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
         """The number of each `alloca`."""
-        self.remembers: bool = any(isinstance(each, (Chain, Multiply)) and each.memo is not None for each in body)
+        self.remembers: bool = any(_remembers(each) for each in body)
         """Whether packed operands are remembered from tile block to tile block."""
 
     def position(self, operation: Operation) -> int:
@@ -254,3 +254,10 @@ class Emission:
                 yield found
             found += [*self.frame.lines, *lines]
         self.scalars, self.views = before
+
+
+def _remembers(statement: Statement) -> bool:
+    """Whether a statement keeps operands for later tile blocks."""
+    if isinstance(statement, Multiply):
+        return statement.memo is not None or statement.brought is not None
+    return isinstance(statement, Chain)

@@ -23,10 +23,10 @@ from tileir.execute.cpu.emission.streaming import distance_of_turn
 from tileir.execute.cpu.emission.transposing import lies_in_columns, transposed
 from tileir.execute.cpu.emission.versions import lanes_of, over_an_edge, versions
 from tileir.execute.cpu.loops.expressions import Expression, Gathered, Stored, matrix_in_memory, nodes
-from tileir.execute.cpu.loops.statements import Multiply
+from tileir.execute.cpu.loops.statements import Memo, Multiply
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
-from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
@@ -52,12 +52,18 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
                 emission.ahead[node.operation] = distance
 
     def one(number: Number) -> None:
-        left = _left(emission, statement, number)
         right, odd = _right(emission, statement, number)
         size = plan.accumulator_dtype.itemsize
         place = builder.multiply(number, plan.m * plan.n * size)
         target = builder.moved(emission.buffer(statement.accumulator), place), plan.n * size
-        stage = stage_of(emission, statement)
+        brought = statement.brought
+        # Rows that are all in the stage are read there.
+        left: Rows = ("poison", 0)
+        if brought is not None:
+            stage, found = _brought(emission, statement, brought, number)
+            odd = builder.any_of([odd, found])
+        else:
+            left, stage = _left(emission, statement, number), stage_of(emission, statement)
         start, fresh = None, "false"
         if plan.kind == "amx" and statement.start is not None:
             fresh = "true"
@@ -65,7 +71,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
             start = partial(_start, emission, statement, number)
         emit_mma(
             builder, plan, left, right, target,
-            suffix=emission.arena_suffix, stage=stage, odd=odd, fresh=fresh, start=start,
+            suffix=emission.arena_suffix, stage=stage, staged=brought is not None, odd=odd, fresh=fresh, start=start,
         )  # fmt: skip
 
     builder.count(0, batch, 1, one)
@@ -106,6 +112,20 @@ def _factor(emission: Emission, element: Type, register: Register, dtype: DType,
 
 
 # --- the left operand ---
+
+
+def _brought(emission: Emission, statement: Multiply, memo: Memo, batch: Number) -> tuple[str, str]:
+    """A pointer to all rows as they are staged, and an i1: the plan's guard found something in them."""
+    plan = statement.plan
+
+    def bring(stage: str) -> str:
+        return bring_rows(emission.builder, plan, _left(emission, statement, batch), plan.k, stage)
+
+    keys = [str(emission.whole(key)) for key in memo.keys]
+    if len(statement.lhs.shape) == 3:
+        keys.append(str(batch))
+    size = plan.m * plan.k * plan.parts * plan.lhs_dtype.itemsize
+    return panel_of(emission, memo, keys, batch, size, bring)
 
 
 def _left(emission: Emission, statement: Multiply, batch: Number) -> Rows:

@@ -228,7 +228,9 @@ class LoopPrinter:
             left = f"where it lies, or over an edge a copy in {statement.left.name}"
         else:
             left = f"a copy in {statement.left.name}"
-        if statement.stage is not None:
+        if statement.brought is not None:
+            left += f", all rows remembered in {statement.brought.panels.name} ({statement.brought.tags.name})"
+        elif statement.stage is not None:
             left += f", {plan.rows} rows at a time through {statement.stage.name}"
         right = self._memo(statement.memo) if statement.memo is not None else ""
         if statement.packed is not None:

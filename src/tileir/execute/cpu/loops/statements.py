@@ -165,6 +165,8 @@ class Multiply(Statement):
     memo: Memo | None
     stage: Buffer | None
     """For a few rows of the left operand at a time (`matrix.amx`)."""
+    brought: Memo | None
+    """For all of its rows, where a loop multiplies the same ones again and again."""
     start: Expression | None
     """What the product is added to, where that is not in the buffer; for AMX nothing but zeros."""
 

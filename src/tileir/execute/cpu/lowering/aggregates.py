@@ -31,7 +31,7 @@ from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
-from tileir.execute.dtypes import value_dtype
+from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
@@ -113,7 +113,11 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.packed_elements)
     stage = lowering.new_buffer(plan.lhs_dtype, plan.stage_elements) if plan.stage_elements else None
-    product = Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage, start)
+    brought = _brought(lowering, operation, left, plan) if stage is not None and in_place else None
+    product = Multiply(
+        operation, plan, left, right, scales, buffer, packed, copy, in_place, memo,
+        None if brought is not None else stage, brought, start,
+    )  # fmt: skip
     lowering.body.append(product)
     lowering.finish({operation})
     is_wide = plan.accumulator_dtype != value_dtype(type.element)
@@ -183,14 +187,47 @@ def _memo(
     lowering: Lowering, operation: Operation, right: Expression, scales: list[Expression], plan: MmaPlan
 ) -> Memo | None:
     """How packed right operands can be remembered; None where they cannot."""
+    keys = _keys(lowering, [right, *scales[1:]])
+    slots = memo_slots(plan.packed_bytes)
+    if not keys or slots == 1:
+        return None
+    return _remembered(lowering, keys, slots, plan.rhs_dtype, plan.packed_elements)
+
+
+def _brought(lowering: Lowering, operation: Operation, left: Expression, plan: MmaPlan) -> Memo | None:
+    """How staged rows can be remembered for all turns of a loop that finds the left operand made; None where not."""
+    load = matrix_in_memory(left)
+    batch = left.shape[0] if len(left.shape) == 3 else 1
+    if load is None or load.operation.parent is operation.parent or batch > _LARGEST_BATCH:
+        return None
+    keys = _keys(lowering, [left])
+    if not keys:
+        return None
+    return _remembered(lowering, keys, batch, plan.lhs_dtype, plan.m * plan.k * plan.parts)
+
+
+_LARGEST_BATCH: Final = 8
+"""Products of one operation whose left operands are remembered side by side."""
+
+
+def _remembered(lowering: Lowering, keys: list[Value], slots: int, dtype: DType, elements: int) -> Memo:
+    """Memory for so many operands of a size, and the indices they are made for."""
+    panels = lowering.new_buffer(dtype, slots * elements)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 3))
+    panels.persistent = tags.persistent = True
+    return Memo(keys, slots, panels, tags)
+
+
+def _keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
+    """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
     keys: dict[Value, None] = {}
-    for node in nodes([right, *scales[1:]]):
+    for node in nodes(roots):
         if isinstance(node, Viewed):
             view = node.operation.operand_group("view")[0]
             if node.positions is not None or not lowering.origins.is_launch_constant(view):
-                return None
+                return []
             if not lowering.is_never_written(lowering.origins.of(view)):
-                return None
+                return []
             for index in node.operation.operand_group("index"):
                 keys[index] = None
         elif isinstance(node, Splat):
@@ -200,13 +237,5 @@ def _memo(
                 if scalar is not None:
                     keys[scalar] = None
         elif not isinstance(node, (Applied, Table, Count)):
-            return None
-    if not all(dtype_of(key).kind in "iub" for key in keys) or not keys:
-        return None
-    slots = memo_slots(plan.packed_bytes)
-    if slots == 1:
-        return None
-    panels = lowering.new_buffer(plan.rhs_dtype, slots * plan.packed_elements)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 3))
-    panels.persistent = tags.persistent = True
-    return Memo(list(keys), slots, panels, tags)
+            return []
+    return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []

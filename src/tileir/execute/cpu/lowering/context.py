@@ -71,6 +71,8 @@ class Lowering:
         self.yields: list[Frame] = []
         # Operations whose results nobody will ask for again.
         self.done: set[Operation] = set()
+        # Operations that were lowered with what they use, ahead of their place.
+        self._early: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
         # What to take back at the end of each region being lowered: places of values, and what was done.
@@ -109,7 +111,8 @@ class Lowering:
 
     def block(self, block: Block) -> None:
         for operation in block:
-            self.operation(operation)
+            if operation not in self._early:
+                self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
         """The statements of a region's block.
@@ -256,6 +259,7 @@ class Lowering:
             self.store(first.value)
         kept: list[Sink] = []
         values: set[Value] = set()
+        roundings: dict[Value, Operation] = {}
         for node in reach.order:
             if not fusion.must_be_kept(node, reach, self.done):
                 continue
@@ -263,10 +267,21 @@ class Lowering:
             if not reach.is_straight(node):
                 self.store(node.value)
                 return self.prepare(roots, shape, operation)
-            values.add(node.value)
-        finished = fusion.finished(reach, values, users, self.done)
+            rounding = None if self.options.sanitize else fusion.rounded_later(node.value, operation, reach, self.done)
+            if rounding is None:
+                values.add(node.value)
+            else:
+                roundings[node.value] = rounding
+        finished = fusion.finished(reach, values, [*users, *roundings.values()], self.done)
         for node in reach.order:
-            if node.value in values and not isinstance(node, Stored):
+            if node.value in roundings and not isinstance(node, Stored):
+                rounding = roundings[node.value]
+                rounded = rounding.results[0]
+                buffer = self.buffer_of(rounded)
+                kept.append(StoreBuffer(Applied(rounding, [node], fusion.cost_of(rounding)), buffer))
+                self.stored(rounded, buffer)
+                self._early.add(rounding)
+            elif node.value in values and not isinstance(node, Stored):
                 assert node.value is not None
                 buffer = self.buffer_for(node.value, reach, finished)
                 kept.append(StoreBuffer(node, buffer))

@@ -12,13 +12,14 @@ from typing import Final
 
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.llvm import Register, value_type
-from tileir.execute.cpu.vector.parts import in_parts
+from tileir.execute.cpu.vector.parts import in_parts, shuffled
 from tileir.execute.dtypes import DType
 
 ByHand = Callable[[Builder, Register], Register]
 """Patterns of bf16 from float32, by instructions that every machine has."""
 
 _LANES: Final = 16
+_MASK: Final = f"<{_LANES} x i1>"
 _SUBNORMAL: Final = 32
 """The bit that asks for this class of numbers."""
 
@@ -30,31 +31,35 @@ def is_native(module: Module, width: int) -> bool:
 
 def rounded(builder: Builder, value: Register, pattern: DType, by_hand: ByHand) -> Register:
     """The patterns of bf16, of the dtype given, nearest to float32 numbers; where that `is_native`."""
-    module = builder.module
-    symbol = "brain"
+    module, width = builder.module, value.width
+    symbol = f"brain.{width}"
     if symbol not in module.symbols:
         module.symbols.add(symbol)
-        _define(module, symbol, Register("%value", value.dtype, _LANES), pattern, by_hand)
-    kind = value_type(pattern, _LANES)
-
-    def call(parts: list[Register]) -> Register:
-        return builder.value(f"call {kind} @{symbol}({parts[0].typed})", pattern, _LANES)
-
-    return in_parts(builder, [value], _LANES, call)
+        _define(module, symbol, Register("%value", value.dtype, width), pattern, by_hand)
+    return builder.value(f"call {value_type(pattern, width)} @{symbol}({value.typed})", pattern, width)
 
 
 def _define(module: Module, symbol: str, value: Register, pattern: DType, by_hand: ByHand) -> None:
     inner = Builder(module)
-    kind = value_type(pattern, _LANES)
-    found = inner.call(f"<{_LANES} x i1>", "llvm.x86.avx512.fpclass.ps.512", [value.typed, f"i32 {_SUBNORMAL}"])
-    mask = inner.emit(f"bitcast <{_LANES} x i1> {found} to i{_LANES}")
+    kind = value_type(pattern, value.width)
 
-    def usually() -> list[str]:
-        brain = inner.call(f"<{_LANES} x bfloat>", "llvm.x86.avx512bf16.cvtneps2bf16.512", [value.typed])
-        return [f"{kind} {inner.emit(f'bitcast <{_LANES} x bfloat> {brain} to {kind}')}"]
+    def shortened(parts: list[Register]) -> Register:
+        brain = inner.call(f"<{_LANES} x bfloat>", "llvm.x86.avx512bf16.cvtneps2bf16.512", [parts[0].typed])
+        return inner.value(f"bitcast <{_LANES} x bfloat> {brain} to {value_type(pattern, _LANES)}", pattern, _LANES)
 
-    none = inner.emit(f"icmp eq i{_LANES} {mask}, 0")
-    (result,) = inner.branch(none, usually, lambda: [by_hand(inner, value).typed], likely=True)
+    # One question for all parts of a wide vector.
+    found = ""
+    for start in range(0, value.width, _LANES):
+        part = value if value.width == _LANES else shuffled(inner, value, None, range(start, start + _LANES))
+        here = inner.call(_MASK, "llvm.x86.avx512.fpclass.ps.512", [part.typed, f"i32 {_SUBNORMAL}"])
+        found = inner.emit(f"or {_MASK} {found}, {here}") if found else here
+    none = inner.emit(f"icmp eq i{_LANES} {inner.emit(f'bitcast {_MASK} {found} to i{_LANES}')}, 0")
+    (result,) = inner.branch(
+        none,
+        lambda: [in_parts(inner, [value], _LANES, shortened).typed],
+        lambda: [by_hand(inner, value).typed],
+        likely=True,
+    )
     inner.do(f"ret {kind} {result}")
     module.define(f"define internal {kind} @{symbol}({value.typed}) alwaysinline nounwind", inner.lines)
 
