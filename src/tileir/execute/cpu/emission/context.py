@@ -106,11 +106,13 @@ class Emission:
         self.module.native_scale = target.has_avx512
         self.module.native_brain = target.has_avx512_bf16
         self.module.native_range = target.has_avx512
+        self.module.widened_lanes = target.vector_bytes // 8 if target.is_x86 else 0
         self.module.native_extremes = target.is_aarch64
         self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None
         """The builder, where its lines are to remember what they do the work of."""
         self.builder: Builder = Builder(self.module) if self.provenance is None else self.provenance
         self.frame: Frame = Frame(self.builder)
+        self.builder.stack = self.frame.stack
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
         body = list(statements(program.body))

@@ -48,6 +48,8 @@ class Module:
         """Whether the machine has AVX-512's maxima and minima, which order zeros and leave out quiet NaNs."""
         self.native_extremes: bool = False
         """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
+        self.widened_lanes: int = 0
+        """How many lanes of f32 the machine widens to f64 at a time, in less time from memory; 0 where it does not."""
         self.fast: bool = False
         """Whether functions may be near the interpreter's results instead of equal to them."""
         self.symbols: set[str] = set()
@@ -103,6 +105,8 @@ class Builder:
         """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
+        self.stack: Callable[[str, int, int, str], str] | None = None
+        """Gives memory of the function's frame, where there is one: a type, how many, their alignment and a name."""
         self._count: int = 0
 
     def fresh(self, hint: str = "v") -> str:

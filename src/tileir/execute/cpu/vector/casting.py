@@ -14,6 +14,7 @@ import numpy
 from tileir.execute.cpu.vector import brain
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, value_type
+from tileir.execute.cpu.vector.parts import joined, shuffled
 from tileir.execute.dtypes import DType
 from tileir.ir import floats
 
@@ -178,6 +179,34 @@ def cast(builder: Builder, value: Register, dtype: DType) -> Register:
     if source == DOUBLE:
         return _from_double(builder, value, dtype)
     return cast(builder, to_single(builder, value), dtype)
+
+
+def widened(builder: Builder, value: Register) -> Register:
+    """float32 as doubles, for a function of them.
+
+    x86 takes two steps to widen half of a register, and another to get at its upper half, most of them on one of the
+    two units that compute.  From memory, even if it was written just now, it is one step that may go to either.  It
+    takes longer until the result is there, so that only several vectors side by side gain from it.
+    """
+    module, width = builder.module, value.width
+    lanes = module.widened_lanes
+    if builder.stack is None or not lanes or width < _WIDENED_BY_MEMORY * lanes or value.dtype != SINGLE:
+        return cast(builder, value, DOUBLE)
+    pointer = builder.stack("float", width, 64, f"widened{width}")
+    # Volatile, or LLVM would take the value instead of what it lies in.
+    for start in range(0, width, 2 * lanes):
+        part = value if width == 2 * lanes else shuffled(builder, value, None, range(start, start + 2 * lanes))
+        builder.do(f"store volatile {part.typed}, ptr {builder.moved(pointer, 4 * start)}, align {8 * lanes}")
+    parts = []
+    for start in range(0, width, lanes):
+        place = builder.moved(pointer, 4 * start)
+        narrow = builder.value(f"load <{lanes} x float>, ptr {place}, align {4 * lanes}", SINGLE, lanes)
+        parts.append(convert(builder, "fpext", narrow, DOUBLE))
+    return joined(builder, parts)
+
+
+_WIDENED_BY_MEMORY: Final = 8
+"""Vectors of doubles from which on that is so."""
 
 
 def truth(builder: Builder, value: Register) -> Register:

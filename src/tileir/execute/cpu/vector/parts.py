@@ -27,7 +27,12 @@ def in_parts(
     for start in range(0, width, lanes):
         places = range(start, start + lanes)
         found.append(emit([shuffled(builder, vector, None, places) for vector in vectors]))
-    while len(found) > 1:
-        places = range(2 * found[0].width)
-        found = [shuffled(builder, *pair, places) for pair in zip(found[0::2], found[1::2], strict=True)]
-    return found[0]
+    return joined(builder, found)
+
+
+def joined(builder: Builder, parts: list[Register]) -> Register:
+    """Vectors of one width, one after the other; their number is a power of two."""
+    while len(parts) > 1:
+        places = range(2 * parts[0].width)
+        parts = [shuffled(builder, *pair, places) for pair in zip(parts[0::2], parts[1::2], strict=True)]
+    return parts[0]

@@ -32,6 +32,7 @@ from tileir.execute.cpu.vector.casting import (
     reinterpret,
     to_single,
     truth,
+    widened,
 )
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
@@ -154,7 +155,10 @@ class Tracer(NDArrayOperatorsMixin):
         return 1
 
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
-        return Tracer(self.builder, cast(self.builder, self.register, numpy.dtype(dtype)))
+        found = numpy.dtype(dtype)
+        if found == DOUBLE:
+            return Tracer(self.builder, widened(self.builder, self.register))
+        return Tracer(self.builder, cast(self.builder, self.register, found))
 
     def view(self, dtype: Any) -> Tracer:
         return Tracer(self.builder, reinterpret(self.builder, self.register, numpy.dtype(dtype)))
