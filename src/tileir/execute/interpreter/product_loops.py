@@ -26,6 +26,7 @@ from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.interpreter.accumulation import accumulates, aligned_tiles
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.copies import Copies
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import KEPT_BYTES
@@ -57,13 +58,14 @@ def product_loop(
     shape, dtype = tile.shape, value_dtype(tile.element)
     rounds = max(_PRODUCT_BYTES // (prod(shape) * dtype.itemsize), 1)
     spare: list[Array] = []
+    copies = Copies()
     matmul, add, sum = numpy.matmul, numpy.add, numpy.add.reduce
 
     def run(registers: Registers) -> int | None:
         span = bounds(registers)
         blocks = prod(registers[BLOCK_SLOT].grid) if is_shared else 1
         left, right = registers[left_view], registers[right_view]
-        pair = _tiles(left, int(registers[row]), right, int(registers[column]), span, blocks)
+        pair = _tiles(left, int(registers[row]), right, int(registers[column]), span, blocks, copies)
         if pair is None:
             return loop(registers)
         left_tiles, right_tiles = pair
@@ -85,7 +87,7 @@ def product_loop(
 
 
 def _tiles(
-    left: TileView, row: int, right: TileView, column: int, span: range, blocks: int
+    left: TileView, row: int, right: TileView, column: int, span: range, blocks: int, copies: Copies
 ) -> tuple[Array, Array] | None:
     """The tiles of both sides, round by round; None unless all are whole and lie as products want them.
 
@@ -99,18 +101,18 @@ def _tiles(
         return None
     if stop > rows.shape[1] or stop > columns.shape[0]:
         return None
-    panel = _kept(right, 1, column, start, stop)
+    panel = _kept(right, 1, column, start, stop, copies)
     if panel is None:
         return None
     # Each row of tiles is wanted by so many tile blocks, if all rows are wanted alike.
     if blocks >= _SHARING * rows.shape[0] and rows.nbytes <= KEPT_BYTES:
-        copy = _kept(left, 0, row, start, stop)
+        copy = _kept(left, 0, row, start, stop, copies)
         if copy is not None:
             return copy, panel
     return rows[row, start:stop], panel
 
 
-def _kept(view: TileView, axis: int, place: int, start: int, stop: int) -> Array | None:
+def _kept(view: TileView, axis: int, place: int, start: int, stop: int, copies: Copies) -> Array | None:
     """The copy of a row (axis 0) or column of tiles that stays with their region; None if they are too many for it."""
     key = (view, axis, place, start, stop)
     found: Array | None = view.kept.get(key)
@@ -120,7 +122,7 @@ def _kept(view: TileView, axis: int, place: int, start: int, stop: int) -> Array
     region = view.tensor.region
     if region is None or tiles.nbytes > KEPT_BYTES:
         return None
-    copy = tiles.copy()
+    copy = copies.of(tiles)
     region.keep(key, copy)
     return copy
 
