@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, little_endian
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def check_count(reader: ByteReader, count: int, size: int, what: str) -> None:
 def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
     """A table of `count` little-endian offsets."""
     data = reader.raw(count * size, what)
-    found = [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
+    found = little_endian(data, "I" if size == 4 else "Q", size)
     if reader.trace is not None and found:
         reader.trace.spans.pop()
         reader.trace.fields(reader.position - len(data), size, what or "offset", found)

@@ -45,6 +45,11 @@ LOCATION: Final = 4
 SUBPROGRAM: Final = 5
 CALL_SITE: Final = 6
 
+# How many numbers follow each tag.
+_FIELDS: Final = (0, 1, 2, 4, 4, 6, 2)
+# Parts of parts are decoded right away up to this depth; real ones nest a few levels deep.
+_RECURSION: Final = 32
+
 
 class DebugTable:
     """The debug section of a file; attributes are decoded when asked for."""
@@ -62,6 +67,7 @@ class DebugTable:
         "_trace",
         "function_starts",
         "indices",
+        "locations",
     )
 
     def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
@@ -79,6 +85,8 @@ class DebugTable:
         # For each function where its entries start in `indices`; an entry is 1 + attribute, or 0 for unknown.
         self.function_starts: list[int] = []
         self.indices: list[int] = []
+        # By entry, those that were asked for.
+        self.locations: list[Location | None] = [UNKNOWN]
         if section is not None:
             self._read(section)
 
@@ -98,6 +106,7 @@ class DebugTable:
         section.align(4, "failed to skip padding for debug info offset pointer")
         _more(section, "failed to read debug info offset pointer")
         self._offsets = read_offsets(section, 4, count, "failed to skip debug info offsets")
+        self.locations.extend([None] * count)
         self._data = section.data
         self._start = section.position
         self._end = section.end
@@ -111,46 +120,100 @@ class DebugTable:
         end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
         return start, end
 
+    def known_location(self, reference: int) -> Location | None:
+        """The location of an entry that was asked for before."""
+        return self.locations[reference] if 0 <= reference < len(self.locations) else None
+
     def location(self, reference: int) -> Location | None:
         """The location of an entry; None when it is not one."""
-        found: Attribute | None = self._plain_location(reference - 1)
+        if not 0 <= reference < len(self.locations):
+            return None
+        known = self.locations[reference]
+        if known is not None:
+            return known
+        found = self._plain(reference - 1, 0) if self._trace is None else None
         if found is None:
             found = self.attribute(reference)
-        return found if isinstance(found, Location) else None
-
-    def _plain_location(self, index: int) -> Location | None:
-        """The location of an attribute where nothing is unusual about it, which is nearly always: a position in a
-        file, in a scope that is decoded already.  Otherwise None, and `attribute` looks at it field by field."""
-        if self._trace is not None or not 0 <= index < len(self._offsets):
+        if not isinstance(found, Location):
             return None
+        self.locations[reference] = found
+        return found
+
+    def _plain(self, index: int, depth: int) -> Attribute | None:
+        """An attribute where nothing is unusual about it nor about its parts, which is nearly always.
+
+        Otherwise None, and `attribute` looks at it field by field.
+        """
+        if index == -1:
+            return UNKNOWN
+        if not 0 <= index < len(self._offsets) or depth > _RECURSION:
+            return None
+        found: Attribute | None = self._known.get(index)
+        if found is not None:
+            return found
         start, end = self.piece(index)
-        if not self._start <= start <= end <= self._end or index in self._known:
+        if not self._start <= start < end <= self._end:
             return None
         data = self._data
+        # The tag and the fields behind it, of at most three bytes each; what follows them has no meaning.
         numbers: list[int] = []
-        number = shift = 0
-        for position in range(start, min(end, start + 20)):
-            byte = data[position]
-            number |= (byte & 0x7F) << shift
-            if byte >= 0x80:
-                shift += 7
-                continue
+        wanted = _FIELDS[data[start]] if data[start] < len(_FIELDS) else 0
+        position = start + 1
+        while len(numbers) < wanted and position < end:
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if position == end:
+                    return None
+                byte = data[position]
+                position += 1
+                if byte >= 0x80:
+                    if position == end or data[position] >= 0x80:
+                        return None
+                    number += (byte << 7) + (data[position] << 14) - 0x4080
+                    position += 1
+                else:
+                    number += (byte << 7) - 0x80
             numbers.append(number)
-            if len(numbers) == 5 or numbers[0] != LOCATION or shift > 21:
-                break
-            number = shift = 0
-        if len(numbers) < 5 or shift > 21:
-            return None
-        scope = self._known.get(numbers[1] - 1)
-        if not isinstance(scope, LocalScope):
+        if not wanted or len(numbers) < wanted:
             return None
         try:
-            name = self._strings.get(numbers[2])
+            found = self._of_numbers(data[start], numbers, depth + 1)
         except Malformed:
             return None
-        location = di_location(file_location(name, numbers[3], numbers[4]), scope)
-        self._known[index] = location
-        return location
+        if found is not None:
+            self._known[index] = found
+        return found
+
+    def _of_numbers(self, tag: int, numbers: list[int], depth: int) -> Attribute | None:
+        """The attribute with these fields, if its parts are such that it may have them."""
+        strings = self._strings
+        if tag == FILE:
+            return di_file(strings.get(numbers[0]), strings.get(numbers[1]))
+        first = self._plain(numbers[0] - 1, depth)
+        if first is None:
+            # At once: to look at the other part all the same would take twice as long at every level.
+            return None
+        if tag == LOCATION:
+            if isinstance(first, LocalScope):
+                return di_location(file_location(strings.get(numbers[1]), numbers[2], numbers[3]), first)
+        elif tag == CALL_SITE:
+            caller = self._plain(numbers[1] - 1, depth)
+            if isinstance(first, Location) and isinstance(caller, Location):
+                return call_site_location(first, caller)
+        elif tag == SUBPROGRAM:
+            unit = self._plain(numbers[4] - 1, depth)
+            if isinstance(first, DIFile) and isinstance(unit, DICompileUnit):
+                name, linkage_name = strings.get(numbers[2]), strings.get(numbers[3])
+                return di_subprogram(first, numbers[1], name, linkage_name, unit, numbers[5])
+        elif tag == LEXICAL_BLOCK:
+            file = self._plain(numbers[1] - 1, depth)
+            if isinstance(first, LocalScope) and isinstance(file, DIFile):
+                return di_lexical_block(first, file, numbers[2], numbers[3])
+        elif tag == COMPILE_UNIT:
+            if isinstance(first, DIFile):
+                return di_compile_unit(first)
+        return None
 
     def attribute(self, reference: int) -> Attribute | None:
         """The attribute of an entry; None when there is none or when it contains itself."""

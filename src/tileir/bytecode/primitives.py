@@ -6,16 +6,31 @@ item takes at least one byte, so a list is never longer than the piece it is rea
 
 from __future__ import annotations
 
+import sys
+
 from tileir.annotations import TYPE_CHECKING, Final, NoReturn
 from tileir.dialect.attributes import DILocation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from tileir.bytecode.trace import Trace
 
 # Counts of types, operands, array elements and so on are bounded like this by NVIDIA's reader.
 MAXIMUM_COUNT: Final = (1 << 32) - 2
+
+
+def little_endian(data: bytes, code: Literal["I", "Q", "b", "i", "q"], size: int) -> list[int]:
+    """The numbers of `size` bytes each that are one after the other in `data`; `code` is their letter for `memoryview`.
+
+    In one step where the machine has its numbers in this order too.
+    """
+    if sys.byteorder == "little":
+        return memoryview(data).cast(code).tolist()
+    signed = code.islower()
+    return [int.from_bytes(data[at : at + size], "little", signed=signed) for at in range(0, len(data), size)]
 
 
 class BytecodeError(TileIRError):
@@ -194,10 +209,10 @@ class ByteReader:
         if length > whole:
             self.position += whole * size
             self.fail(what)
-        values: list[int] = []
-        for _ in range(length):
-            values.append(int.from_bytes(self.data[self.position : self.position + size], "little", signed=True))
-            self.position += size
+        start = self.position
+        self.position = start + length * size
+        data = self.data[start : self.position]
+        values = little_endian(data, "q" if size == 8 else "i" if size == 4 else "b", size)
         if self.trace is not None:
             self.trace.fields(self.position - length * size, size, what, values)
         return tuple(values)
