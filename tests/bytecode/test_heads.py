@@ -76,10 +76,11 @@ def test_an_operand_behind_a_known_head_that_does_not_exist():
 
 
 def found_by(heads, data):
-    head = heads.known.get(data[: heads.widths[data[0]]])
-    while head is not None and head.further:
-        head = heads.known.get(data[: head.further])
-    return head
+    for length in heads.lengths[data[0]]:
+        head = heads.known.get(data[:length])
+        if head is not None:
+            return head
+    return None
 
 
 ADDITION = records_of(NEWEST)[ADDI.opcode]

@@ -6,12 +6,13 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Head, Heads, Variant, kept_attributes
+from tileir.bytecode.heads import Head, Heads, kept_attributes
 from tileir.bytecode.primitives import Malformed
 from tileir.bytecode.records import AttributeField, Record, record_of
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
+from tileir.ir.alike import Alike
 from tileir.ir.attributes import (
     UNIT,
     ArrayAttribute,
@@ -35,7 +36,7 @@ from tileir.ir.values import Value
 class BodyReader(RegionReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "has_locations", "heads", "known_locations", "next")
+    __slots__ = ("debug", "has_locations", "heads", "next")
 
     def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable, heads: Heads) -> None:
         super().__init__(data, start, end, tables)
@@ -43,7 +44,6 @@ class BodyReader(RegionReader):
         # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
         self.debug: DebugTable = debug
         self.has_locations: bool = False
-        self.known_locations: dict[int, Location] = {}
         self.next: int = 0
 
     def first_location(self, number: int) -> Location | None:
@@ -60,16 +60,12 @@ class BodyReader(RegionReader):
         indices = self.debug.indices
         if self.next >= len(indices):
             self.fail("failed to read operation location.")
-        reference = indices[self.next]
-        found = self.known_locations.get(reference)
+        try:
+            found = self.debug.location(indices[self.next])
+        except Malformed as failure:
+            raise failure.add("failed to read operation location.", self.offset) from None
         if found is None:
-            try:
-                found = self.debug.location(reference)
-            except Malformed as failure:
-                raise failure.add("failed to read operation location.", self.offset) from None
-            if found is None:
-                self.fail("failed to read operation location.")
-            self.known_locations[reference] = found
+            self.fail("failed to read operation location.")
         self.next += 1
         return found
 
@@ -87,7 +83,8 @@ class BodyReader(RegionReader):
         """The location that was asked for last, which is that of the operation being read."""
         if not self.has_locations or not 0 < self.next <= len(self.debug.indices):
             return UNKNOWN
-        return self.known_locations.get(self.debug.indices[self.next - 1], UNKNOWN)
+        found = self.debug.known_location(self.debug.indices[self.next - 1])
+        return found if found is not None else UNKNOWN
 
     def function_location(self, number: int) -> Location:
         """The location of the function, as far as it can be had; numbers count from 1."""
@@ -105,12 +102,11 @@ class BodyReader(RegionReader):
         data = self.data
         end = self.end
         known = self.heads.known
-        widths = self.heads.widths
+        lengths_of = self.heads.lengths
         values = self.values
         indices = self.debug.indices
-        locations = self.known_locations
+        locations = self.debug.locations
         constants = self.tables.constants
-        constant: Variant | None = None
         has_locations = self.has_locations
         location: Location = UNKNOWN
         position = self.position
@@ -122,16 +118,20 @@ class BodyReader(RegionReader):
                 self.fail("failed to read operation opcode.")
             done += 1
             start = position
+            head: Head | None = None
+            alike: Alike | None = None
+            operands: list[Value] = []
             try:
-                # The common case: a head that is known, operands of at most three bytes each that all exist.  Anything
-                # else goes the careful way from the start of the instruction.
-                head = known.get(data[start : start + widths[data[start]]])
-                while head is not None and head.further:
-                    head = known.get(data[start : start + head.further])
+                # The common case: a head without mistakes, operands of at most three bytes each that all exist.
+                # Anything else goes the careful way from the start of the instruction.
+                for length in lengths_of[data[start]]:
+                    head = known.get(data[start : start + length])
+                    if head is not None:
+                        break
+                if head is None:
+                    head = self._new_head(start)
                 if head is not None:
                     position += head.length
-                    operands: list[Value] = []
-                    lengths: list[int] = []
                     if head.constants is not None:
                         byte = index = data[position]
                         position += 1
@@ -145,10 +145,38 @@ class BodyReader(RegionReader):
                                 index += (byte << 14) - 0x4080
                             else:
                                 index += (byte << 7) - 0x80
-                        constant = head.constant(constants, index) if byte < 0x80 else None
-                        if constant is None:
-                            head = None
+                        if byte < 0x80:
+                            alike = head.constant(constants, index)
+                    elif head.fixed >= 0:
+                        fixed = head.fixed
+                        before = index = 0
+                        for number in range(fixed):
+                            before = index
+                            index = data[position]
+                            position += 1
+                            if index >= 0x80:
+                                byte = data[position]
+                                position += 1
+                                if byte >= 0x80:
+                                    index += byte << 7
+                                    byte = data[position]
+                                    position += 1
+                                    if byte >= 0x80:
+                                        head = None
+                                        break
+                                    index += (byte << 14) - 0x4080
+                                else:
+                                    index += (byte << 7) - 0x80
+                            if number > 1:
+                                operands.append(values[index])
+                            elif number == 1:
+                                operands = [values[before], values[index]]
+                        if head is not None:
+                            alike = head.alike
+                            if fixed == 1:
+                                operands = [values[index]]
                     else:
+                        lengths: list[int] = []
                         for length in head.plan:
                             if length < 0:
                                 length = data[position]
@@ -156,9 +184,7 @@ class BodyReader(RegionReader):
                                 if length >= 0x80:
                                     head = None
                                     break
-                                lengths.append(length)
-                            elif head.segmented:
-                                lengths.append(length)
+                            lengths.append(length)
                             for _ in range(length):
                                 index = data[position]
                                 position += 1
@@ -178,9 +204,11 @@ class BodyReader(RegionReader):
                                 operands.append(values[index])
                             if head is None:
                                 break
+                        if head is not None:
+                            alike = head.variant(tuple(lengths)) if head.segmented else head.alike
             except IndexError:
-                head = None
-            if head is None or position > end:
+                alike = None
+            if head is None or alike is None or position > end:
                 self.position = start
                 if self.read_one(block):
                     break
@@ -188,32 +216,33 @@ class BodyReader(RegionReader):
                 continue
             if has_locations:
                 place = self.next
-                found = locations.get(indices[place]) if place < len(indices) else None
+                reference = indices[place] if place < len(indices) else -1
+                found = locations[reference] if 0 <= reference < len(locations) else None
                 if found is not None:
                     location = found
                     self.next = place + 1
                 else:
                     # Where the careful way stands when it asks for the location.
-                    self.position = start + 1
+                    self.position = start + (1 if data[start] < 0x80 else 2)
                     location = self.next_location()
-            attributes = head.attributes
-            segments = head.segments
-            alike = head.alike
-            if head.segmented:
-                variant = head.variant(tuple(lengths))
-                attributes = variant.attributes
-                segments = variant.segments
-                alike = variant.alike
-            elif head.constants is not None and constant is not None:
-                attributes = constant.attributes
-                alike = constant.alike
+            types = head.result_types
             if head.record.region_count:
                 self.position = position
-                self.begin_regions(head.record, operands, head.result_types, attributes, location, segments, block)
+                attributes, segments = alike.attributes, alike.segments
+                self.begin_regions(head.record, operands, types, attributes, location, segments, block)
                 break
-            types = head.result_types
+            alike.count += 1
             operation = Operation(
-                head.declaration, operands, types, attributes, NO_REGIONS, location, segments, None, block, alike
+                head.declaration,
+                operands,
+                types,
+                alike.attributes,
+                NO_REGIONS,
+                location,
+                alike.segments,
+                None,
+                block,
+                alike,
             )
             results = operation.results
             if len(results) == 1:
@@ -223,6 +252,29 @@ class BodyReader(RegionReader):
         else:
             self.position = position
         return done
+
+    def _new_head(self, start: int) -> Head | None:
+        """Read a head that is not known yet; None if it has a mistake, or is not to be remembered."""
+        # Who is traced, or collects how attributes are written, reads every field.
+        if self.trace is not None or self.tables.spellings is not None:
+            return None
+        self.position = start
+        try:
+            record = record_of(self.varint("") & 0xFFFFFFFF, self.tables.version)
+            # Results that came later have no number.
+            if record is None or record.late_results:
+                return None
+            result_types = self._read_result_types(record)
+            flags = self.varint("") if record.has_flags else 0
+            attributes = NO_ATTRIBUTES
+            if record.attributes and not record.is_constant:
+                attributes = self._read_attributes(record, flags, result_types)
+        except Malformed:
+            return None
+        end = self.position
+        head = Head(record, flags, result_types, attributes, end - start)
+        self.heads.add(self.data[start:end], head)
+        return head
 
     def read_one(self, block: Block) -> bool:
         """One instruction, field by field, as a group of its own when it is traced; True if its regions are to come."""
@@ -238,7 +290,6 @@ class BodyReader(RegionReader):
 
     def _read_operation(self, block: Block) -> bool:
         """One instruction up to its regions, field by field; True if it has any."""
-        start = self.position
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = record_of(opcode, self.tables.version)
         if record is None and opcode > records.maximum_opcode(self.tables.version):
@@ -248,13 +299,7 @@ class BodyReader(RegionReader):
             self.fail(f"unknown or unimplemented opcode: {opcode}")
         result_types = self._read_result_types(record)
         flags = self.varint("failed to read flags field") if record.has_flags else 0
-        front = self.position
         attributes = self._read_attributes(record, flags, result_types)
-        # Who is traced, or collects how attributes are written, reads every field; later results have no number.
-        if self.trace is None and self.tables.spellings is None and not record.late_results:
-            end = front if record.is_constant else self.position
-            kept = NO_ATTRIBUTES if record.is_constant else attributes
-            self.heads.add(self.data[start:end], Head(record, flags, result_types, kept, end - start))
         operands, segments = self._read_operands(record, flags)
         if attributes and segments is not None:
             attributes = kept_attributes(record, attributes, segments)
@@ -268,7 +313,16 @@ class BodyReader(RegionReader):
             if not record.later_results:
                 count = stated
         found: list[Type] = []
+        known = self.tables.types.known
         for index in range(count):
+            if self.trace is None and self.position < self.end and self.data[self.position] < 0x80:
+                # One of the first types, where it was used before: no words for a failure are needed.
+                number = self.data[self.position]
+                type = known[number] if number < len(known) else None
+                if type is not None:
+                    found.append(type)
+                    self.position += 1
+                    continue
             found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
         if stated != count:
             self.fail(

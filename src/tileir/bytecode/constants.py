@@ -70,14 +70,13 @@ class ConstantTable:
         """The constant of an index that is in range, as a tile of the type its user has."""
         if type is None:
             raise Malformed("provided type is null", 0)
+        start, end = self.piece(index)
+        found = self._single(start, end, type)
+        if found is not None:
+            return found
         key = (index, type)
         found = self._known.get(key)
         if found is None:
-            start, end = self.piece(index)
-            found = self._single(start, end, type)
-            if found is not None:
-                self._known[key] = found
-                return found
             reader = ByteReader(self._data, start, end, self._trace)
             if not isinstance(type, TileType):
                 reader.fail("expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'")

@@ -12,6 +12,7 @@ from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import (
+    ONE,
     OPTIONAL,
     REGISTRY,
     SEGMENTS,
@@ -114,6 +115,7 @@ class Record:
         "operand_bits",
         "operand_count",
         "operand_mode",
+        "plan",
         "region_count",
         "result_count",
         "simple",
@@ -150,6 +152,12 @@ class Record:
         self.operand_bits: list[int] = [
             -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
         ]
+        # How many operands each group has, -1 where it is counted in front of them; None where the flags say it.
+        self.plan: list[int] | None = None
+        if self.operand_mode == FIXED:
+            self.plan = [self.operand_count]
+        elif self.operand_mode == COUNTED:
+            self.plan = [-1]
         self.region_count: int = len(declaration.regions)
         # A type and a constant of it, and nothing else.
         self.is_constant: bool = (
@@ -172,6 +180,18 @@ class Record:
             and not self.late_results
             and all(a.codec == ENUM and not a.gated for a in self.attributes)
         )
+
+    def plan_with(self, flags: int) -> list[int]:
+        """How many operands each group of a segmented record has, as far as its flags say: -1 where it is counted."""
+        plan: list[int] = []
+        for declared, bit in zip(self.declaration.operands, self.operand_bits, strict=True):
+            if declared.count == ONE:
+                plan.append(1)
+            elif declared.count == VARIADIC:
+                plan.append(-1)
+            else:
+                plan.append(1 if bit >= 0 and flags >> bit & 1 else 0)
+        return plan
 
 
 def _newer(since: Version | None, version: Version) -> bool:

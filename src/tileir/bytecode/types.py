@@ -142,8 +142,8 @@ class TypeDecoder:
             return self._strided_view(reader)
         raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
 
-    def _type(self, reader: ByteReader, what: str) -> Type:
-        message = f"failed to get {what} type"
+    def _type(self, reader: ByteReader, message: str) -> Type:
+        """The type that a blob refers to; `message` is said if there is none."""
         index = reader.varint(message)
         if reader.trace is not None:
             reader.trace.refer("type")
@@ -160,7 +160,7 @@ class TypeDecoder:
             reader.fail(mistake)
 
     def _tile(self, reader: ByteReader) -> Type:
-        element = self._type(reader, "elementType")
+        element = self._type(reader, "failed to get elementType type")
         shape = reader.integers(8, "failed to read shape")
         self._checked(reader, tile_mistake(shape, element, NEWEST))
         return tile_type(shape, element)
@@ -175,14 +175,14 @@ class TypeDecoder:
 
     def _pointer(self, reader: ByteReader) -> Type:
         flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
-        pointee = self._type(reader, "pointeeType")
+        pointee = self._type(reader, "failed to get pointeeType type")
         attribute = self._pointer_attribute(reader, flags)
         self._checked(reader, pointer_mistake(pointee, NEWEST))
         return pointer_type(pointee, attribute)
 
     def _tensor_view(self, reader: ByteReader) -> Type:
         flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
-        element = self._type(reader, "elementType")
+        element = self._type(reader, "failed to get elementType type")
         shape = reader.integers(8, "failed to read shape")
         strides = reader.integers(8, "failed to read strides")
         attribute = self._pointer_attribute(reader, flags)
@@ -190,7 +190,7 @@ class TypeDecoder:
         return tensor_view_type(element, shape, strides, attribute)
 
     def _tensor(self, reader: ByteReader) -> TensorViewType:
-        found = self._type(reader, "tensor_view")
+        found = self._type(reader, "failed to get tensor_view type")
         if not isinstance(found, TensorViewType):
             reader.fail(f"expected ::mlir::cuda_tile::TensorViewType but got '{found.text}'")
         return found
@@ -248,7 +248,8 @@ class TypeDecoder:
 
     def _types(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
         count = reader.count(f"failed to read number of {what}s")
-        return tuple([self._type(reader, what) for _ in range(count)])
+        message = f"failed to get {what} type"
+        return tuple([self._type(reader, message) for _ in range(count)])
 
 
 class TypeTable:

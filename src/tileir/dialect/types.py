@@ -208,8 +208,12 @@ def _palette_text(version: Version, with_pointer: bool) -> str:
     return " or ".join(names)
 
 
+_NEWEST_NUMBERS: Final = frozenset(number_palette(NEWEST))
+
+
 def is_number(type: Type, version: Version = NEWEST) -> bool:
-    return type in number_palette(version)
+    # Asked for every type of a file, which is read by the newest rules.
+    return type in _NEWEST_NUMBERS if version == NEWEST else type in number_palette(version)
 
 
 def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
@@ -227,14 +231,21 @@ def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
+def _are_powers_of_two(shape: tuple[int, ...]) -> bool:
+    for extent in shape:
+        if extent <= 0 or extent & (extent - 1):
+            return False
+    return True
+
+
 def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
     if not is_tile_element(element, version):
         return f"failed to verify 'elementType': {_palette_text(version, True)}"
     if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
-    if any(extent <= 0 for extent in shape):
-        return f"all dimensions must be positive constants, got {_list(shape)}"
-    if not all(is_power_of_two(extent) for extent in shape):
+    if not _are_powers_of_two(shape):
+        if any(extent <= 0 for extent in shape):
+            return f"all dimensions must be positive constants, got {_list(shape)}"
         return f"all dimensions must be powers of two, got {_list(shape)}"
     count = 1
     for extent in shape:
@@ -260,10 +271,12 @@ def tensor_view_mistake(
             "expected shape and stride to be of same rank but got shape of rank "
             f"{len(shape)} and stride of rank {len(strides)}"
         )
-    if any(extent != DYNAMIC and extent <= 0 for extent in shape):
-        return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
-    if any(stride != DYNAMIC and stride <= 0 for stride in strides):
-        return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
+    for extent in shape:
+        if extent <= 0 and extent != DYNAMIC:
+            return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
+    for stride in strides:
+        if stride <= 0 and stride != DYNAMIC:
+            return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
     return None
 
 
@@ -285,9 +298,9 @@ def view_mistake(
         )
     if dim_map is not None and len(dim_map) != rank:
         return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(dim_map)} mappings"
-    if any(extent <= 0 for extent in tile_shape):
-        return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
-    if not all(is_power_of_two(extent) for extent in tile_shape):
+    if not _are_powers_of_two(tile_shape):
+        if any(extent <= 0 for extent in tile_shape):
+            return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
         return f"tile shape dimensions must have power of two length but got [{_list(tile_shape)}]"
     if dim_map is not None:
         seen: dict[int, int] = {}

@@ -28,12 +28,12 @@ class Finding:
 class Alike:
     """The attributes, segments and types of results that operations of one declaration were made with.
 
-    An operation may have changed since: `holds` tells whether it is still as it was made, also to those who keep a
-    finding about it.  A finding is replaced as a whole, so that threads that verify or print at a time do not mix
-    theirs up.
+    `count` is how many operations were: of one that has no like nothing needs to be remembered.  An operation may have
+    changed since: `holds` tells whether it is still as it was made, also to those who keep a finding about it.  A
+    finding is replaced as a whole, so that threads that verify or print at a time do not mix theirs up.
     """
 
-    __slots__ = ("attributes", "line", "result_types", "segments", "verified")
+    __slots__ = ("attributes", "count", "line", "result_types", "segments", "verified")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Alike:
         self.result_types: list[Type] = result_types
         self.attributes: dict[str, Attribute] = attributes
         self.segments: tuple[int, ...] | None = segments
+        self.count: int = 0
         self.verified: Finding | None = None
         self.line: Finding | None = None
 
