@@ -373,9 +373,15 @@ class OperationDeclaration:
         index = self._operand_index[name]
         if self.plain_operands:
             return index, index + 1
-        lengths = self.segment_lengths(operation)
-        start = sum(lengths[:index])
-        return start, start + lengths[index]
+        segments = operation.segments
+        if segments is None:
+            lengths = self.segment_lengths(operation)
+            start = sum(lengths[:index])
+            return start, start + lengths[index]
+        start = 0
+        for number in range(index):
+            start += segments[number]
+        return start, start + segments[index]
 
     def segment_lengths(self, operation: Operation) -> list[int]:
         """How many values each declared operand has."""

@@ -213,17 +213,21 @@ def _verify_row(operation: Operation | None, context: VerifyContext, verified: _
             return operation
         if operation.declaration.is_verified_alone:
             alike = operation.alike
-            if alike is not None:
+            if alike is None:
+                _verify_alone(operation, context, verified)
+            else:
                 finding = alike.verified
-                if finding is not None and finding.owner is rules and alike.holds(finding, operation):
-                    operation = operation.next
-                    continue
-            if _verify_alone(operation, context, verified):
-                if alike is not None and (alike.verified is None or alike.verified.owner is not rules):
-                    finding = Finding(rules, operation, None)
-                    if alike.holds(finding, operation):
-                        alike.verified = finding
-            elif context.stopped:
+                if finding is None or finding.owner is not rules:
+                    # The first of those that are alike.
+                    findings = len(context.diagnostics)
+                    sound = _verify_own_rules(operation, context) and len(context.diagnostics) == findings
+                    if sound and alike.count != 1:
+                        finding = Finding(rules, operation, None)
+                        if alike.holds(finding, operation):
+                            alike.verified = finding
+                elif not alike.holds(finding, operation):
+                    _verify_alone(operation, context, verified)
+            if context.stopped:
                 return None
         else:
             _verify_own_rules(operation, context)
@@ -233,19 +237,17 @@ def _verify_row(operation: Operation | None, context: VerifyContext, verified: _
     return None
 
 
-def _verify_alone(operation: Operation, context: VerifyContext, verified: _Verified) -> bool:
-    """Verify an operation that is correct if one like it is; False if something was found."""
-    findings = len(context.diagnostics)
+def _verify_alone(operation: Operation, context: VerifyContext, verified: _Verified) -> None:
+    """Verify an operation that is correct if one like it is."""
     if verified.count < _FEW:
         verified.count += 1
-        return _verify_own_rules(operation, context) and len(context.diagnostics) == findings
+        _verify_own_rules(operation, context)
+        return
     key = operation.likeness()
-    if key in verified.known:
-        return True
-    if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
-        verified.known.add(key)
-        return True
-    return False
+    if key not in verified.known:
+        findings = len(context.diagnostics)
+        if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
+            verified.known.add(key)
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:

@@ -173,12 +173,20 @@ def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHea
 
 
 def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | None:
-    """What the line of an operation has in common with those of all that are like it, if there were two before."""
+    """What the line of an operation has in common with those of all that are like it, if there are enough of them."""
+    alike = operation.alike
+    if alike is not None and alike.count and (alike.line is None or alike.line.owner is not lines.owner):
+        # The first of those that are alike.  To find out what they have in common takes longer than to print a line.
+        first = _line_of(printer, operation) if alike.count > 1 else None
+        if first is not None:
+            finding = Finding(lines.owner, operation, first)
+            if alike.holds(finding, operation):
+                alike.line = finding
+        return first
     known = lines.known
     key = operation.likeness()
     line = known.get(key)
     if line is None:
-        # To find it out takes longer than to print a line.
         known[key] = _ONCE
         return None
     if line is _ONCE:
@@ -189,11 +197,6 @@ def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | 
         if found is None:
             return None
         known[key] = line = found
-    alike = operation.alike
-    if alike is not None and (alike.line is None or alike.line.owner is not lines.owner):
-        finding = Finding(lines.owner, operation, line)
-        if alike.holds(finding, operation):
-            alike.line = finding
     return line
 
 

@@ -241,8 +241,9 @@ class Printer:
     def attribute_dictionary(self, operation: Operation, elided: frozenset[str]) -> None:
         """` {name = value, ..}` of what the syntax does not show, sorted by name."""
         attributes = operation.attributes
-        shown = [name for name in sorted(attributes) if name not in elided]
+        shown = [name for name in attributes if name not in elided]
         if shown:
+            shown.sort()
             self.out.append(" {" + ", ".join([self.entry(name, attributes[name]) for name in shown]) + "}")
 
     def entry(self, name: str, value: Attribute) -> str:
