@@ -2,7 +2,8 @@
 
 A tile stays an expression, computed inside the nests that use it, until one of these asks for a buffer:
 
-1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
+1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way, or
+   keeps it rounded where an `ftof` alone wants it later);
 2. it is seen through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`, or is repeated and takes longer alone than in a vector; a plain load under a
    map is read in place;
