@@ -23,7 +23,7 @@ from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.exits import require
 from tileir.execute.cpu.emission.nests import Stretch, row_major_terms
 from tileir.execute.cpu.emission.scalars import emit_alias, emit_let
-from tileir.execute.cpu.emission.versions import emit_versioned, lanes_of, versions
+from tileir.execute.cpu.emission.versions import emit_versioned, lanes_abreast, versions
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.sinks import (
     CheckAll,
@@ -61,7 +61,7 @@ from tileir.ir.attributes import IntegerAttribute
 
 def emit_nest(emission: Emission, statement: Nest) -> None:
     roots = statement.roots
-    lanes = lanes_of(emission, roots, statement.sinks)
+    lanes = lanes_abreast(emission, roots, statement.sinks)
     picks = [sink for sink in statement.sinks if isinstance(sink, StoreScalar)]
     updates = [sink for sink in statement.sinks if isinstance(sink, Update)]
 

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from tileir.dialect.ops import (
+    COS,
+    COSH,
+    EXP,
+    EXP2,
+    LOG,
+    LOG1P,
+    LOG2,
+    LOG10,
+    RSQRT,
+    SIGMOID,
+    SIN,
+    SINH,
+    TAN,
+    TANH,
+)
 from tileir.execute.cpu.emission import accesses, bounds, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import lanes_for
 from tileir.execute.cpu.emission.pointer_bounds import judge_pointers
 from tileir.execute.cpu.emission.pointers import is_ordered
 from tileir.execute.cpu.emission.views import Box, TileView
-from tileir.execute.cpu.loops.expressions import Expression, Gathered, Stored, Viewed, nodes
+from tileir.execute.cpu.loops.expressions import Applied, Expression, Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Update
 from tileir.execute.cpu.loops.statements import Statement, VersionedNest
+from tileir.execute.cpu.vector.casting import DOUBLE
 from tileir.ir.core import Operation
 
 
@@ -159,3 +177,23 @@ def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> 
     found = lanes_for(vector_bytes, dtypes)
     # Pointers are looked at once for all lanes, which costs as much as a short vector of them.
     return 2 * found if scattered and sinks and vector_bytes == 16 else found
+
+
+_FUNCTIONS: Final = frozenset({EXP, EXP2, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN, SINH, COSH, TANH, SIGMOID, RSQRT})
+"""What takes a vector many steps that wait for each other; longer functions have enough steps that do not."""
+
+
+def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> int:
+    """The lanes of a nest that may compute functions: two vectors go through them side by side.
+
+    A vector alone leaves a machine idle for much of the time, since it does not see far enough ahead to begin the next
+    one.  Four would be faster still for the shortest functions, but take half as long again to compile.
+    """
+    lanes = lanes_of(emission, roots, sinks)
+    found = list(nodes(roots))
+    if not any(isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS for node in found):
+        return lanes
+    is_scattered = any(isinstance(each, (Gathered, StorePointers)) for each in (*found, *sinks))
+    if is_scattered or emission.sanitize or any(node.dtype == DOUBLE for node in found):
+        return lanes
+    return 2 * lanes

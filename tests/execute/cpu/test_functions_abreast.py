@@ -1,0 +1,68 @@
+"""Two vectors go through a function side by side, where it is one whose steps wait for each other."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tileir
+
+pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+
+
+def program(operation: str, tile: int, element: str = "f32") -> str:
+    """Apply an operation to the elements of an array, which has any number of them."""
+    tensor = f"tensor_view<?x{element}, strides=[1]>"
+    view, part = f"partition_view<tile=({tile}), padding_value = zero, {tensor}>", f"tile<{tile}x{element}>"
+    return f"""cuda_tile.module @m {{
+      entry @k(%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %n: tile<i32>) {{
+        %i, %y, %z = get_tile_block_id : tile<i32>
+        %ta = make_tensor_view %a, shape = [%n], strides = [1] : tile<i32> -> {tensor}
+        %va = make_partition_view %ta : {view}
+        %tb = make_tensor_view %b, shape = [%n], strides = [1] : tile<i32> -> {tensor}
+        %vb = make_partition_view %tb : {view}
+        %x, %t1 = load_view_tko weak %va[%i] : {view}, tile<i32> -> {part}, token
+        %r = {operation} : {part}
+        %t2 = store_view_tko weak %r, %vb[%i] : {part}, {view}, tile<i32> -> token
+        return
+      }}
+    }}"""
+
+
+def widest(operation: str, tile: int, element: str = "f32", cpu: str = "skylake-avx512") -> int:
+    """The lanes of a nest, as those of the vectors it stores."""
+    text = tileir.compile(tileir.parse(program(operation, tile, element)), backend="cpu", cpu=cpu).dump("llvm")
+    kinds = {"f32": "float", "f64": "double", "f16": "half"}
+    stores = [line for line in text.splitlines() if line.startswith("  store <") and f" x {kinds[element]}>" in line]
+    return max(int(line.split("<")[1].split(" ")[0]) for line in stores)
+
+
+def test_functions_have_two_vectors_and_everything_else_one() -> None:
+    assert widest("exp %x", 256) == 32
+    assert widest("exp %x", 256, cpu="x86-64-v3") == 16
+    assert widest("exp %x", 16) == 16, "there are no more elements"
+    assert widest("tanh %x", 256, "f16") == 32
+    assert widest("addf %x, %x", 256) == 16
+    assert widest("pow %x, %x", 256) == 16
+    assert widest("exp %x", 256, "f64") == 8
+
+
+@settings(max_examples=20)
+@given(
+    operation=st.sampled_from(["exp", "exp2", "log", "sin", "tanh", "rsqrt"]),
+    tile=st.sampled_from([1, 8, 16, 32, 64, 256]),
+    count=st.integers(1, 700),
+    element=st.sampled_from(["f32", "f16"]),
+)
+def test_tiles_and_edges_have_the_bits_of_the_interpreter(operation: str, tile: int, count: int, element: str) -> None:
+    dtype = numpy.float32 if element == "f32" else numpy.float16
+    a = numpy.random.default_rng(count).standard_normal(count).astype(dtype)
+    module = tileir.parse(program(f"{operation} %x", tile, element))
+    results = []
+    for backend in ("cpu", "interpreter"):
+        b = numpy.zeros_like(a)
+        tileir.compile(module, backend=backend, exact=True).launch(-(-count // tile), a, b, count)
+        results.append(b)
+    assert numpy.array_equal(results[0], results[1], equal_nan=True)
