@@ -17,6 +17,8 @@ from tests.execute.cpu.stress_values import (
     OUTPUTS,
     ROOM,
     SHAPES,
+    SIZE,
+    Shape,
     Type,
     Values,
     count_of,
@@ -31,8 +33,9 @@ class Stress(Values):
         super().__init__(rng)
         self.size = size
         self.depth = 0
-        # How to leave the loops around, innermost last: the types they carry, and those they give for `break`.
-        self.loops: list[tuple[list[Type], list[Type] | None, str | None]] = []
+        # How to leave the loops around, innermost last: the types they carry, and those they give for `break`; None where
+        # nobody may.
+        self.loops: list[tuple[list[Type], list[Type] | None, str | None] | None] = []
 
     # --- tiles ---
 
@@ -280,7 +283,7 @@ class Stress(Values):
         left, names = self.results_of(types)
         arrow = f" -> ({', '.join(map(text_of, types))})" if types else ""
         self.lines.append(f"{left}if {condition}{arrow} {{")
-        leaving = bool(self.loops) and rng.random() < 0.3
+        leaving = bool(self.loops) and self.loops[-1] is not None and rng.random() < 0.3
 
         def end(leave: bool) -> Callable[[], None]:
             return lambda: self.leave() if leave else self.lines.append(self.listed("yield", types))
@@ -295,7 +298,9 @@ class Stress(Values):
 
     def leave(self) -> None:
         """Go on with the next turn of the innermost loop, or end it."""
-        carried, results, counter = self.loops[-1]
+        loop = self.loops[-1]
+        assert loop is not None
+        carried, results, counter = loop
         extra = []
         if counter is not None:
             following = self.fresh()
@@ -371,6 +376,93 @@ class Stress(Values):
         for name, type in zip(names, results, strict=True):
             self.know(name, type)
 
+    def walk(self, size: int) -> None:
+        """A loop that carries pointers and moves them in each turn, by as much or not, forwards or backwards."""
+        rng = self.rng
+        array = rng.choice(list(ARRAYS))
+        element = ARRAYS[array]
+        type: Type = (rng.choice(SHAPES), element)
+        pointer, word = text_of((type[0], f"ptr<{element}>")), text_of((type[0], "i32"))
+        # From the lower half of the array, and a quarter of it further, three turns lead nowhere outside.
+        start = self.pointers(array, type[0])
+        if rng.random() < 0.7:
+            start = self.moved_by(start, pointer, self.number_tile(SIZE // 4, word), word)
+            sign = rng.choice((1, -1))
+        else:
+            sign = 1
+        step = self.step(type[0], sign) if rng.random() < 0.7 else ""
+        carried, result, variable, upper = (
+            self.fresh(),
+            self.fresh(),
+            self.fresh(),
+            rng.choice(("%three", "%two", "%n")),
+        )
+        values: list[Type] = [type] if rng.random() < 0.6 else []
+        names, results = [self.fresh() for _ in values], [self.fresh() for _ in values]
+        pairs = [f"{carried} = {start}", *[f"{name} = {self.want(type)}" for name in names]]
+        kinds = ", ".join([pointer, *map(text_of, values)])
+        self.lines.append(
+            f"{', '.join([result, *results])} = for {variable} in (%zero to {upper}, step %one) : tile<i32> "
+            f"iter_values({', '.join(pairs)}) -> ({kinds}) {{"
+        )
+        self.loops.append(None)
+        self.scopes.append({})
+        self.depth += 1
+        self.know(variable, ((), "i32"))
+        for name in names:
+            self.know(name, type)
+        moved = self.moved_by(carried, pointer, step or self.step(type[0], sign), word)
+        if rng.random() < 0.2:
+            self.lines.append(f"if {self.want(((), 'i1'))} {{\ncontinue {', '.join([moved, *names])} : {kinds}\n}}")
+        self.load_from(carried, type)
+        self.statements(size // 2)
+        if rng.random() < 0.3:
+            self.store_to(carried, type)
+        if rng.random() < 0.3:
+            self.load_from(carried, type)
+        ends = [self.want(each) for each in values]
+        self.lines.append(f"continue {', '.join([moved, *ends])} : {kinds}\n}}")
+        self.depth -= 1
+        self.scopes.pop()
+        self.loops.pop()
+        for name in results:
+            self.know(name, type)
+        if upper != "%n" and rng.random() < 0.5:
+            self.load_from(result, type)
+
+    def step(self, shape: Shape, sign: int) -> str:
+        """How far pointers move in a turn: the same for all or not, known or not, no further than a thirteenth."""
+        rng = self.rng
+        type: Type = (shape, "i32")
+        word = text_of(type)
+        kind = rng.random()
+        if kind < 0.5:
+            return self.number_tile(sign * rng.choice((0, 1, 3, 16, 64, 300)), word)
+        if kind < 0.8:
+            scalar = self.bounded(256)
+            ones = (1,) * len(shape)
+            line, found = self.fresh(), self.fresh()
+            self.lines.append(f"{line} = reshape {scalar} : tile<i32> -> {text_of((ones, 'i32'))}")
+            self.lines.append(f"{found} = broadcast {line} : {text_of((ones, 'i32'))} -> {word}")
+        else:
+            found = self.fresh()
+            self.lines.append(f"{found} = andi {self.want(type)}, {self.number_tile(127, word)} : {word}")
+        if sign > 0:
+            return found
+        negative = self.fresh()
+        self.lines.append(f"{negative} = subi {self.number_tile(0, word)}, {found} : {word}")
+        return negative
+
+    def number_tile(self, number: int, word: str) -> str:
+        name = self.fresh()
+        self.lines.append(f"{name} = constant <i32: {number}> : {word}")
+        return name
+
+    def moved_by(self, pointers: str, pointer: str, step: str, word: str) -> str:
+        name = self.fresh()
+        self.lines.append(f"{name} = offset {pointers}, {step} : {pointer}, {word} -> {pointer}")
+        return name
+
     # --- the whole ---
 
     def statements(self, count: int) -> None:
@@ -395,7 +487,7 @@ class Stress(Values):
                 self.atomic()
             elif self.depth < 3:
                 inner = max(2, count // 3)
-                rng.choice((self.branch, self.counted, self.counted, self.endless, self.accumulation))(inner)
+                rng.choice((self.branch, self.counted, self.counted, self.endless, self.accumulation, self.walk))(inner)
 
     def expose(self) -> None:
         """Store what is known at the end, each tile in its own place."""

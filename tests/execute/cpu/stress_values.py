@@ -293,7 +293,11 @@ class Values:
         shape, element = type
         rng = self.rng
         array = rng.choice([name for name, kind in ARRAYS.items() if kind == element])
-        pointers = self.pointers(array, shape)
+        return self.load_from(self.pointers(array, shape), type)
+
+    def load_from(self, pointers: str, type: Type) -> str:
+        shape, element = type
+        rng = self.rng
         extra, types = "", ""
         if rng.random() < 0.4:
             extra, types = f", {self.want((shape, 'i1'))}", f", {text_of((shape, 'i1'))}"
@@ -311,10 +315,12 @@ class Values:
         rng = self.rng
         array = rng.choice(list(ARRAYS))
         type = (rng.choice(SHAPES), ARRAYS[array])
+        self.store_to(self.pointers(array, type[0]), type)
+
+    def store_to(self, pointers: str, type: Type) -> None:
         value = self.want(type)
-        pointers = self.pointers(array, type[0])
         extra, types = "", ""
-        if rng.random() < 0.3:
+        if self.rng.random() < 0.3:
             extra, types = f", {self.want((type[0], 'i1'))}", f", {text_of((type[0], 'i1'))}"
         pointer = text_of((type[0], f"ptr<{type[1]}>"))
         self.lines.append(
