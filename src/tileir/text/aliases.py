@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import DebugScope, children
+from tileir.annotations import Final
+from tileir.dialect.attributes import DebugScope, DILocation, children
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.equality import same_location
-from tileir.ir.location import Location, resolved
+from tileir.ir.location import FileLocation, Location, resolved
+from tileir.ir.quoting import quote
+
+# What is longer is cut where it is spelled.
+_LONG_NAME: Final = 1 << 16
 
 
 class Aliases:
@@ -66,8 +71,20 @@ class Aliases:
 
     def _visit(self, attribute: Attribute) -> None:
         """Note an attribute and what it contains; its depth is one more than the deepest of those."""
-        if attribute in self._depths:
+        depths = self._depths
+        if attribute in depths:
             return
+        if isinstance(attribute, DILocation):
+            # Nearly all of them: a position in a file, in a scope that was visited before.
+            source = attribute.source
+            around_it = depths.get(attribute.scope, 0)
+            if around_it and isinstance(source, FileLocation):
+                self._order.append(attribute)
+                depths[attribute] = 1 + around_it
+                if source not in depths:
+                    self._order.append(source)
+                    depths[source] = 1
+                return
         # An explicit stack, because locations may nest deeply: what is open, and the parts still to be visited.
         self._order.append(attribute)
         self._depths[attribute] = 1
@@ -89,17 +106,31 @@ class Aliases:
                 self._depths[around] = max(self._depths[around], 1 + self._depths[outer])
 
     def _number(self) -> None:
-        counts: dict[str, int] = {}
-        self._order = [a for a in self._order if isinstance(a, (Location, DebugScope))]
-        self._order.sort(key=self._sort_key)
+        """Give each its name: the least deep first, by stem, in the order in which they were visited."""
+        levels: dict[int, dict[str, list[Attribute]]] = {}
         for attribute in self._order:
-            stem = _stem(attribute)
-            count = counts.get(stem, 0)
-            counts[stem] = count + 1
-            self.names[attribute] = f"#{stem}{count if count else ''}"
-
-    def _sort_key(self, attribute: Attribute) -> tuple[int, str]:
-        return self._depths[attribute], _stem(attribute)
+            if not isinstance(attribute, (Location, DebugScope)):
+                continue
+            depth = self._depths[attribute]
+            stems = levels.get(depth)
+            if stems is None:
+                stems = levels[depth] = {}
+            stem = attribute.stem if isinstance(attribute, DebugScope) else "loc"
+            row = stems.get(stem)
+            if row is None:
+                stems[stem] = [attribute]
+            else:
+                row.append(attribute)
+        counts: dict[str, int] = {}
+        self._order = []
+        for depth in sorted(levels):
+            for stem, row in sorted(levels[depth].items()):
+                count = counts.get(stem, 0)
+                counts[stem] = count + len(row)
+                for attribute in row:
+                    self.names[attribute] = f"#{stem}{count}" if count else f"#{stem}"
+                    count += 1
+                self._order.extend(row)
 
     def use(self, location: Location) -> str:
         return self.names[resolved(location)]
@@ -114,7 +145,24 @@ class Aliases:
 
     def definitions(self) -> str:
         """One line per alias."""
-        lines = [f"{self.names[a]} = {spell(a, WHOLE, self.names)}\n" for a in self._order]
+        names = self.names
+        # What stands in front of line and column, by file.
+        starts: dict[str, str] = {}
+        lines: list[str] = []
+        for attribute in self._order:
+            name = names[attribute]
+            if isinstance(attribute, DILocation):
+                source = names.get(attribute.source)
+                if source is not None:
+                    lines.append(f"{name} = #cuda_tile.di_loc<{source} in {names[attribute.scope]}>\n")
+                    continue
+            elif isinstance(attribute, FileLocation) and len(attribute.file) < _LONG_NAME:
+                start = starts.get(attribute.file)
+                if start is None:
+                    start = starts[attribute.file] = f"loc({quote(attribute.file)}"
+                lines.append(f"{name} = {start}:{attribute.line}:{attribute.column})\n")
+                continue
+            lines.append(f"{name} = {spell(attribute, WHOLE, names)}\n")
         return "".join(lines)
 
 
@@ -136,7 +184,3 @@ def _parts(attribute: Attribute) -> list[Attribute]:
     found = [resolved(child) if isinstance(child, Location) else child for child in children(attribute)]
     found.reverse()
     return found
-
-
-def _stem(attribute: Attribute) -> str:
-    return attribute.stem if isinstance(attribute, DebugScope) else "loc"
