@@ -143,6 +143,17 @@ def test_lists_are_counted_and_little_endian() -> None:
     assert reader(bytes(writer.data)).integers(4, "no list") == (1, -2)
 
 
+@given(st.sampled_from([1, 4, 8]), st.lists(st.integers(-128, 127) | st.integers(-(1 << 63), (1 << 63) - 1)))
+def test_lists_round_trip(size: int, values: list[int]) -> None:
+    # Twice: short ones are remembered.
+    for _ in range(2):
+        half = 1 << (8 * size - 1)
+        kept = tuple([(value + half) % (2 * half) - half for value in values])
+        writer = ByteWriter()
+        writer.integers(kept, size)
+        assert reader(bytes(writer.data)).integers(size, "no list") == kept
+
+
 @pytest.mark.parametrize("data", ["", "02 01 00 00 00", "FF FF FF FF 07"])
 def test_list_longer_than_its_bytes_is_an_error(data: str) -> None:
     with pytest.raises(Malformed) as caught:

@@ -372,8 +372,18 @@ def test_deep_call_sites_and_scopes_are_accepted(depth, forward):
         assert use(lexical_blocks(depth, forward)).count("di_lexical_block<") == depth
 
 
-def test_call_sites_that_would_spell_exponentially_share_their_parts():
-    assert accepted(call_sites(60, "both")).count("callsite(") == 60
+@pytest.mark.parametrize("forward", [False, True])
+def test_call_sites_that_would_spell_exponentially_share_their_parts(forward):
+    with cpu_limit(20, "one file"):
+        assert accepted(call_sites(60, "both", forward)).count("callsite(") == 60
+
+
+def test_call_sites_that_fail_far_inside_on_both_sides_fail_soon():
+    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    blobs += [b"\x06" + varint(6 + level) * 2 for level in range(60)]
+    with cpu_limit(20, "one file"):
+        messages = refused(make_file(debug=debug_payload([0], [4, 5], [*blobs, b"\x06\4"]), location=1))
+    assert "failed to read caller attribute" in messages[0]
 
 
 def test_many_operations_at_all_depths_of_a_chain_cost_what_they_weigh():

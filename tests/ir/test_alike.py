@@ -48,9 +48,23 @@ def test_constants_share_what_is_in_front_of_their_numbers():
     module = read(text)
     constants = body(module)[:-1]
     assert [constant.attributes["value"].bits(0) for constant in constants] == values
-    # The first of a type is read field by field.
-    assert all(one.alike is two.alike is not None for one, two in zip(constants[1:300], constants[301:], strict=True))
+    assert all(one.alike is two.alike is not None for one, two in zip(constants[:300], constants[300:], strict=True))
+    assert {constant.alike.count for constant in constants} == {2}
     assert str(module) == str(tileir.parse(text))
+
+
+def test_those_that_are_alike_are_counted_and_one_alone_keeps_no_findings():
+    module = read(
+        "entry @k(%a: tile<f32>) { %0 = fma %a, %a, %a flush_to_zero : tile<f32>  %1 = fma %a, %0, %a : tile<f32>  "
+        "%2 = fma %1, %0, %a flush_to_zero : tile<f32>  return }"
+    )
+    tileir.verify(module)
+    str(module)
+    first, alone, second, _ = body(module)
+    assert first.alike is second.alike is not alone.alike
+    assert (first.alike.count, alone.alike.count) == (2, 1)
+    assert first.alike.verified is not None and alone.alike.verified is None
+    assert first.alike.line is not None and alone.alike.line is None
 
 
 @pytest.mark.parametrize("place", [1, COUNT // 2, COUNT - 1])

@@ -8,7 +8,7 @@ from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribut
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.heads import Head, Heads, kept_attributes
 from tileir.bytecode.primitives import Malformed
-from tileir.bytecode.records import AttributeField, Record, record_of
+from tileir.bytecode.records import AttributeField, Record, record_of, used_records
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
@@ -36,11 +36,12 @@ from tileir.ir.values import Value
 class BodyReader(RegionReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "has_locations", "heads", "next")
+    __slots__ = ("debug", "has_locations", "heads", "next", "records")
 
     def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable, heads: Heads) -> None:
         super().__init__(data, start, end, tables)
         self.heads: Heads = heads
+        self.records: dict[int, Record] = used_records(tables.version)
         # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
         self.debug: DebugTable = debug
         self.has_locations: bool = False
@@ -260,7 +261,10 @@ class BodyReader(RegionReader):
             return None
         self.position = start
         try:
-            record = record_of(self.varint("") & 0xFFFFFFFF, self.tables.version)
+            opcode = self.varint("") & 0xFFFFFFFF
+            record = self.records.get(opcode)
+            if record is None:
+                record = record_of(opcode, self.tables.version)
             # Results that came later have no number.
             if record is None or record.late_results:
                 return None

@@ -33,6 +33,25 @@ def little_endian(data: bytes, code: Literal["I", "Q", "b", "i", "q"], size: int
     return [int.from_bytes(data[at : at + size], "little", signed=signed) for at in range(0, len(data), size)]
 
 
+# Shapes and the like by their bytes, since the same ones come again and again: of 8, 4 and 1 bytes each number.
+_EIGHT: Final[dict[bytes, tuple[int, ...]]] = {}
+_FOUR: Final[dict[bytes, tuple[int, ...]]] = {}
+_ONE: Final[dict[bytes, tuple[int, ...]]] = {}
+_LONGEST_KNOWN: Final = 64
+_MOST_KNOWN: Final = 1024
+
+
+def _signed_numbers(data: bytes, size: int) -> tuple[int, ...]:
+    """Signed numbers of `size` bytes each."""
+    known = _EIGHT if size == 8 else _FOUR if size == 4 else _ONE
+    found = known.get(data)
+    if found is None:
+        found = tuple(little_endian(data, "q" if size == 8 else "i" if size == 4 else "b", size))
+        if len(data) <= _LONGEST_KNOWN and len(known) < _MOST_KNOWN:
+            known[data] = found
+    return found
+
+
 class BytecodeError(TileIRError):
     """The bytes are not a program, or the program has no bytes.
 
@@ -211,11 +230,10 @@ class ByteReader:
             self.fail(what)
         start = self.position
         self.position = start + length * size
-        data = self.data[start : self.position]
-        values = little_endian(data, "q" if size == 8 else "i" if size == 4 else "b", size)
+        values = _signed_numbers(self.data[start : self.position], size)
         if self.trace is not None:
-            self.trace.fields(self.position - length * size, size, what, values)
-        return tuple(values)
+            self.trace.fields(start, size, what, list(values))
+        return values
 
     def align(self, alignment: int, what: str) -> None:
         """Skip padding up to a multiple of `alignment`, counted from the start of the piece.
