@@ -17,10 +17,11 @@ class DenseAttribute(Attribute):
     a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
     """
 
-    __slots__ = ("_literal", "data", "element_type", "shape", "type")
+    __slots__ = ("_hint", "_literal", "data", "element_type", "shape", "type")
 
     def __init__(self, type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> None:
         self._literal: str | None = None
+        self._hint: str | None = None
         self.type: Type = type
         self.shape: tuple[int, ...] = shape
         self.element_type: Type = element_type
@@ -49,6 +50,14 @@ class DenseAttribute(Attribute):
         mask = element_mask(self.element_type)
         data = self.data
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
+
+    @property
+    def hint(self) -> str:
+        """The name hint of a constant with this value."""
+        found = self._hint
+        if found is None:
+            found = self._hint = constant_name(self)
+        return found
 
     @property
     def literal(self) -> str:

@@ -50,9 +50,14 @@ class Line:
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
         self.pieces: list[str] = parts[:-1:2]
-        self.places: list[int] = [int(number) for number in parts[1::2]]
+        self.places: list[int] = []
         self.end: str = parts[-1]
-        self.count: int = len(self.places) if self.places == list(range(len(self.places))) else -1
+        in_order = True
+        for index in range(1, len(parts), 2):
+            place = int(parts[index])
+            in_order = in_order and place == len(self.places)
+            self.places.append(place)
+        self.count: int = len(self.places) if in_order else -1
 
 
 # What is known of lines that came once and twice: most of them do not come again.

@@ -6,7 +6,7 @@ from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, OperationDeclaration
-from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
+from tileir.ir.dense import DenseAttribute, draft_constant_name
 from tileir.ir.values import OperationResult, Value
 
 # As many names of numbers are kept as functions usually need: each begins with the first again.
@@ -36,7 +36,7 @@ class Naming:
         "arguments",
         "assume",
         "conflicts",
-        "constant_names",
+        "draft_hints",
         "draft_names",
         "first_names",
         "names",
@@ -53,7 +53,7 @@ class Naming:
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
-        self.constant_names: dict[DenseAttribute, str] = {}
+        self.draft_hints: dict[DenseAttribute, str] = {}
         # The name of a hint that nothing else has, once made: a string that was looked up knows its hash.
         self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
@@ -146,10 +146,13 @@ class Naming:
         if first is None:
             first = self.first_names[hint] = f"%{hint}"
         name = first
-        while name in used:
+        # Whether there is one more tells whether it is new, without a second look.
+        before = len(used)
+        used.add(name)
+        while len(used) == before:
             name = f"{first}_{self.conflicts}"
             self.conflicts += 1
-        used.add(name)
+            used.add(name)
         added.append(name)
         return name
 
@@ -171,10 +174,11 @@ class Naming:
         return self._assume_hint(operation, assume) if declaration is assume else None
 
     def _constant_hint(self, value: DenseAttribute) -> str:
-        found = self.constant_names.get(value)
+        if not self.draft_names:
+            return value.hint
+        found = self.draft_hints.get(value)
         if found is None:
-            found = draft_constant_name(value) if self.draft_names else constant_name(value)
-            self.constant_names[value] = found
+            found = self.draft_hints[value] = draft_constant_name(value)
         return found
 
     def _assume_hint(self, operation: Operation, assume: OperationDeclaration) -> str:
