@@ -290,11 +290,16 @@ class Parser(ValueCursor):
             if assembly is None:
                 assembly = assembly_of(declaration)
             assert isinstance(assembly, Assembly)
-            self.position = name_position + 1
-            state = ParseState(declaration, assembly, name_position, self.source)
-            for directive in assembly.directives:
-                directive.parse(self, state)
-            operation = state.assembly.build(self, state)
+            form = assembly.plain_form
+            plain = form.read(self, declaration, name_position) if form is not None else None
+            if plain is not None:
+                operation = plain
+            else:
+                self.position = name_position + 1
+                state = ParseState(declaration, assembly, name_position, self.source)
+                for directive in assembly.directives:
+                    directive.parse(self, state)
+                operation = state.assembly.build(self, state)
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
             self._place(operation, self.parse_trailing_location())
         block.append(operation)
