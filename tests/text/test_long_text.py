@@ -8,9 +8,10 @@ from tests.text.test_rereading import dump, told
 
 from tileir.text import reading
 from tileir.text.lexer import tokenize
-from tileir.text.long_text import LongTextParser
 from tileir.text.parser import has_aliases
+from tileir.text.pieces import pieces_of
 from tileir.text.reading import read_text
+from tileir.text.repeating_text import RepeatingTextParser
 
 STATEMENTS = """
 entry @k(%a: tile<4xi32>, %b: tile<4xi32>, %c: tile<i1>, %f: tile<4xf32>, %p: tile<ptr<f32>>) {
@@ -69,7 +70,7 @@ def agree(ordinary, found):
 
 
 def parser_of(text):
-    return LongTextParser(text, "-", (13, 4), False, 1, False, True, reading.generic_form)
+    return RepeatingTextParser(text, pieces_of(text), "-", (13, 4), False, 1, True, False, True, reading.generic_form)
 
 
 def test_statements(monkeypatch):
@@ -97,7 +98,7 @@ def test_most_statements_are_known_by_their_shape(monkeypatch):
         monkeypatch.setattr(Parser, "parse_operation", counted)
     except TypeError:
         pytest.skip("the methods of a compiled class cannot be replaced")
-    assert parser_of(text + "  return\n}\n").read_all(Block())
+    parser_of(text + "  return\n}\n").parse_top_level(Block())
     assert count < 10
 
 
@@ -116,16 +117,39 @@ def test_constants(monkeypatch, form, numbers):
     agree(*in_both_ways(monkeypatch, "".join(["entry @k() {\n", *lines, "  return\n}\n"])))
 
 
-def test_a_text_of_statements_that_are_not_alike_is_left_to_the_ordinary_parser():
+def test_statements_are_not_looked_for_in_vain_for_ever():
     from tileir.ir.core import Block
 
-    def text(end):
-        lines = [f"  %{index} = addi %a, %a : tile<i32>{end.format(index)}\n" for index in range(2000)]
-        return "".join(["entry @k(%a: tile<i32>) {\n", *lines, "  return\n}\n"])
+    def balance(end):
+        lines = [f"  %{index} = addi %a, %a : tile<i32>{end.format(index)}\n" for index in range(400)]
+        parser = parser_of("".join(["entry @k(%a: tile<i32>) {\n", *lines, "  return\n}\n"]))
+        parser.parse_top_level(Block())
+        assert not parser.diagnostics
+        return parser.balance
 
-    assert parser_of(text("")).read_all(Block())
-    assert not parser_of(text(" // number {}")).read_all(Block())
-    assert not parser_of(text(' loc("a":{}:1)')).read_all(Block())
+    assert balance("") > 0
+    assert balance(" // number {}") < 0
+    assert balance(' loc("a":{}:1)') < 0
+
+
+PIECES = ["%x", "%1#0", "#1", "#loc", '"', "\\", "//", "/", "|", "tile<", "4x", "f32", ">", "<", "%", "%%", "@a", '@"']
+PIECES += ["->", "-", "%-", "::", "constant", "0x", "1.5", "!t", "\u00e9", "\x1f", " ", "\n", "\f"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tokens_of_pieces_are_those_of_the_text(seed):
+    chance = random.Random(f"pieces {seed}")
+    for _ in range(2000):
+        text = "".join(chance.choice(PIECES) for _ in range(chance.randrange(30)))
+        pieced = pieces_of(text)
+        assert pieced.tokens == tokenize(text)
+        assert len(pieced.pieces) == len(pieced.names) + 1
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=str)
+def test_tokens_of_programs_by_pieces(path):
+    text = path.read_text("utf-8", "surrogateescape")
+    assert pieces_of(text).tokens == tokenize(text)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=str)
@@ -192,9 +216,10 @@ def test_lines_are_alike_whatever_their_names_are():
     different = "".join(f"%{number} = constant <i32: {number}> : tile<i32>\n" for number in range(3000))
     assert reading.has_alike_lines(alike)
     assert not reading.has_alike_lines(different)
-    # A third of the lines: worth it in a text that is much longer.
-    mixed = "".join(
-        f"%a = addf %b, %c : tile<f32>\n%a = ori %b, %c : tile<i32>\n{line}\n" for line in different.split("\n")
-    )
+    # Few in each place are, but what is different in one comes again in another.
+    body = different[:200]
+    assert reading.has_alike_lines(body * 1000)
+    # Three quarters of the lines: worth it in a text that is much longer.
+    mixed = "".join(f"%a = addf %b, %c : tile<f32>\n{line}\n{line}1\n{line}2\n" for line in different.split("\n"))
     assert not reading.has_alike_lines(mixed[:100_000])
-    assert reading.has_alike_lines(3 * mixed)
+    assert reading.has_alike_lines(10 * mixed)

@@ -18,30 +18,42 @@ _NESTED: Final = r'<[^<>"/%]*(?:<[^<>"/%]*(?:<[^<>"/%]*>[^<>"/%]*)*>[^<>"/%]*)*>
 _PLAIN: Final = r'[^<>"/%]*(?://[^\n]*\n[^<>"/%]*)*'
 _COMMENTED: Final = f"<{_PLAIN}(?:<{_PLAIN}(?:<{_PLAIN}>{_PLAIN})*>{_PLAIN})*>"
 
+# A comment is a match without a token: looking for one before every token would take longer.  What most programs have
+# most of comes first, and characters are written out, since a set of them is quicker than a class beside others.
 # The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.  So does taking a
 # string that is not closed, up to the end of its line, for one token: `unescape` refuses it.
 TOKEN: Final = re.compile(
-    r"\s*(?://[^\n]*\s*)*("
-    r"%[\w$.\-]+(?:#\d+)?"
-    r"|->|::|[(){}\[\],:=<>?*+|/\-]"
+    r"[ \t\n\r\f\v]*(?:("
+    r"%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?"
+    r"|[(){}\[\],=<>?*+|]|::?|->?|/(?!/)"
+    r'|tile<[^<>"/%]*>'
     r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*"
     + f"(?:{_NESTED}|{_COMMENTED})"
-    + r"|[A-Za-z_][\w$.]*"
-    r"|0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?"
+    + r"|[A-Za-z_][A-Za-z0-9_$.]*"
+    r"|0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][+\-]?[0-9]+)?)?"
     r'|"(?:[^"\\\n]|\\.)*"?'
-    r'|@[A-Za-z_$][\w$.\-]*|@"(?:[^"\\\n]|\\.)*"?'
-    r"|[#!][A-Za-z_][\w$.\-]*|#\d+"
-    r"|\^[\w$.\-]+"
-    r"|\S|\Z)",
+    r'|@[A-Za-z_$][A-Za-z0-9_$.\-]*|@"(?:[^"\\\n]|\\.)*"?'
+    r"|[#!][A-Za-z_][A-Za-z0-9_$.\-]*|#[0-9]+"
+    r"|\^[A-Za-z0-9_$.\-]+"
+    r"|(?!//)\S|\Z)|//[^\n]*)",
     re.ASCII,
 )
 
 
+def tokens_of(text: str) -> list[str]:
+    """All tokens of a text."""
+    found: list[str] = TOKEN.findall(text)
+    if "//" in text:
+        return [token for token in found if token]
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
 def tokenize(text: str) -> list[str]:
     """All tokens, with empty ones at the end so that looking ahead never runs out."""
-    tokens = TOKEN.findall(text)
-    tokens.append("")
-    tokens.append("")
+    tokens = tokens_of(text)
+    tokens.extend(["", "", ""])
     return tokens
 
 

@@ -11,16 +11,17 @@ from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.text.lexer import TOKEN
-from tileir.text.parser import Parser, has_aliases
+from tileir.text.parser import Parser
 from tileir.text.values import StopParsing
 
 # In a shorter text few statements are so alike that it is worth finding out.
-LONG_TEXT = 1 << 16
-# The largest share of different lines with which it is, in long texts and in still longer ones.  Names aside, and only
-# in the beginning of the text.
-DIFFERENT_LINES = (0.25, 0.5)
-_LONGER_TEXT: Final = 1 << 18
-_BEGINNING: Final = 1 << 13
+LONG_TEXT = 1 << 15
+# The largest share of different lines with which it is, names aside, in long texts and in still longer ones.
+DIFFERENT_LINES = (0.6, 0.85)
+_LONGER_TEXT: Final = 1 << 20
+# Lines are looked at in so many places, and so many characters in each.
+_PLACES: Final = 12
+_AT_A_PLACE: Final = 1 << 9
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -86,23 +87,27 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    if len(text) >= LONG_TEXT and has_alike_lines(text) and not has_aliases(text):
+    if len(text) >= LONG_TEXT and has_alike_lines(text):
         # Imported here: most texts are short.
-        from tileir.text.long_text import LongTextParser
+        from tileir.text.pieces import pieces_of
+        from tileir.text.repeating_text import RepeatingTextParser
 
-        long = LongTextParser(
-            text, name, version, allow_unregistered, first_line, testing, draft_spellings, generic_form
+        parser: Parser = RepeatingTextParser(
+            text,
+            pieces_of(text),
+            name,
+            version,
+            allow_unregistered,
+            first_line,
+            recover,
+            testing,
+            draft_spellings,
+            generic_form,
         )
-        if implicit_module:
-            long.dialects = ["builtin"]
-        block = Block()
-        with CollectorPaused():
-            is_read = long.read_all(block)
-        if is_read:
-            return ReadText(wrap_top_level(block, long.source, implicit_module), [])
-    parser = Parser(
-        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
-    )
+    else:
+        parser = Parser(
+            text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
+        )
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]
@@ -122,9 +127,11 @@ def has_alike_lines(text: str) -> bool:
     """Whether the lines of a long text are so much alike that it is read faster by their shapes."""
     import re
 
-    lines = re.sub(r"%[\w$.\-#]+", "%", text[:_BEGINNING]).split("\n")
-    share = len(set(lines)) / len(lines)
-    return share <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT]
+    step = max(len(text) // _PLACES, _AT_A_PLACE)
+    lines: list[str] = []
+    for start in range(0, len(text), step):
+        lines += re.sub(r"%[\w$.\-#]+", "%", text[start : start + _AT_A_PLACE]).split("\n")[1:-1]
+    return len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines)
 
 
 def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:

@@ -48,8 +48,9 @@ class TokenText:
         tokens: list[str] = []
         starts: list[int] = []
         for match in TOKEN.finditer(text):
-            tokens.append(match[1])
-            starts.append(match.start(1))
+            if match.start(1) >= 0:
+                tokens.append(match[1])
+                starts.append(match.start(1))
         while tokens and not tokens[-1]:
             tokens.pop()
             starts.pop()
@@ -78,6 +79,8 @@ class TokenText:
         places: list[int] = []
         for match in TOKEN.finditer(text, position):
             place = match.start(1)
+            if place < 0:
+                continue
             token = match[1]
             if place >= start + len(new):
                 while old < self.count and starts[old] + difference < place:
