@@ -12,8 +12,8 @@ import tileir
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 
-def program(operation: str, tile: int, element: str = "f32") -> str:
-    """Apply an operation to the elements of an array, which has any number of them."""
+def program(operation: str, tile: int, element: str = "f32", before: str = "") -> str:
+    """Apply an operation, and others `before` it, to the elements of an array, which has any number of them."""
     tensor = f"tensor_view<?x{element}, strides=[1]>"
     view, part = f"partition_view<tile=({tile}), padding_value = zero, {tensor}>", f"tile<{tile}x{element}>"
     return f"""cuda_tile.module @m {{
@@ -24,6 +24,7 @@ def program(operation: str, tile: int, element: str = "f32") -> str:
         %tb = make_tensor_view %b, shape = [%n], strides = [1] : tile<i32> -> {tensor}
         %vb = make_partition_view %tb : {view}
         %x, %t1 = load_view_tko weak %va[%i] : {view}, tile<i32> -> {part}, token
+        {before}
         %r = {operation} : {part}
         %t2 = store_view_tko weak %r, %vb[%i] : {part}, {view}, tile<i32> -> token
         return
@@ -31,9 +32,9 @@ def program(operation: str, tile: int, element: str = "f32") -> str:
     }}"""
 
 
-def widest(operation: str, tile: int, element: str = "f32", cpu: str = "skylake-avx512") -> int:
+def widest(operation: str, tile: int, element: str = "f32", cpu: str = "skylake-avx512", before: str = "") -> int:
     """The lanes of a nest, as those of the vectors it stores."""
-    text = tileir.compile(tileir.parse(program(operation, tile, element)), backend="cpu", cpu=cpu).dump("llvm")
+    text = tileir.compile(tileir.parse(program(operation, tile, element, before)), backend="cpu", cpu=cpu).dump("llvm")
     kinds = {"f32": "float", "f64": "double", "f16": "half"}
     stores = [line for line in text.splitlines() if line.startswith("  store <") and f" x {kinds[element]}>" in line]
     return max(int(line.split("<")[1].split(" ")[0]) for line in stores)
@@ -47,6 +48,9 @@ def test_functions_have_two_vectors_and_everything_else_one() -> None:
     assert widest("addf %x, %x", 256) == 16
     assert widest("pow %x, %x", 256) == 16
     assert widest("exp %x", 256, "f64") == 8
+    chain = "%p = sin %x : tile<256xf32>\n%q = log %p : tile<256xf32>\n"
+    assert widest("exp %p", 256, before=chain.splitlines()[0]) == 32
+    assert widest("exp %q", 256, before=chain) == 16, "of three functions some go side by side anyway"
 
 
 @settings(max_examples=20)

@@ -182,6 +182,9 @@ def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> 
 _FUNCTIONS: Final = frozenset({EXP, EXP2, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN, SINH, COSH, TANH, SIGMOID, RSQRT})
 """What takes a vector many steps that wait for each other; longer functions have enough steps that do not."""
 
+_FEW_FUNCTIONS: Final = 2
+"""With more in a nest, these go side by side already, and two of each take LLVM longer than they are worth."""
+
 
 def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> int:
     """The lanes of a nest that may compute functions: two vectors go through them side by side.
@@ -191,7 +194,8 @@ def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]
     """
     lanes = lanes_of(emission, roots, sinks)
     found = list(nodes(roots))
-    if not any(isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS for node in found):
+    functions = [node for node in found if isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS]
+    if not 1 <= len(functions) <= _FEW_FUNCTIONS:
         return lanes
     is_scattered = any(isinstance(each, (Gathered, StorePointers)) for each in (*found, *sinks))
     if is_scattered or emission.sanitize or any(node.dtype == DOUBLE for node in found):
