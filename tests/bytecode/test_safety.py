@@ -342,6 +342,14 @@ def test_debug_attributes_that_contain_themselves_are_refused():
         assert "failed to read" in messages[0]
 
 
+def test_the_line_of_the_function_is_not_told_for_an_operation_without_one():
+    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    with pytest.raises(BytecodeError) as caught:
+        tileir.from_bytecode(make_file(debug=debug_payload([0], [4, 9], blobs), location=1))
+    assert caught.value.diagnostics[0].message.endswith("failed to read operation location.")
+    assert caught.value.diagnostics[0].notes == []
+
+
 def call_sites(depth: int, side: str, forward: bool = False) -> bytes:
     """A file whose `return` has a location of call sites in each other, each before or behind what it contains."""
     blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]

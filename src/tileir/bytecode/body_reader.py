@@ -36,15 +36,17 @@ from tileir.ir.values import Value
 class BodyReader(RegionReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "has_locations", "heads", "next", "records")
+    __slots__ = ("debug", "first", "has_locations", "heads", "next", "records")
 
     def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable, heads: Heads) -> None:
         super().__init__(data, start, end, tables)
         self.heads: Heads = heads
         self.records: dict[int, Record] = used_records(tables.version)
-        # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
+        # Where the locations of the operations are, in pre-order: in the indices of the debug section from `first` on,
+        # of those that are not read yet from `next` on.
         self.debug: DebugTable = debug
         self.has_locations: bool = False
+        self.first: int = 0
         self.next: int = 0
 
     def first_location(self, number: int) -> Location | None:
@@ -53,7 +55,7 @@ class BodyReader(RegionReader):
         if number >= len(starts) or starts[number] >= len(self.debug.indices):
             return None
         self.has_locations = True
-        self.next = starts[number] + 1
+        self.first = self.next = starts[number] + 1
         return self.debug.location(self.debug.indices[starts[number]])
 
     def next_location(self) -> Location:
@@ -81,8 +83,8 @@ class BodyReader(RegionReader):
             raise
 
     def _location_at_hand(self) -> Location:
-        """The location that was asked for last, which is that of the operation being read."""
-        if not self.has_locations or not 0 < self.next <= len(self.debug.indices):
+        """The location that was asked for last, which is that of the operation being read; not that of the function."""
+        if not self.has_locations or not self.first < self.next <= len(self.debug.indices):
             return UNKNOWN
         found = self.debug.known_location(self.debug.indices[self.next - 1])
         return found if found is not None else UNKNOWN
