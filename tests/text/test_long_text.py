@@ -58,6 +58,7 @@ def in_both_ways(monkeypatch, text, **options):
     monkeypatch.setattr(reading, "LONG_TEXT", len(text) + 1)
     ordinary = read_text(text, **options)
     monkeypatch.setattr(reading, "LONG_TEXT", 0)
+    monkeypatch.setattr(reading, "FEW_LINES", 0)
     monkeypatch.setattr(reading, "DIFFERENT_LINES", (1.0, 1.0))
     return ordinary, read_text(text, **options)
 
@@ -216,6 +217,8 @@ def test_lines_are_alike_whatever_their_names_are():
     different = "".join(f"%{number} = constant <i32: {number}> : tile<i32>\n" for number in range(3000))
     assert reading.has_alike_lines(alike)
     assert not reading.has_alike_lines(different)
+    # Lines that are longer than what is looked at say nothing.
+    assert not reading.has_alike_lines(alike.replace("\n", " "))
     # Few in each place are, but what is different in one comes again in another.
     body = different[:200]
     assert reading.has_alike_lines(body * 1000)

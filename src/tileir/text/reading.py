@@ -19,6 +19,8 @@ LONG_TEXT = 1 << 15
 # The largest share of different lines with which it is, names aside, in long texts and in still longer ones.
 DIFFERENT_LINES = (0.6, 0.85)
 _LONGER_TEXT: Final = 1 << 20
+# So few lines say nothing about the others.
+FEW_LINES = 12
 # Lines are looked at in so many places, and so many characters in each.
 _PLACES: Final = 12
 _AT_A_PLACE: Final = 1 << 9
@@ -131,6 +133,8 @@ def has_alike_lines(text: str) -> bool:
     lines: list[str] = []
     for start in range(0, len(text), step):
         lines += re.sub(r"%[\w$.\-#]+", "%", text[start : start + _AT_A_PLACE]).split("\n")[1:-1]
+    if len(lines) < FEW_LINES:
+        return False
     return len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines)
 
 

@@ -64,9 +64,6 @@ class RepeatingTextParser(Parser):
         self.collect_aliases()
 
     def parse_operations(self, block: Block) -> None:
-        if self.balance < 0:
-            super().parse_operations(block)
-            return
         tokens = self.tokens
         pieces = self.pieces
         outer = self.block
@@ -79,6 +76,11 @@ class RepeatingTextParser(Parser):
         known, seen = shapes.first, shapes.seen
         begin = self._find_begin()
         while True:
+            if self.balance < 0:
+                # To look for what is not there takes longer than it saves.
+                self.block = outer
+                super().parse_operations(block)
+                return
             if begin is not None and (begin in known or begin.is_constant):
                 begin = self._read_known(block, shapes, begin)
             start = self.position
