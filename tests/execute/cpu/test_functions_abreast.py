@@ -51,6 +51,15 @@ def test_functions_have_two_vectors_and_everything_else_one() -> None:
     chain = "%p = sin %x : tile<256xf32>\n%q = log %p : tile<256xf32>\n"
     assert widest("exp %p", 256, before=chain.splitlines()[0]) == 32
     assert widest("exp %q", 256, before=chain) == 16, "of three functions some go side by side anyway"
+    view = "partition_view<tile=(256), padding_value = zero, tensor_view<?xf32, strides=[1]>>"
+    stored = f"store_view_tko weak %pNUMBER, %vb[%i] : tile<256xf32>, {view}, tile<i32> -> token"
+    each = f"""%cNUMBER = constant <f32: NUMBER.5> : tile<256xf32>
+        %mNUMBER = mulf %x, %cNUMBER : tile<256xf32>
+        %pNUMBER = sin %mNUMBER : tile<256xf32>
+        %sNUMBER = {stored}\n"""
+    for count, lanes in ((3, 32), (8, 16)):
+        many = "".join(each.replace("NUMBER", str(number)) for number in range(count))
+        assert widest("exp %x", 256, before=many) == lanes
 
 
 @settings(max_examples=20)

@@ -159,6 +159,8 @@ class Emission:
             for each in (parent.regions[0].blocks[0] if parent is not None and parent.regions else ())
             if each.declaration is GLOBAL and "constant" in each.attributes
         }
+        self.function_count: int = -1
+        """How many functions the kernel computes, once somebody has asked."""
         self.called: set[str] = set()
         """The functions of `bounds_functions` that code calls."""
         reserves = [each.operation for each in body if isinstance(each, Reserve)]

@@ -184,6 +184,8 @@ _FUNCTIONS: Final = frozenset({EXP, EXP2, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN
 
 _FEW_FUNCTIONS: Final = 2
 """With more in a nest, these go side by side already, and two of each take LLVM longer than they are worth."""
+_MANY_FUNCTIONS: Final = 8
+"""With more in a kernel, LLVM has enough to do."""
 
 
 def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> int:
@@ -196,6 +198,10 @@ def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]
     found = list(nodes(roots))
     functions = [node for node in found if isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS]
     if not 1 <= len(functions) <= _FEW_FUNCTIONS:
+        return lanes
+    if emission.function_count < 0:
+        emission.function_count = sum([each.declaration in _FUNCTIONS for each in emission.program.entry.walk()])
+    if emission.function_count > _MANY_FUNCTIONS:
         return lanes
     is_scattered = any(isinstance(each, (Gathered, StorePointers)) for each in (*found, *sinks))
     if is_scattered or emission.sanitize or any(node.dtype == DOUBLE for node in found):
