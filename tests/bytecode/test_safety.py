@@ -350,6 +350,18 @@ def test_the_line_of_the_function_is_not_told_for_an_operation_without_one():
     assert caught.value.diagnostics[0].notes == []
 
 
+@pytest.mark.parametrize("opcode", [b"\x44", b"\xc4\x00", b"\xc4\x80\x00", b"\xc4\x80\x80\x00"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_location_that_is_missing_is_told_behind_the_opcode(opcode, count):
+    """However many bytes it is written with, and whether or not one like it came before."""
+    token = opcode + bytes([TOKEN])
+    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    debug = debug_payload([0], [4, *[4] * (count - 1), 9, 4], blobs)
+    with pytest.raises(BytecodeError) as caught:
+        tileir.from_bytecode(make_file(token * count + RETURN, debug=debug, location=1))
+    assert caught.value.offset == len(token) * (count - 1) + len(opcode)
+
+
 def call_sites(depth: int, side: str, forward: bool = False) -> bytes:
     """A file whose `return` has a location of call sites in each other, each before or behind what it contains."""
     blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]

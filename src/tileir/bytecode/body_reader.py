@@ -225,8 +225,10 @@ class BodyReader(RegionReader):
                     location = found
                     self.next = place + 1
                 else:
-                    # Where the careful way stands when it asks for the location.
-                    self.position = start + (1 if data[start] < 0x80 else 2)
+                    # Where the careful way stands when it asks for the location: behind the opcode.
+                    self.position = start + 1
+                    while data[self.position - 1] >= 0x80:
+                        self.position += 1
                     location = self.next_location()
             types = head.result_types
             if head.record.region_count:
