@@ -32,11 +32,13 @@ WORSE = 0.03
 RUNS = 10
 """Earlier runs that a run is compared with."""
 SIZES = ("1000", "20000", "100000", "1000000")
+_READ = ("bytecode_speed.py", "--only-read")
 
 BENCHMARKS: dict[str, tuple[str, ...]] = {
-    "additions": ("bytecode_speed.py", "--only-read", "--kinds", "additions", "--sizes", *SIZES, "--rounds", "2"),
+    "additions": (*_READ, "--kinds", "additions", "--sizes", *SIZES, "--rounds", "2"),
     # A million operations of these take minutes to make in pure Python.
-    "programs": ("bytecode_speed.py", "--only-read", "--kinds", "kernels", "mixed", "random", "--rounds", "2"),
+    "programs": (*_READ, "--kinds", "kernels", "mixed", "random", "--rounds", "2"),
+    "unlike": (*_READ, "--kinds", "unlike", "located", "--sizes", *SIZES[:2], "--rounds", "2"),
     "text": ("text_speed.py", "--operations", "5000", "--rounds", "3"),
     "start": ("startup.py",),
     "interpreter": ("interpreter_speed.py",),
@@ -44,7 +46,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu_speed.py", "--no-costs", "--seconds", "2"),
 }
 QUICK: dict[str, tuple[str, ...]] = {
-    "programs": ("bytecode_speed.py", "--only-read", "--sizes", "100", "6000", "--rounds", "1"),
+    "programs": (*_READ, "--sizes", "100", "6000", "--rounds", "1"),
     "text": ("text_speed.py", "--operations", "500", "--rounds", "1"),
     "start": ("startup.py", "--only-tools", "--runs", "1"),
     "interpreter": ("interpreter_speed.py", "--rounds", "1"),
@@ -56,6 +58,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 ABOUT = {
     "additions": "read + verify + print, additions; growth",
     "programs": "read + verify + print, kernels, mixed, random; growth",
+    "unlike": "read + verify + print, unlike (random programs, none twice), located (kernels with debug info); growth",
     "text": "parse, verify, print a text; memory of a parsed text",
     "start": "start of tileir dis, check, opt, as; first launch",
     "interpreter": "interpreter: matmul, softmax, addf",

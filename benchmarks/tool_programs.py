@@ -1,4 +1,8 @@
-"""Programs of several kinds and of any size for the tools: additions, real kernels, mixed and random ones."""
+"""Programs of several kinds and of any size for the tools: additions, real kernels, mixed and random ones.
+
+Most repeat themselves where they are large, as programs do that a frontend writes; `unlike` does not, and `located` has
+a place in a script for every operation.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from pathlib import Path
 
 import tileir
 from programs import cuda_tile_program
+from tileir.ir.location import FileLocation
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 KERNELS = ("attention", "histogram", "layer_norm", "matmul", "softmax", "vector_add")
@@ -39,6 +44,25 @@ def random(operations: int) -> str:
     return _repeated(found, operations)
 
 
+def unlike(operations: int) -> str:
+    """Programs of `tileir smith`, none twice."""
+    found: list[str] = []
+    count = 0
+    while count < operations:
+        found.append(tileir.smith.program(_RANDOM + len(found)).text())
+        count += sum(1 for _ in tileir.parse(found[-1]).walk())
+    return _repeated(found, operations)
+
+
+def located(operations: int) -> str:
+    """The kernels of the examples with debug info: a line of a script for each operation."""
+    module = tileir.parse(kernels(operations))
+    for number, operation in enumerate(module.walk(), 1):
+        operation.location = FileLocation("kernels.py", number, 5 + number % 60)
+    tileir.run_passes(module, ["synthesize-debug-info-scopes"])
+    return module.text(debug_info=True)
+
+
 def mixed(operations: int) -> str:
     """Kernels of loops, branches, reductions and arithmetic, as the benchmarks of the texts have them."""
     return cuda_tile_program(operations)[0]
@@ -49,6 +73,8 @@ KINDS: dict[str, Callable[[int], str]] = {
     "kernels": kernels,
     "mixed": mixed,
     "random": random,
+    "unlike": unlike,
+    "located": located,
 }
 
 
