@@ -18,7 +18,7 @@ from tileir.dialect.documentation import ELEMENT_TYPES
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE, OperationDeclaration
 from tileir.ir.location import TextLocation
-from tileir.text.lexer import TOKEN
+from tileir.text.lexer import TOKEN, tokenize
 from tileir.tools.highlighting_words import names
 
 GRAMMAR = "syntaxes/tileir.tmLanguage.json"
@@ -58,7 +58,7 @@ def tokens_of(text: str) -> list[tuple[int, int, str]]:
 def operation_tokens(text: str) -> dict[int, OperationDeclaration]:
     """The tokens that name an operation, by number; none where operations come from other places, as `loc` says."""
     found: dict[int, OperationDeclaration] = {}
-    tokens = TOKEN.findall(text)
+    tokens = tokenize(text)
     for operation in tileir.parse(text, verify=False).walk():
         if isinstance(operation.location, TextLocation):
             token = operation.location.token

@@ -192,6 +192,10 @@ class SourceText:
     def __reduce__(self) -> Reduced:
         return REDUCING.reduce(self)
 
+    def written_tokens(self) -> list[tuple[str, int]]:
+        """The tokens, and where each begins; a comment is a match without one."""
+        return [(match[1], match.start(1)) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
+
     def token_offset(self, token: int) -> int:
         """The character offset of a token; the offset just past the last token for one past the end."""
         if self._starts is None:

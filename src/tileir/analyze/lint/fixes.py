@@ -70,9 +70,9 @@ class WrittenText:
         self.source: SourceText = source
         self.tokens: list[str] = []
         self.starts: list[int] = []
-        for match in source.token_pattern.finditer(source.text):
-            self.tokens.append(match.group(1))
-            self.starts.append(match.start(1))
+        for token, start in source.written_tokens():
+            self.tokens.append(token)
+            self.starts.append(start)
 
     def first_token(self, operation: Operation) -> int | None:
         """Where an operation begins: at its first result, or its name."""
