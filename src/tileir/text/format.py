@@ -43,7 +43,6 @@ from tileir.text.directive import (
     enum_kind_of,
 )
 from tileir.text.enum_syntax import Enclosed, Keyword, Rounding
-from tileir.text.plain_form import PlainForm
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -61,9 +60,6 @@ _CONTROL_FLOW: Final = "control flow"
 _AGGREGATES: Final = "aggregates"
 _VIEWS: Final = "views"
 _ACCESSES: Final = "accesses"
-
-# Directives that read nothing where a colon comes.
-_LEFT_OUT: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 
 # The words of the custom directives, by the module that has them.
 CUSTOM: Final[dict[str, str]] = {
@@ -211,9 +207,8 @@ class Assembly:
         )
 
         self.plain_middle: str | None = _plain_middle(self.directives)
-        self.plain_form: PlainForm | None = None
-        if declaration.plain_operands and not self.segmented and self.result_counts == [ONE]:
-            self.plain_form = _plain_form(self.directives, self.operand_slots, self.result_slots[0])
+        self.plain_form: object | None = None
+        """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""
 
     def build(self, parser: Parser, state: ParseState) -> Operation:
         """Look the operands up and make the operation."""
@@ -487,33 +482,6 @@ def _plain_middle(directives: list[Directive]) -> str | None:
         elif not isinstance(directive, (Flag, Enclosed)):
             return None
     return middle
-
-
-def _plain_form(directives: list[Directive], operand_slots: list[int], result_slot: int) -> PlainForm | None:
-    """What a format comes to without what is optional; None unless that is operands, a colon and types."""
-    pieces = [piece for piece in directives if not isinstance(piece, _LEFT_OUT)]
-    count = len(operand_slots)
-    if count:
-        head = pieces.pop(0) if pieces else None
-        if not isinstance(head, OperandRow if count > 1 else SingleOperand):
-            return None
-    marks: list[str] = []
-    slots: list[int] = []
-    for piece in pieces:
-        if isinstance(piece, TrailingType):
-            marks.append(":")
-            slots.append(piece.type.slot)
-        elif isinstance(piece, Literal) and len(marks) == len(slots):
-            marks.append(piece.text)
-        elif isinstance(piece, TypeOf) and not piece.several and len(marks) == len(slots) + 1:
-            slots.append(piece.slot)
-        else:
-            return None
-    if len(marks) != len(slots) or marks[:1] != [":"]:
-        return None
-    if not {result_slot, *operand_slots} <= set(slots):
-        return None
-    return PlainForm([slots.index(slot) for slot in operand_slots], marks, slots.index(result_slot))
 
 
 def _is_colon(piece: Directive) -> bool:

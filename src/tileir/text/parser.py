@@ -20,6 +20,7 @@ from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.plain_form import PlainForm, plain_form_of
 from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
@@ -291,7 +292,10 @@ class Parser(ValueCursor):
                 assembly = assembly_of(declaration)
             assert isinstance(assembly, Assembly)
             form = assembly.plain_form
-            plain = form.read(self, declaration, name_position) if form is not None else None
+            if form is None:
+                form = assembly.plain_form = plain_form_of(declaration, assembly)
+            assert isinstance(form, PlainForm)
+            plain = form.read(self, declaration, name_position)
             if plain is not None:
                 operation = plain
             else:

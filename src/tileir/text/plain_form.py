@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.text.directive import (
+    AttributeDictionary,
+    Blank,
+    Flag,
+    Literal,
+    OperandRow,
+    SingleOperand,
+    TrailingType,
+    TypeOf,
+)
+from tileir.text.enum_syntax import Enclosed, Rounding
+from tileir.text.format import Assembly
 from tileir.text.values import ValueCursor
 
 
 class PlainForm:
     """`%a, %b : type, type -> type`: what a format comes to where everything is left out that may be.
 
-    `marks` stand before the types.  `operand_types` tells which of the types each operand has, `result_type` the only
-    result.
+    `marks` stand before the types: there are none where an operation has no such form.  `operand_types` tells which of
+    the types each operand has, `result_type` the only result.
     """
 
     __slots__ = ("marks", "operand_types", "result_type")
@@ -29,10 +42,12 @@ class PlainForm:
 
         Nor is it where a value or a type is not known yet: the directives know what to say.
         """
+        marks = self.marks
+        if not marks:
+            return None
         tokens = cursor.tokens
         count = len(self.operand_types)
         position = name_token + 2 * count if count else name_token + 1
-        marks = self.marks
         if position + 2 * len(marks) >= len(tokens) or tokens[position] != ":":
             return None
         known = cursor.known_types
@@ -64,3 +79,38 @@ class PlainForm:
             NO_REGIONS,
             TextLocation(cursor.source, name_token),
         )
+
+
+# Directives that read nothing where a colon comes.
+_LEFT_OUT: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
+
+
+def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> PlainForm:
+    """What a format comes to without what is optional; without marks unless that is operands, a colon and types."""
+    none = PlainForm([], [], 0)
+    if not declaration.plain_operands or assembly.segmented or assembly.result_counts != [ONE]:
+        return none
+    operand_slots, result_slot = assembly.operand_slots, assembly.result_slots[0]
+    pieces = [piece for piece in assembly.directives if not isinstance(piece, _LEFT_OUT)]
+    count = len(operand_slots)
+    if count:
+        head = pieces.pop(0) if pieces else None
+        if not isinstance(head, OperandRow if count > 1 else SingleOperand):
+            return none
+    marks: list[str] = []
+    slots: list[int] = []
+    for piece in pieces:
+        if isinstance(piece, TrailingType):
+            marks.append(":")
+            slots.append(piece.type.slot)
+        elif isinstance(piece, Literal) and len(marks) == len(slots):
+            marks.append(piece.text)
+        elif isinstance(piece, TypeOf) and not piece.several and len(marks) == len(slots) + 1:
+            slots.append(piece.slot)
+        else:
+            return none
+    if len(marks) != len(slots) or marks[:1] != [":"]:
+        return none
+    if not {result_slot, *operand_slots} <= set(slots):
+        return none
+    return PlainForm([slots.index(slot) for slot in operand_slots], marks, slots.index(result_slot))
