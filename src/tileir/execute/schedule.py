@@ -16,6 +16,8 @@ RunBlock = Callable[[int, "Callable[[], None] | None"], None]
 
 # How many tile blocks are under way at once in the interleaved schedule: a GPU too runs a few at a time.
 WINDOW = 16
+# After how many turns of tile blocks the thread that launched them has one.
+_TURNS_WITHOUT_LAUNCHER = 256
 _MOST_SHUFFLED = 1 << 26
 
 
@@ -68,24 +70,41 @@ class _Turns:
     """Threads that take turns: one runs, the others wait.  Who comes next depends on nothing but the program.
 
     Locks are those of the system: waiting for one, and releasing it, is a single step of Python, which an interrupt
-    does not divide.
+    does not divide.  Only the launching thread sees signals, and Python lets threads that hand over to each other go
+    on without it: now and then a turn is the launching thread's own.
     """
 
     def __init__(self) -> None:
         self.waiting: list[_thread.LockType] = []
         self.threads: dict[_thread.LockType, None] = {}
+        self.launcher: _thread.LockType = _taken_lock()
+        self.count: int = 0
         self.failure: BaseException | None = None
         self.is_abandoned: bool = False
 
     def pass_on(self, mine: _thread.LockType) -> None:
         """Go to the end of the line, and wait."""
+        if self.failure is not None:
+            raise _Abandoned
         if not self.waiting:
             return
         self.waiting.append(mine)
-        self.waiting.pop(0).release()
+        self.hand_over()
         mine.acquire()
         if self.failure is not None:
             raise _Abandoned
+
+    def hand_over(self) -> None:
+        """Wake who comes next: the first in line, or the launching thread where its turn has come or nobody waits."""
+        self.count += 1
+        is_launcher = not self.waiting or self.count % _TURNS_WITHOUT_LAUNCHER == 0
+        following = self.launcher if is_launcher else self.waiting.pop(0)
+        try:
+            following.release()
+        except RuntimeError:
+            # It was woken meanwhile, to end.
+            if not self.is_abandoned:
+                raise
 
     def abandon(self, interrupt: BaseException) -> None:
         """Have all threads end, those at work where they would give way, and wait for them; no order is kept."""
@@ -105,16 +124,17 @@ class _Abandoned(BaseException):
 def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
     """Run tile blocks in turns: each gives way to the next before every memory operation."""
     turns = _Turns()
-    done = _taken_lock()
-    active = finished = 0
+    finished = 0
     numbers = order.numbers
 
     def start(number: int) -> None:
-        nonlocal active
         mine = _taken_lock()
-        active += 1
+        try:
+            _thread.start_new_thread(body, (number, mine))
+        except RuntimeError as error:
+            raise LaunchError("the system starts no more threads, and the schedule interleaved takes them") from error
+        # Not before: who stands in line without a thread would never hand over.
         turns.waiting.append(mine)
-        _thread.start_new_thread(body, (number, mine))
 
     def body(number: int, mine: _thread.LockType) -> None:
         import numpy
@@ -136,8 +156,7 @@ def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], 
 
     def finish() -> None:
         """One block is done: another one starts, the next in line runs."""
-        nonlocal active, finished
-        active -= 1
+        nonlocal finished
         finished += 1
         try:
             if progress is not None:
@@ -147,18 +166,14 @@ def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], 
                 start(following)
         except BaseException as error:
             turns.failure = error
-        if turns.waiting:
-            turns.waiting.pop(0).release()
-        elif active == 0:
-            done.release()
+        turns.hand_over()
 
     try:
         for _, number in zip(range(WINDOW), numbers, strict=False):
             start(number)
-        if not turns.waiting:
-            return
-        turns.waiting.pop(0).release()
-        done.acquire()
+        while turns.waiting:
+            turns.waiting.pop(0).release()
+            turns.launcher.acquire()
     except BaseException as interrupt:
         turns.abandon(interrupt)
         raise
