@@ -21,7 +21,7 @@ FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long lint types ruff pages fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
+.PHONY: help demo test suite test-long lint types ruff pages fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,7 +104,6 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 
 lint: types ruff pages ## ruff (rules and layout), mypy --strict, and tsc --strict for pages
 
-# Of two processors, one checks types while the other does the rest: make -j 2.
 types: $(VENV)/.installed-test
 	$(BIN)/mypy --strict
 
@@ -117,8 +116,11 @@ pages:
 	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
 	$(TSC) --project src/tileir/judge/report/assets/tsconfig.json
 
-# Tests start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
-test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones
+test: lint docs-check suite ## ruff, mypy, the reference up to date, and all tests but the long ones
+
+# A target of its own, which waits for nothing: types are checked meanwhile (make -j 2), and no processor is idle. Tests
+# start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
+suite: $(VENV)/.installed-test
 	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto $(ARGS)
 

@@ -1,4 +1,4 @@
-"""Pages in a real browser: Debian's chromium, or the one that TILEIR_CHROMIUM names, driven by Playwright."""
+"""Pages in a real browser: Debian's Chromium, or the one that TILEIR_CHROMIUM names, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The first has no window to draw, and takes half the time.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def _browser_program() -> str | None:
@@ -25,7 +26,7 @@ def browser() -> Iterator[Any]:
     )
     program = _browser_program()
     if program is None:
-        pytest.skip("the page is tested in a browser: install chromium, or name one in TILEIR_CHROMIUM")
+        pytest.skip("the page is tested in a browser: install chromium-headless-shell, or name one in TILEIR_CHROMIUM")
     with playwright.sync_playwright() as driver:
         # Tests run in containers, as root, where Chromium's own sandbox cannot be set up.
         options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
