@@ -11,7 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 # In the ordinary run, a few seconds each; tests/fuzz/README.md tells how to run for longer.
-RUNS = {"bytecode": 2_000, "text": 1_000}
+RUNS = {"bytecode": 1_000, "text": 500}
 
 if importlib.util.find_spec("atheris") is None:
     pytest.skip(

@@ -85,7 +85,7 @@ def check_steps(dimension: str, maker: Callable[[int], str], actions: dict[str, 
 
 
 @counted
-@pytest.mark.parametrize("dimension", one_in(2, SOUND))
+@pytest.mark.parametrize("dimension", one_in(3, SOUND))
 def test_steps_grow_in_proportion(dimension):
     check_steps(dimension, SOUND[dimension], {name: ACTIONS[name] for name in CHOSEN})
 
@@ -103,7 +103,7 @@ def test_steps_to_tell_mistakes_grow_in_proportion(dimension):
     check_steps(dimension, BROKEN[dimension], {"tell": Action(lambda text: text, diagnosed)})
 
 
-@pytest.mark.parametrize("dimension", LIVE)
+@pytest.mark.parametrize("dimension", one_in(2, LIVE))
 def test_native_code_grows_in_proportion(dimension):
     # LLVM takes no steps of Python; the lines that it is given and the code that it makes of them can be counted.
     plain, checked = COMPILE["compile natively"], COMPILE["compile natively with checks"]

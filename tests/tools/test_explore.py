@@ -146,13 +146,10 @@ def explored(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_script_is_run_up_to_the_launch_that_is_shown(script: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     options = ["--export", str(page), "--targets", "h200"]
-    first = explored(str(script), *options, "--", "--own", "3")
-    assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[:1] == ["arguments ['--own', '3']"]
-    assert "double" not in first.stdout
-    assert "<title>double: tileir explorer</title>" in page.read_text()
-    second = explored(str(script), *options, "--launch", "2")
-    assert second.stdout.splitlines()[:2] == ["arguments []", "double 6.0"]
+    second = explored(str(script), *options, "--launch", "2", "--", "--own", "3")
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.splitlines()[:2] == ["arguments ['--own', '3']", "double 6.0"]
+    assert "negative" not in second.stdout
     assert "<title>negative: tileir explorer</title>" in page.read_text()
     third = explored(str(script), *options, "--launch", "3")
     assert third.returncode == 1

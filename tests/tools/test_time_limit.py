@@ -34,9 +34,9 @@ def endless(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_endless_kernel_is_stopped_with_a_message(endless: str, backend: str) -> None:
-    command = [sys.executable, "-m", "tileir", "run", endless, "--arg=zeros:i32:1", "--backend", backend, "--timeout=6"]
+    command = [sys.executable, "-m", "tileir", "run", endless, "--arg=zeros:i32:1", "--backend", backend, "--timeout=3"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert (found.returncode, found.stderr) == (124, "error: stopped after 6 seconds, as --timeout says\n")
+    assert (found.returncode, found.stderr) == (124, "error: stopped after 3 seconds, as --timeout says\n")
     # On a busy machine the kernel may not have begun.
     assert found.stdout in ("", "begun\n")
 
