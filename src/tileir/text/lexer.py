@@ -1,8 +1,8 @@
 """Text into tokens.
 
-Tokens are plain strings from one `findall`; a position is a token's number and becomes a line and column only when a
-diagnostic asks (docs/architecture.md, "Why the parser is fast").  A whole dialect type such as `tile<4x8xf32>` is one
-token, so that reading a type is one dictionary look-up.
+Tokens are plain strings from one `findall`, or from `text/scanner.py` where tileir is compiled; a position is a token's
+number and becomes a line and column only when a diagnostic asks (docs/architecture.md, "Why the parser is fast").  A
+whole dialect type such as `tile<4x8xf32>` is one token, so that reading a type is one dictionary look-up.
 """
 
 from __future__ import annotations
@@ -42,6 +42,15 @@ TOKEN: Final = re.compile(
 
 def tokens_of(text: str) -> list[str]:
     """All tokens of a text."""
+    if _IS_COMPILED and text.isascii():
+        from tileir.text.scanner import scanned_tokens
+
+        return scanned_tokens(text, TOKEN)
+    return matched_tokens(text)
+
+
+def matched_tokens(text: str) -> list[str]:
+    """All tokens of a text, found by the expression."""
     found: list[str] = TOKEN.findall(text)
     if "//" in text:
         return [token for token in found if token]
@@ -84,3 +93,7 @@ def unescape(literal: str) -> str:
         else:
             raise ValueError("unknown escape in string literal")
     return data.decode("utf-8", "surrogateescape")
+
+
+# Nothing but functions of Python's own has code.
+_IS_COMPILED: Final = not hasattr(unescape, "__code__")
