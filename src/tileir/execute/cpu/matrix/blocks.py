@@ -22,6 +22,8 @@ Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
 Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
 """Emits what a block of C starts with, row after row, from its rows and the first columns of its vectors."""
+_BlockRows: TypeAlias = tuple[str, list[Number]]
+"""The rows of A for a block: a pointer to the first, and the distance of each from it."""
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
@@ -54,14 +56,14 @@ class Blocks:
 
         def rows(row: Number, count: int) -> None:
             first = builder.moved(a[0], builder.multiply(row, a[1]))
-            pointers = [builder.moved(first, builder.multiply(one, a[1])) for one in range(count)]
+            block_rows = first, [builder.opaque(builder.multiply(one, a[1])) for one in range(count)]
             c_rows = builder.moved(c[0], builder.multiply(row, c[1]))
 
             def columns(column: Number) -> None:
                 # A panel has `extent` times its columns elements, so the product is what lies in front of this one.
                 before = builder.multiply(column, builder.multiply(extent, plan.rhs_dtype.itemsize))
                 block = builder.moved(c_rows, builder.multiply(column, plan.accumulator_dtype.itemsize))
-                self._block(pointers, builder.moved(b, before), (block, c[1]), extent, (row, column))
+                self._block(block_rows, builder.moved(b, before), (block, c[1]), extent, (row, column))
 
             builder.count(0, plan.n, plan.columns, columns)
 
@@ -70,15 +72,16 @@ class Blocks:
             builder.count(start, end, count, partial(rows, count=count))
             start = end
 
-    def _block(self, rows: list[str], panel: str, block: Rows, extent: Number, origin: tuple[Number, Number]) -> None:
+    def _block(self, left: _BlockRows, panel: str, block: Rows, extent: Number, origin: tuple[Number, Number]) -> None:
         """One block of C, from a row and a column on, through the whole of k."""
         builder, plan = self.builder, self.plan
+        rows = range(len(left[1]))
         dtype = plan.accumulator_dtype
         kind = value_type(dtype, self.width)
         size = dtype.itemsize
         places = [
             builder.moved(block[0], builder.add(builder.multiply(row, block[1]), vector * plan.lanes * size))
-            for row in range(len(rows))
+            for row in rows
             for vector in range(self.vectors)
         ]
         if self.start is None:
@@ -88,27 +91,27 @@ class Blocks:
             ]
         else:
             start = self.start(
-                [builder.add(origin[0], row) for row in range(len(rows))],
+                [builder.add(origin[0], row) for row in rows],
                 [builder.add(origin[1], vector * plan.lanes) for vector in range(self.vectors)],
             )
         turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
-            return self._steps(rows, panel, index, accumulators, turn // plan.group)
+            return self._steps(left, panel, index, accumulators, turn // plan.group)
 
         results = builder.carry(0, extent, turn, start, steps)
         for place, result in zip(places, results, strict=True):
             builder.do(f"store {result.typed}, ptr {place}, align {size}{self.suffix}")
 
     def _steps(
-        self, rows: list[str], panel: str, k: Number, accumulators: list[Register], count: int
+        self, left: _BlockRows, panel: str, k: Number, accumulators: list[Register], count: int
     ) -> list[Register]:
         builder, plan = self.builder, self.plan
         a_bytes = plan.group * plan.lhs_dtype.itemsize
         b_bytes = plan.columns * plan.group * plan.rhs_dtype.itemsize
-        a_offset = builder.multiply(k, plan.lhs_dtype.itemsize)
+        here = builder.moved(left[0], builder.multiply(k, plan.lhs_dtype.itemsize))
         right_rows = builder.moved(panel, builder.multiply(k, plan.columns * plan.rhs_dtype.itemsize))
-        left_rows = [builder.moved(row, a_offset) for row in rows]
+        left_rows = [builder.moved(here, distance) for distance in left[1]]
         current = accumulators
         for step in range(count):
             if self.fetches:
@@ -119,9 +122,9 @@ class Blocks:
             ]
             new = []
             for row, pointer in enumerate(left_rows):
-                left = self._load_left(builder.moved(pointer, step * a_bytes))
+                factor = self._load_left(builder.moved(pointer, step * a_bytes))
                 for vector in range(self.vectors):
-                    new.append(self.step(builder, left, right[vector], current[row * self.vectors + vector]))
+                    new.append(self.step(builder, factor, right[vector], current[row * self.vectors + vector]))
             current = new
         return current
 

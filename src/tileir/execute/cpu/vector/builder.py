@@ -327,6 +327,13 @@ class Builder:
             return right if left == 1 else left
         return self.emit(f"mul i64 {left}, {right}")
 
+    def opaque(self, number: Number) -> Number:
+        """The same number, of which LLVM does not know what others it is the sum of.
+
+        It makes addresses in a loop from as few registers as it can, which takes instructions in every turn.
+        """
+        return number if isinstance(number, int) else self.emit(f"freeze i64 {number}")
+
     def checked(self, operation: str, left: Number, right: Number) -> tuple[str, str]:
         """`umul`, `sadd` or another, and an i1: it wrapped."""
         pair = self.call("{ i64, i1 }", f"llvm.{operation}.with.overflow.i64", [f"i64 {left}", f"i64 {right}"])
