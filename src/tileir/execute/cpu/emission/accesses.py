@@ -30,9 +30,14 @@ def cut_off(emission: Emission, number: Number, limit: int) -> Number:
 
 def open_box(emission: Emission, operation: Operation) -> Box:
     """The box of an access, computed where the builder stands."""
-    builder = emission.builder
     view = emission.views[operation.operand_group("view")[0]]
     assert isinstance(view, TileView)
+    return box_in(emission, operation, view)
+
+
+def box_in(emission: Emission, operation: Operation, view: TileView) -> Box:
+    """The same where the view is known."""
+    builder = emission.builder
     starts: list[Number] = []
     size = memory_bytes(view.tensor.element)
     offset: Number = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.panels import fetch_rows_ahead
-from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.microkernel import Ahead, emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
@@ -19,16 +19,48 @@ from tileir.execute.cpu.vector.llvm import index_register, scalar_type, suffix_o
 from tileir.execute.dtypes import DType
 
 
-def multiply(emission: Emission, plan: MmaPlan, left: Rows, panel: str, target: str, extent: str) -> None:
-    """Add a product to rows that lie side by side; k goes as far as `extent`."""
+def multiply(
+    emission: Emission,
+    plan: MmaPlan,
+    left: Rows,
+    panel: str,
+    target: str,
+    extent: str,
+    ahead: Ahead | None,
+    fresh: str,
+) -> None:
+    """Add a product to rows that lie side by side, which count as zero where `fresh`; k goes as far as `extent`.
+
+    `ahead` is where they go then.
+    """
     builder = emission.builder
 
     def write() -> None:
         place = "%target", plan.n * plan.accumulator_dtype.itemsize
-        emit_mma(builder, plan, ("%left", "%row"), "%panel", place, suffix=emission.arena_suffix, extent="%extent")
+        emit_mma(
+            builder,
+            plan,
+            ("%left", "%row"),
+            "%panel",
+            place,
+            suffix=emission.arena_suffix,
+            extent="%extent",
+            fresh="false" if fresh == "false" else "%fresh",
+            ahead=None if ahead is None else ahead._replace(pointer="%ahead", row="%ahead.row"),
+        )
 
     parameters = {"%left": "ptr", "%row": "i64", "%panel": "ptr", "%target": "ptr", "%extent": "i64"}
-    _call(emission, f"product.{_name(plan)}", parameters, [*left, panel, target, extent], write)
+    arguments: list[Number] = [*left, panel, target, extent]
+    name = f"product.{_name(plan)}"
+    if ahead is not None:
+        parameters |= {"%ahead": "ptr", "%ahead.row": "i64"}
+        arguments += [ahead.pointer, ahead.row]
+        name = f"{name}.{'result' if ahead.is_result else ahead.size}"
+    if fresh != "false":
+        parameters["%fresh"] = "i1"
+        arguments.append(fresh)
+        name = f"{name}.fresh"
+    _call(emission, name, parameters, arguments, write)
 
 
 def pack_rows(emission: Emission, plan: MmaPlan, source: Rows, panel: str, extent: str) -> None:

@@ -130,6 +130,8 @@ class Emission:
         self.views: dict[Value, TensorView | TileView] = {}
         self.boxes: dict[Operation, Box] = {}
         self.loops: list[EnclosingLoop] = []
+        self.done: dict[Statement, str] = {}
+        """By nest an i1: its work is done already."""
         self.yielded: list[Register] | None = None
         """The values that the body of a reduction has yielded."""
         self.sure: dict[Operation, bool] = {}

@@ -26,9 +26,11 @@ def emit_vector_chain(emission: Emission, statement: Chain) -> None:
     chain = VectorChain(emission, statement)
 
     def clear() -> list[str]:
+        # Otherwise the first turn begins with zeros.
+        builder, accumulator = emission.builder, statement.product.accumulator
         if statement.clearing is not None:
-            accumulator = statement.product.accumulator
-            emission.builder.fill(emission.buffer(accumulator), 0, accumulator.bytes)
+            is_empty = builder.emit(f"icmp sle i64 {chain.turns}, 0")
+            builder.branch(is_empty, lambda: builder.fill(emission.buffer(accumulator), 0, accumulator.bytes))
         return ["i64 0"]
 
     group, member = emission.group, emission.member
@@ -113,5 +115,10 @@ class _Grouped:
             back = builder.multiply(builder.multiply(self.above, -1), chain.left.row)
             return builder.moved(chain.left.at(chain.emission, turn), back), chain.left.row
 
-        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result)
+        ahead = None
+        if chain.destination is not None:
+            above = builder.multiply(self.above, chain.destination.row)
+            back = builder.add(above, builder.multiply(self.before, chain.destination.size))
+            ahead = chain.ahead(builder.add(turn, count), self.turns, result, back)
+        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, ahead)
         builder.branch(is_stopped(chain.emission), lambda: leave_worker(chain.emission, 2))

@@ -60,6 +60,14 @@ from tileir.ir.attributes import IntegerAttribute
 
 
 def emit_nest(emission: Emission, statement: Nest) -> None:
+    done = emission.done.get(statement)
+    if done is None:
+        _emit_nest(emission, statement)
+    else:
+        emission.builder.branch(done, None, lambda: _emit_nest(emission, statement))
+
+
+def _emit_nest(emission: Emission, statement: Nest) -> None:
     roots = statement.roots
     lanes = lanes_abreast(emission, roots, statement.sinks)
     picks = [sink for sink in statement.sinks if isinstance(sink, StoreScalar)]

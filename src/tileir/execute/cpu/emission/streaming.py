@@ -59,7 +59,7 @@ def emit_stretches(emission: Emission, sink: StoreView, lanes: int, emit: Callab
         rest = builder.emit(f"and i64 {missing}, {size - 1}")
     else:
         rest = builder.emit(f"and i64 {missing}, {CACHE_LINE - 1}")
-    answers = [builder.emit(f"icmp eq i64 {rest}, 0"), *_moves_much(emission, prod(box.view.shape) * size)]
+    answers = [builder.emit(f"icmp eq i64 {rest}, 0"), *moves_much(emission, prod(box.view.shape) * size)]
     answers += _rows_are_alike(emission, box.view, vector if is_moved else CACHE_LINE)
     last = extent - lanes
 
@@ -90,7 +90,7 @@ def _rows_are_alike(emission: Emission, view: TileView, alignment: int) -> list[
     return answers
 
 
-def _moves_much(emission: Emission, tile_bytes: int) -> list[str]:
+def moves_much(emission: Emission, tile_bytes: int) -> list[str]:
     """Whether all tile blocks together write what is worth streaming, and move more than the caches hold."""
     x, y, z = (emission.frame.record_slot(slots.GRID + axis) for axis in range(3))
     builder = emission.builder

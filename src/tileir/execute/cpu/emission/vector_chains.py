@@ -12,12 +12,14 @@ from typing import Final
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses, bounds, chain_functions
 from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.destinations import Destination, destination_of
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.matrix.blocks import Ahead
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
@@ -100,6 +102,7 @@ class VectorChain:
         rooms = [f"i64 {side.room}" for side in (self.left, self.right)]
         self.room: Final = emission.builder.call("i64", "llvm.umin.i64", rooms)
         """The turns before tiles begin to lie over an edge."""
+        self.destination: Final[Destination | None] = destination_of(emission, statement)
 
     def parts(self, start: Number, turns: Number, emit: Callable[[Number, str], None]) -> None:
         """Emit the parts from a turn to others, one at least; each gets its first turn and how many it has.
@@ -170,12 +173,20 @@ class VectorChain:
 
             target = self.emission.buffer(self.product.accumulator)
             column = str(self.emission.whole(self.statement.memo.keys[0]))
-            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target)
+            fresh = "false"
+            if self.statement.clearing is not None:
+                fresh = builder.emit(f"icmp eq i64 {turn}, 0")
+            ahead = self._result(end, target)
+            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target, ahead, fresh)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
         is_left = builder.emit(f"icmp slt i64 {start}, {self.turns}")
         builder.branch(is_left, lambda: self.parts(start, self.turns, part))
+        goal = self.destination
+        if goal is not None and goal.direct != "false":
+            nest = self.emission.program.destinations[self.statement].nest
+            self.emission.done[nest] = builder.all_of([goal.direct, is_left])
 
     def _go_to(self, turn: Number, number: Number) -> None:
         """Set the loop's counter to a turn of a part."""
@@ -214,6 +225,29 @@ class VectorChain:
             builder.branch(self.left.rows, rows, tiles)
         return [f"ptr {copy}", f"i64 {row}"]
 
+    def ahead(self, end: Number, turns: Number, target: str, back: Number = 0) -> Ahead | None:
+        """What the part before a turn asks for: if it is the last, where its result goes, from `back` bytes before."""
+        goal = self.destination
+        if goal is None:
+            return None
+        builder = self.builder
+        is_last = builder.all_of([goal.cached, builder.emit(f"icmp eq i64 {end}, {turns}")])
+        place = builder.moved(goal.pointer, builder.subtract(0, back))
+        return self._chosen(is_last, Ahead(place, goal.row, goal.size), (target, 0))
+
+    def _result(self, end: Number, target: str) -> Ahead | None:
+        """The same for a part that may write it there."""
+        goal = self.destination
+        if goal is None or goal.direct == "false":
+            return self.ahead(end, self.turns, target)
+        is_last = self.builder.all_of([goal.direct, self.builder.emit(f"icmp eq i64 {end}, {self.turns}")])
+        return self._chosen(is_last, Ahead(goal.pointer, goal.row, goal.size, True), (target, self.plan.n * goal.size))
+
+    def _chosen(self, condition: str, ahead: Ahead, otherwise: Rows) -> Ahead:
+        pointer = self.builder.emit(f"select i1 {condition}, ptr {ahead.pointer}, ptr {otherwise[0]}")
+        row = self.builder.emit(f"select i1 {condition}, i64 {ahead.row}, i64 {otherwise[1]}")
+        return ahead._replace(pointer=pointer, row=row)
+
     def multiply(
         self,
         plan: MmaPlan,
@@ -223,6 +257,8 @@ class VectorChain:
         pack_part: Callable[[str], str],
         rows: Callable[[], Rows],
         target: str,
+        ahead: Ahead | None,
+        fresh: str = "false",
     ) -> None:
         """Find by two keys or pack the right operand of a part, and multiply; the left one is copied after that."""
         emission, builder, statement = self.emission, self.builder, self.statement
@@ -237,4 +273,4 @@ class VectorChain:
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
         panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
-        chain_functions.multiply(emission, plan, rows(), panel, target, extent)
+        chain_functions.multiply(emission, plan, rows(), panel, target, extent, ahead, fresh)

@@ -320,6 +320,19 @@ class Print(Statement):
         return [source for source in self.sources if source is not None]
 
 
+@dataclass(eq=False, repr=False, slots=True)
+class Goal:
+    """Where the result of a chain goes: a tile is stored that is made of it, element for element.
+
+    `is_copy` says that it is the same tile and nobody else wants it, so that the chain may write it there, and that
+    nothing the chain reads lies there.
+    """
+
+    nest: Nest
+    store: StoreView
+    is_copy: bool
+
+
 class Program:
     """A kernel in loop form."""
 
@@ -334,6 +347,8 @@ class Program:
         """What a tile block reads and writes outside of loops, where something streams."""
         self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
         """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
+        self.destinations: dict[Statement, Goal] = {}
+        """Where the results of chains go."""
 
 
 def statements(body: list[Statement]) -> Iterator[Statement]:

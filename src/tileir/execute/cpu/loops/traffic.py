@@ -13,6 +13,9 @@ A plain store to memory that is in no cache first reads it, and then drives some
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
+
+A chain of products takes long and leaves memory alone meanwhile: it asks for the lines of its **destination**, which
+its result is stored to, or writes them.
 """
 
 from __future__ import annotations
@@ -24,12 +27,23 @@ from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.expressions import Stored, Viewed
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
-from tileir.execute.cpu.loops.statements import Nest, Program, Reduce, Statement, VersionedNest
+from tileir.execute.cpu.loops.statements import (
+    Alias,
+    Chain,
+    Goal,
+    Let,
+    Nest,
+    Program,
+    Reduce,
+    Statement,
+    VersionedNest,
+    statements,
+)
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.dtypes import memory_bytes
+from tileir.execute.dtypes import memory_bytes, plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.values import Value
@@ -58,6 +72,7 @@ def choose(program: Program, target: Target, overlapping: bool) -> None:
         if program.streams:
             program.moved_bytes = _moved_bytes(program.entry)
     program.fetches = _fetching(program)
+    program.destinations = _destinations(program, overlapping)
 
 
 def row_axis(type: TileViewType) -> int:
@@ -129,6 +144,52 @@ def _moved_bytes(entry: Operation) -> int:
             size = prod(type.tile_shape) * memory_bytes(type.tensor.element)
             found[(view, *operation.operand_group("index"))] = size
     return sum(found.values())
+
+
+# --- destinations ---
+
+
+def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
+    """By chain where its result goes, in rows of neighbours."""
+    found: dict[Statement, Goal] = {}
+    for place, chain in enumerate(program.body):
+        if not isinstance(chain, Chain):
+            continue
+        plan, buffer = chain.product.plan, chain.product.accumulator
+        for statement in program.body[place + 1 :]:
+            for nest in _nests(statement):
+                if not isinstance(nest, Nest) or len(nest.sinks) != 1:
+                    continue
+                (sink,) = nest.sinks
+                if not isinstance(sink, StoreView) or buffer not in sink.expression.buffers:
+                    continue
+                type = sink.operation.operand_group("view")[0].type
+                if not isinstance(type, PartitionViewType) or type.tensor.strides[type.dim_map[-1]] != 1:
+                    continue
+                if prod(type.tile_shape[:-2]) == 1 and type.tile_shape[-2:] == (plan.m, plan.n):
+                    is_copy = not overlapping and nest is statement and _is_copy(program, chain, place, nest, sink)
+                    found.setdefault(chain, Goal(nest, sink, is_copy))
+    return found
+
+
+def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: StoreView) -> bool:
+    """Whether a chain may write its result where a nest puts it: nothing is between them that would notice."""
+    root, buffer = sink.expression, chain.product.accumulator
+    if not isinstance(root, Stored) or chain.product.plan.kind != "fma" or not may_change_order(program.entry):
+        return False
+    if not plain_memory(root.element) or root.dtype != buffer.dtype:
+        return False
+    end = program.body.index(nest)
+    if not all(isinstance(each, (Let, Alias)) for each in program.body[place + 1 : end]):
+        return False
+    if any(buffer in each.buffers for statement in statements(program.body[end + 1 :]) for each in statement.roots):
+        return False
+    origins = Origins(program.entry, False)
+    read: set[object] = set()
+    for load in (chain.product.lhs, chain.product.rhs):
+        assert isinstance(load, Viewed)
+        read |= origins.provenance(load.operation.operand_group("view")[0])
+    return _is_apart(sink, origins, frozenset(read))
 
 
 # --- fetching ahead ---

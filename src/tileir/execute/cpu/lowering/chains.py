@@ -200,8 +200,6 @@ def take_clearing(lowering: Lowering, chain: Chain) -> None:
         return
     if chain.product.plan.kind == "fma":
         chain.group = _group(lowering, chain)
-        if chain.group is None:
-            return
     chain.clearing = last
     body.pop()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy
 
@@ -24,6 +24,19 @@ Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
 """Emits what a block of C starts with, row after row, from its rows and the first columns of its vectors."""
 _BlockRows: TypeAlias = tuple[str, list[Number]]
 """The rows of A for a block: a pointer to the first, and the distance of each from it."""
+
+
+class Ahead(NamedTuple):
+    """Memory that C is written to when the product is done, which is asked for meanwhile; or by the product itself."""
+
+    pointer: str
+    row: Number
+    """How far apart its rows are in bytes."""
+    size: int
+    """Bytes of an element."""
+    is_result: bool = False
+    """Whether the sum goes there, and not to C."""
+
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
@@ -40,9 +53,19 @@ _LONG_BYTES: Final = 1 << 14
 class Blocks:
     """Writes the loops; the suffix ends the loads and stores of B and C."""
 
-    def __init__(self, builder: Builder, plan: MmaPlan, suffix: str, start: Start | None = None) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        plan: MmaPlan,
+        suffix: str,
+        start: Start | None = None,
+        ahead: Ahead | None = None,
+        fresh: str = "false",
+    ) -> None:
         self.builder: Final = builder
         self.start: Final = start
+        self.ahead: Final = ahead
+        self.fresh: Final = fresh
         self.plan: Final = plan
         self.step: Final = _STEPS[plan.kind]
         self.suffix: Final = suffix
@@ -85,21 +108,33 @@ class Blocks:
             for vector in range(self.vectors)
         ]
         if self.start is None:
-            start = [
-                builder.value(f"load {kind}, ptr {place}, align {size}{self.suffix}", dtype, self.width)
-                for place in places
-            ]
+
+            def load() -> list[str]:
+                return [
+                    f"{kind} {builder.emit(f'load {kind}, ptr {place}, align {size}{self.suffix}')}" for place in places
+                ]
+
+            if self.fresh == "false":
+                loaded = [value.removeprefix(f"{kind} ") for value in load()]
+            else:
+                loaded = builder.branch(self.fresh, lambda: [f"{kind} zeroinitializer"] * len(places), load)
+            start = [Register(name, dtype, self.width) for name in loaded]
         else:
             start = self.start(
                 [builder.add(origin[0], row) for row in rows],
                 [builder.add(origin[1], vector * plan.lanes) for vector in range(self.vectors)],
             )
+        self._ask_for(origin, len(rows))
         turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
             return self._steps(left, panel, index, accumulators, turn // plan.group)
 
         results = builder.carry(0, extent, turn, start, steps)
+        if self.ahead is not None and self.ahead.is_result:
+            step = plan.lanes * size
+            ends = self._rows_ahead(self.ahead, origin, len(rows))
+            places = [builder.moved(end, vector * step) for end in ends for vector in range(self.vectors)]
         for place, result in zip(places, results, strict=True):
             builder.do(f"store {result.typed}, ptr {place}, align {size}{self.suffix}")
 
@@ -128,10 +163,23 @@ class Blocks:
             current = new
         return current
 
-    def _fetch(self, pointer: str, size: int) -> None:
+    def _ask_for(self, origin: tuple[Number, Number], count: int) -> None:
+        """Ask for the memory that a block goes to, in the second cache: it is not yet written for long."""
+        if self.ahead is None:
+            return
+        for where in self._rows_ahead(self.ahead, origin, count):
+            self._fetch(where, self.plan.columns * self.ahead.size, write=True)
+
+    def _rows_ahead(self, ahead: Ahead, origin: tuple[Number, Number], count: int) -> list[str]:
+        builder = self.builder
+        offset = builder.add(builder.multiply(origin[0], ahead.row), builder.multiply(origin[1], ahead.size))
+        first = builder.moved(ahead.pointer, offset)
+        return [builder.moved(first, builder.multiply(number, ahead.row)) for number in range(count)]
+
+    def _fetch(self, pointer: str, size: int, write: bool = False) -> None:
+        how = ["i32 1", "i32 2"] if write else ["i32 0", "i32 3"]
         for line in range(0, size, _LINE):
-            operands = [f"ptr {self.builder.moved(pointer, line)}", "i32 0", "i32 3", "i32 1"]
-            self.builder.call("void", "llvm.prefetch.p0", operands)
+            self.builder.call("void", "llvm.prefetch.p0", [f"ptr {self.builder.moved(pointer, line)}", *how, "i32 1"])
 
     def _load_left(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""

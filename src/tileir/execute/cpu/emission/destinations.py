@@ -1,0 +1,73 @@
+"""Where the result of a chain goes.
+
+A store that has to wait for its cache line is slow, so the product asks for the lines while it has nothing else to do
+with memory.  Where the tile is stored as it is, the last part of the chain writes it there itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tileir.dialect.ops import MAKE_PARTITION_VIEW
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.streaming import moves_much
+from tileir.execute.cpu.emission.views import TensorView, TileView
+from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.dtypes import memory_bytes
+from tileir.ir.values import Value
+
+
+class Destination(NamedTuple):
+    """The rows in memory that a chain's tile is stored to."""
+
+    pointer: str
+    row: Number
+    """How far apart they are in bytes."""
+    size: int
+    """Bytes of an element."""
+    cached: str
+    """An i1: they are written through the caches."""
+    direct: str
+    """An i1: the chain may write them, since the whole tile lies in its tensor and is stored as it is."""
+
+
+def destination_of(emission: Emission, chain: Chain) -> Destination | None:
+    """Where a chain's tile is stored; None where that is not known yet."""
+    goal = emission.program.destinations.get(chain)
+    if goal is None or emission.sanitize:
+        return None
+    builder, operation = emission.builder, goal.store.operation
+    view = _view(emission, operation.operand_group("view")[0])
+    if view is None or any(index not in emission.scalars for index in operation.operand_group("index")):
+        return None
+    box = accesses.box_in(emission, operation, view)
+    size = memory_bytes(view.tensor.element)
+    cached = "true"
+    if goal.store in emission.program.streams.values():
+        rows, columns = view.shape[-2:]
+        streams = builder.all_of(moves_much(emission, rows * columns * size))
+        cached = builder.emit(f"xor i1 {streams}, true")
+    row = builder.multiply(view.strides[-2], size)
+    direct = "false"
+    if goal.is_copy:
+        # Rows that overlap are written in order.
+        apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
+        direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
+    return Destination(box.pointer, row, size, cached, direct)
+
+
+def _view(emission: Emission, value: Value) -> TileView | None:
+    """A view that is made by now, or could be."""
+    found = emission.views.get(value)
+    if isinstance(found, TileView):
+        return found
+    operation = value.defining_operation
+    if operation is None or operation.declaration is not MAKE_PARTITION_VIEW:
+        return None
+    tensor = emission.views.get(operation.operands[0])
+    if not isinstance(tensor, TensorView) or not isinstance(value.type, PartitionViewType):
+        return None
+    return TileView(tensor, value.type)
