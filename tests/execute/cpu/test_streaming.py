@@ -112,6 +112,13 @@ def test_a_large_store_streams_and_is_waited_for(machine: str) -> None:
     assert text.count("sfence") >= text.count("ret") > 0
 
 
+def test_what_is_read_for_a_store_that_streams_is_fetched_along_long_rows() -> None:
+    assert "prefetcht0" in native(doubled()).dump("asm")
+    assert "prefetcht0" in native(doubled(**ROWS)).dump("asm")
+    assert "prefetch" not in native(doubled(**SHORT_ROWS)).dump("asm")
+    assert "prefetch" not in native(doubled(target="p")).dump("asm")
+
+
 def test_every_way_out_of_the_worker_waits() -> None:
     loop = """%end = constant <i32: 5> : tile<i32>
       for %i in (%zero to %end, step %r) : tile<i32> { continue }"""

@@ -170,8 +170,11 @@ def load_view(nest: LoopNest, expression: Viewed, index: Index) -> tuple[Registe
         level = max(level, known)
         with nest.at_level(level):
             loaded = nest.load_at(where, distance, dtype, nest.emission.memory_suffix, mask)
-            if box.ahead != 0 and distance == dtype.itemsize:
-                streaming.fetch(nest, where, box.ahead, dtype.itemsize)
+            if distance == dtype.itemsize:
+                if box.ahead != 0:
+                    streaming.fetch(nest, where, box.ahead, dtype.itemsize)
+                elif nest.stretch is not None and nest.stretch.streams:
+                    streaming.fetch_along(nest, where, dtype.itemsize)
     with nest.at_level(level):
         value = instructions.from_memory(nest.builder, element, loaded)
         if mask is not None:

@@ -12,7 +12,8 @@ A plain store to memory that is in no cache first reads it, and then drives some
    they lie is checked for every tile (`emission.streaming`).
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
-ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
+ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.  What is read for a
+store that streams is fetched along its row.
 
 A chain of products takes long and leaves memory alone meanwhile: it asks for the lines of its **destination**, which
 its result is stored to, or writes them.
