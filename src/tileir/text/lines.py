@@ -89,6 +89,11 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
     aliases = printer.aliases
     constant_start = "" if printer.generic else f" = {printer.custom_name(CONSTANT)} <"
     tail = "\n"
+    # Whether the operations are named here, as they come.
+    naming = printer.naming
+    is_naming = naming.waiting is block
+    if is_naming:
+        naming.waiting = None
     operation = block.first
     while operation is not None:
         if operation is omit:
@@ -98,6 +103,10 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
             printer.done.append("".join(out))
             out.clear()
         if operation.regions or operation.successors is not None:
+            if is_naming:
+                # What is inside takes numbers behind those of the whole block.
+                is_naming = False
+                naming.name_rest(operation)
             printer.print_scope(operation)
             out.append("\n")
             operation = operation.next
@@ -108,9 +117,15 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
         results = operation.results
         result = ""
         if len(results) == 1:
-            result = names[results[0]]
             declaration = operation.declaration
             attributes = operation.attributes
+            if not is_naming:
+                result = names[results[0]]
+            elif declaration.is_numbered:
+                result = names[results[0]] = naming.next_number()
+            else:
+                naming.name_results(operation)
+                result = names[results[0]]
             if not attributes:
                 head = heads.get(declaration)
                 if head is None:
@@ -136,6 +151,8 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                     operation = operation.next
                     continue
         elif results:
+            if is_naming:
+                naming.name_results(operation)
             result = printer.result_names(operation)
         line: Line | None = None
         alike = operation.alike
@@ -181,8 +198,8 @@ def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | 
     """What the line of an operation has in common with those of all that are like it, if there are enough of them."""
     alike = operation.alike
     if alike is not None and alike.count and (alike.line is None or alike.line.owner is not lines.owner):
-        # The first of those that are alike.  To find out what they have in common takes longer than to print a line.
-        first = _line_of(printer, operation) if alike.count > 1 else None
+        # The first of those that are alike.  To find out what they have in common takes as long as to print two lines.
+        first = _line_of(printer, operation) if alike.count > 2 else None
         if first is not None:
             finding = Finding(lines.owner, operation, first)
             if alike.holds(finding, operation):

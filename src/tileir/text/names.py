@@ -30,6 +30,9 @@ class Naming:
 
     A nested region starts from the state its parent had when all of the parent was named, and gives that state back,
     so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
+
+    The block of a function may be named while it is printed, up to the first operation with regions (`begin`): then it
+    is gone through once.  Until that begins, it is `waiting`.
     """
 
     __slots__ = (
@@ -42,7 +45,9 @@ class Naming:
         "names",
         "numbered",
         "numbers",
+        "state",
         "used",
+        "waiting",
     )
 
     def __init__(self, draft_names: bool = False) -> None:
@@ -58,24 +63,68 @@ class Naming:
         self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
         self.assume: OperationDeclaration | None = None
+        # The block that is named while it is printed, and what it found.
+        self.waiting: Block | None = None
+        self.state: _State | None = None
 
     def name_regions(self, operation: Operation, isolated: bool = True) -> bool:
         """Name what is inside an operation; without `isolated` not what is inside isolated ones there: then False."""
+        return self._name_nested([(operation, region) for region in reversed(operation.regions)], isolated)
+
+    def begin(self, operation: Operation) -> None:
+        """Name the arguments of the only block of an operation, whose results are named while they are printed."""
+        region = operation.regions[0]
+        block = region.blocks[0]
+        self.state = _State(self.numbers, self.arguments, self.conflicts)
+        self._name_arguments(block, operation, region, 0, self.state.added)
+        self.waiting = block
+
+    def name_results(self, operation: Operation) -> None:
+        """Name the results of an operation without regions."""
+        if self.state is not None:
+            self._name_results(operation, self.state.added)
+
+    def name_rest(self, operation: Operation | None) -> None:
+        """Name the results of an operation and of those that follow it, and then what they have in their regions."""
+        if self.state is not None:
+            nested: list[Operation] = []
+            self._name_row(operation, self.state.added, nested)
+            pending: list[tuple[Operation, Region] | _State] = []
+            for inner in reversed(nested):
+                for region in reversed(inner.regions):
+                    pending.append((inner, region))
+            self._name_nested(pending, True)
+
+    def end(self) -> None:
+        """Give back the state that `begin` found; what was not printed after all is named first."""
+        waiting, state = self.waiting, self.state
+        if waiting is not None:
+            self.name_rest(waiting.first)
+        self.waiting = self.state = None
+        if state is not None:
+            self._give_back(state)
+
+    def _give_back(self, state: _State) -> None:
+        self.numbers, self.arguments, self.conflicts = state.numbers, state.arguments, state.conflicts
+        self.used.difference_update(state.added)
+
+    def _name_nested(self, pending: list[tuple[Operation, Region] | _State], isolated: bool) -> bool:
+        """Name regions and what is in them; an explicit stack, because programs may nest deeply.
+
+        It has regions to come, and states to give back.
+        """
         complete = True
-        # An explicit stack, because programs may nest deeply: regions to come, and states to give back.
-        pending: list[tuple[Operation, Region] | _State] = [(operation, r) for r in reversed(operation.regions)]
         while pending:
             item = pending.pop()
             if isinstance(item, _State):
-                self.numbers, self.arguments, self.conflicts = item.numbers, item.arguments, item.conflicts
-                self.used.difference_update(item.added)
+                self._give_back(item)
                 continue
             owner, region = item
             state = _State(self.numbers, self.arguments, self.conflicts)
             nested: list[Operation] = []
             for index, block in enumerate(region.blocks):
                 self._name_arguments(block, owner, region, index, state.added)
-                self._name_block(block, state.added, nested)
+                self._name_row(block.first, state.added, nested)
             pending.append(state)
             nested.reverse()
             for inner in nested:
@@ -86,37 +135,52 @@ class Naming:
                     pending.append((inner, part))
         return complete
 
-    def _name_block(self, block: Block, added: list[str], nested: list[Operation]) -> None:
+    def _name_row(self, operation: Operation | None, added: list[str], nested: list[Operation]) -> None:
+        """Name the results of an operation and of those that follow it in its block."""
         names = self.names
         numbered = self.numbered
-        operation = block.first
         while operation is not None:
             results = operation.results
             if results:
-                hint = None if operation.declaration.is_numbered else self.hint(operation)
-                if hint is None:
-                    number = self.numbers
-                    if number < len(numbered):
-                        name = numbered[number]
-                    else:
-                        name = f"%{number}"
-                        if number == len(numbered) < _MOST_NUMBERED:
-                            numbered.append(name)
-                    self.numbers = number + 1
-                    if len(results) == 1:
-                        names[results[0]] = name
-                    else:
-                        self._share(results, name)
-                elif len(results) == 1:
-                    names[results[0]] = self._unique(hint, added)
-                elif len(operation.declaration.name_hints) == len(results):
-                    for result, part in zip(results, operation.declaration.name_hints, strict=True):
-                        names[result] = self._unique(part, added)
+                if len(results) == 1 and operation.declaration.is_numbered and self.numbers < len(numbered):
+                    # Most operations.
+                    names[results[0]] = numbered[self.numbers]
+                    self.numbers += 1
                 else:
-                    self._share(results, self._unique(hint, added))
+                    self._name_results(operation, added)
             if operation.regions:
                 nested.append(operation)
             operation = operation.next
+
+    def _name_results(self, operation: Operation, added: list[str]) -> None:
+        names = self.names
+        results = operation.results
+        hint = None if operation.declaration.is_numbered else self.hint(operation)
+        if hint is None:
+            name = self.next_number()
+            if len(results) == 1:
+                names[results[0]] = name
+            else:
+                self._share(results, name)
+        elif len(results) == 1:
+            names[results[0]] = self._unique(hint, added)
+        elif len(operation.declaration.name_hints) == len(results):
+            for index, part in enumerate(operation.declaration.name_hints):
+                names[results[index]] = self._unique(part, added)
+        else:
+            self._share(results, self._unique(hint, added))
+
+    def next_number(self) -> str:
+        """The name of what is numbered next."""
+        number = self.numbers
+        self.numbers = number + 1
+        numbered = self.numbered
+        if number < len(numbered):
+            return numbered[number]
+        name = f"%{number}"
+        if number == len(numbered) < _MOST_NUMBERED:
+            numbered.append(name)
+        return name
 
     def _share(self, results: list[OperationResult], name: str) -> None:
         for result in results:

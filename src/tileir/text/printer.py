@@ -6,7 +6,7 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text
 from tileir.ir.core import PRINTING, Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, NEWEST, OperationDeclaration, Version, version_named
+from tileir.ir.declaration import ISOLATED, NEWEST, SYMBOL_TABLE, OperationDeclaration, Version, version_named
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -172,19 +172,30 @@ class Printer:
         self.depth -= 1
 
     def print_scope(self, operation: Operation) -> None:
-        """An operation with regions: if it is isolated, the names in it are needed nowhere else."""
+        """An operation with regions: if it is isolated, the names in it are needed nowhere else.
+
+        A function is named while it is printed; a module with values of its own first, since functions depend on them.
+        """
         if not self.in_scopes or not operation.declaration.traits & ISOLATED:
             self.print_operation(operation)
             return
         names = self.names
+        naming = self.naming
         before = len(names)
-        complete = self.naming.name_regions(operation, isolated=False)
-        if len(names) > before:
-            # Names inside depend on those around: all are needed.
+        regions = operation.regions
+        if self.knows_lines and not operation.declaration.traits & SYMBOL_TABLE and len(regions) == 1 == len(regions[0].blocks):
+            naming.begin(operation)
             self.in_scopes = False
-            if not complete:
-                self.naming.name_regions(operation)
-        self.print_operation(operation)
+            self.print_operation(operation)
+            naming.end()
+        else:
+            complete = naming.name_regions(operation, isolated=False)
+            if len(names) > before:
+                # Names inside depend on those around: all are needed.
+                self.in_scopes = False
+                if not complete:
+                    naming.name_regions(operation)
+            self.print_operation(operation)
         self.in_scopes = True
         if not before and not self.aside:
             names.clear()
