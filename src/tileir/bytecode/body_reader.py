@@ -321,15 +321,21 @@ class BodyReader(RegionReader):
             if not record.later_results:
                 count = stated
         found: list[Type] = []
+        data = self.data
         known = self.tables.types.known
         for index in range(count):
-            if self.trace is None and self.position < self.end and self.data[self.position] < 0x80:
-                # One of the first types, where it was used before: no words for a failure are needed.
-                number = self.data[self.position]
-                type = known[number] if number < len(known) else None
+            position = self.position
+            if self.trace is None and position + 1 < self.end:
+                # A number of one byte or two, of a type that was used before: no words for a failure are needed.
+                number = data[position]
+                length = 1
+                if number >= 0x80 and data[position + 1] < 0x80:
+                    number += (data[position + 1] << 7) - 0x80
+                    length = 2
+                type = known[number] if number < len(known) and (number < 0x80 or length == 2) else None
                 if type is not None:
                     found.append(type)
-                    self.position += 1
+                    self.position = position + length
                     continue
             found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
         if stated != count:

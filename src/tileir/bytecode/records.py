@@ -184,7 +184,8 @@ class Record:
     def plan_with(self, flags: int) -> list[int]:
         """How many operands each group of a segmented record has, as far as its flags say: -1 where it is counted."""
         plan: list[int] = []
-        for declared, bit in zip(self.declaration.operands, self.operand_bits, strict=True):
+        for index, declared in enumerate(self.declaration.operands):
+            bit = self.operand_bits[index]
             if declared.count == ONE:
                 plan.append(1)
             elif declared.count == VARIADIC:

@@ -26,10 +26,13 @@ class TypeRule:
 
 def named_types(operation: Operation, name: str) -> list[Type]:
     """The types of the operands or results declared under a name."""
-    for declared in operation.declaration.operands:
+    declaration = operation.declaration
+    for index, declared in enumerate(declaration.operands):
         if declared.name == name:
+            if declaration.plain_operands:
+                return [value.type for value in operation.operands[index : index + 1]]
             return [value.type for value in operation.operand_group(name)]
-    for index, declared in enumerate(operation.declaration.results):
+    for index, declared in enumerate(declaration.results):
         if declared.name == name:
             if declared.is_one:
                 return [operation.results[index].type]
@@ -47,8 +50,11 @@ def same_type(*names: str) -> TypeRule:
 
 
 def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
-    lists = [named_types(operation, name) for name in names]
-    return all(other == lists[0] for other in lists)
+    first = named_types(operation, names[0])
+    for index in range(1, len(names)):
+        if named_types(operation, names[index]) != first:
+            return False
+    return True
 
 
 _same_type_rules: Final[dict[tuple[str, ...], TypeRule]] = {}

@@ -322,7 +322,10 @@ def _verify_counts(operation: Operation, declaration: OperationDeclaration) -> N
 
 
 def _verify_count(declared: tuple[OperandDeclaration, ...], found: int, noun: str) -> None:
-    least = sum(1 for d in declared if d.count == ONE)
+    least = 0
+    for each in declared:
+        if each.count == ONE:
+            least += 1
     if least == len(declared):
         if found != least:
             if least == 0:
@@ -334,7 +337,7 @@ def _verify_count(declared: tuple[OperandDeclaration, ...], found: int, noun: st
             raise Invalid(f"expected {_plural(least, noun)}, but found {found}")
     elif found < least:
         raise Invalid(f"expected {least} or more {noun}s, but found {found}")
-    elif not any(d.count == VARIADIC for d in declared) and found > len(declared):
+    elif found > len(declared) and not any(d.count == VARIADIC for d in declared):
         raise Invalid(f"expected at most {_plural(len(declared), noun)}, but found {found}")
 
 
@@ -352,7 +355,8 @@ def _verify_segments(operation: Operation, declaration: OperationDeclaration) ->
             "specified in attribute 'operandSegmentSizes'"
         )
     start = 0
-    for declared, length in zip(declaration.operands, segments, strict=True):
+    for index, declared in enumerate(declaration.operands):
+        length = segments[index]
         if declared.count == ONE and length != 1:
             raise Invalid(f"operand group starting at #{start} requires 1 element, but found {length}")
         if declared.count == OPTIONAL and length > 1:
@@ -374,15 +378,21 @@ def _verify_attributes(operation: Operation, declaration: OperationDeclaration) 
 
 
 def _verify_types(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
-    lengths = declaration.segment_lengths(operation)
-    index = 0
-    for declared, length in zip(declaration.operands, lengths, strict=True):
-        for _ in range(length):
-            _verify_type("operand", index, operation.operands[index].type, declared, version)
-            index += 1
+    operands = operation.operands
+    if declaration.plain_operands:
+        for index, declared in enumerate(declaration.operands):
+            _verify_type("operand", index, operands[index].type, declared, version)
+    else:
+        lengths = declaration.segment_lengths(operation)
+        first = 0
+        for number, declared in enumerate(declaration.operands):
+            for index in range(first, first + lengths[number]):
+                _verify_type("operand", index, operands[index].type, declared, version)
+            first += lengths[number]
     declared_results = declaration.results
+    last = len(declared_results) - 1
     for index, result in enumerate(operation.results):
-        declared = declared_results[min(index, len(declared_results) - 1)]
+        declared = declared_results[index if index < last else last]
         _verify_type("result", index, result.type, declared, version)
 
 
