@@ -56,13 +56,13 @@ def test_constants_share_what_is_in_front_of_their_numbers():
 def test_those_that_are_alike_are_counted_and_one_alone_keeps_no_findings():
     module = read(
         "entry @k(%a: tile<f32>) { %0 = fma %a, %a, %a flush_to_zero : tile<f32>  %1 = fma %a, %0, %a : tile<f32>  "
-        "%2 = fma %1, %0, %a flush_to_zero : tile<f32>  return }"
+        "%2 = fma %1, %0, %a flush_to_zero : tile<f32>  %3 = fma %1, %2, %a flush_to_zero : tile<f32>  return }"
     )
     tileir.verify(module)
     str(module)
-    first, alone, second, _ = body(module)
-    assert first.alike is second.alike is not alone.alike
-    assert (first.alike.count, alone.alike.count) == (2, 1)
+    first, alone, second, third, _ = body(module)
+    assert first.alike is second.alike is third.alike is not alone.alike
+    assert (first.alike.count, alone.alike.count) == (3, 1)
     assert first.alike.verified is not None and alone.alike.verified is None
     assert first.alike.line is not None and alone.alike.line is None
 
