@@ -1,39 +1,24 @@
-"""The debug section: locations per function and operation (docs/bytecode.md section 7)."""
+"""The debug section, read: locations per function and operation (docs/bytecode.md section 7)."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.container import check_count, read_offsets, starts_of
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, PartWanted, varints
-from tileir.bytecode.strings import StringInterner, StringTable
+from tileir.bytecode.container import check_count, read_offsets
+from tileir.bytecode.primitives import ByteReader, Malformed, PartWanted
+from tileir.bytecode.strings import StringTable
 from tileir.dialect.attributes import (
     DICompileUnit,
     DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
     LocalScope,
-    children,
     di_compile_unit,
     di_file,
     di_lexical_block,
     di_location,
+    di_locations,
     di_subprogram,
 )
 from tileir.ir.attributes import Attribute
-from tileir.ir.location import (
-    UNKNOWN,
-    CallSiteLocation,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NameLocation,
-    OpaqueLocation,
-    TextLocation,
-    UnknownLocation,
-    call_site_location,
-    file_location,
-)
+from tileir.ir.location import UNKNOWN, Location, call_site_location, file_location, file_locations
 
 if TYPE_CHECKING:
     from tileir.bytecode.trace import Trace
@@ -47,6 +32,8 @@ CALL_SITE: Final = 6
 
 # How many numbers follow each tag.
 _FIELDS: Final = (0, 1, 2, 4, 4, 6, 2)
+# So many places in one file and scope are decoded at a time.
+_RUN: Final = 256
 # Parts of parts are decoded right away up to this depth; real ones nest a few levels deep.
 _RECURSION: Final = 32
 
@@ -131,13 +118,87 @@ class DebugTable:
         known = self.locations[reference]
         if known is not None:
             return known
-        found = self._plain(reference - 1, 0) if self._trace is None else None
+        found: Attribute | None = None
+        if self._trace is None:
+            if self._has_run(reference - 1):
+                return self.locations[reference]
+            found = self._plain(reference - 1, 0)
         if found is None:
             found = self.attribute(reference)
         if not isinstance(found, Location):
             return None
         self.locations[reference] = found
         return found
+
+    def _has_run(self, index: int) -> bool:
+        """Decode an attribute and those behind it that are places in the same file and scope, if there are any.
+
+        The operations of a function have such places, one behind the other.  All of them begin with the same bytes;
+        lines and columns of at most three bytes each follow.
+        """
+        data = self._data
+        offsets = self._offsets
+        base = self._start
+        count = len(offsets)
+        start = base + offsets[index]
+        # What they begin with: the tag, and the numbers of the scope and of the file.
+        length = 1
+        if index + 1 >= count or not base <= start < self._end or data[start] != LOCATION:
+            return False
+        for _ in range(2):
+            while start + length < self._end and data[start + length] >= 0x80:
+                length += 1
+            length += 1
+        head = data[start : start + length]
+        following = base + offsets[index + 1]
+        if following + length > self._end or data[following : following + length] != head:
+            return False
+        lines: list[int] = []
+        columns: list[int] = []
+        last = min(index + _RUN, count)
+        for number in range(index, last):
+            start = base + offsets[number]
+            end = base + offsets[number + 1] if number + 1 < count else self._end
+            position = start + length
+            if position + 2 > end or end > self._end or data[start:position] != head:
+                break
+            if number > index and self.locations[number + 1] is not None:
+                # So is what follows, as a rule.
+                break
+            line = data[position]
+            position += 1
+            if line >= 0x80:
+                byte = data[position]
+                position += 1
+                if byte >= 0x80:
+                    if position == end or data[position] >= 0x80:
+                        break
+                    line += (byte << 7) + (data[position] << 14) - 0x4080
+                    position += 1
+                else:
+                    line += (byte << 7) - 0x80
+            if position == end:
+                break
+            column = data[position]
+            position += 1
+            if column >= 0x80:
+                if position == end or data[position] >= 0x80:
+                    break
+                column += (data[position] << 7) - 0x80
+            lines.append(line)
+            columns.append(column)
+        if not lines:
+            return False
+        reader = ByteReader(data, base + offsets[index] + 1, base + offsets[index] + length)
+        try:
+            scope = self._plain(reader.varint("") - 1, 0)
+            file = self._strings.get(reader.varint(""))
+        except Malformed:
+            return False
+        if not isinstance(scope, LocalScope):
+            return False
+        self.locations[index + 1 : index + 1 + len(lines)] = di_locations(file_locations(file, lines, columns), scope)
+        return True
 
     def _plain(self, index: int, depth: int) -> Attribute | None:
         """An attribute where nothing is unusual about it nor about its parts, which is nearly always.
@@ -362,138 +423,3 @@ def _more(section: ByteReader, message: str) -> None:
     """NVIDIA's reader wants a byte behind each padding, even for an empty list."""
     if not section.remaining:
         section.fail(message)
-
-
-class DebugEncoder:
-    """Collects the locations of the functions that have any."""
-
-    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references", "writable")
-
-    def __init__(self, intern: StringInterner) -> None:
-        self._intern: StringInterner = intern
-        self.blobs: list[bytes] = []
-        self.references: dict[Attribute, int] = {UNKNOWN: 0}
-        # Call sites that were looked at and hold nothing that cannot be written.
-        self.writable: set[Location] = set()
-        self.function_starts: list[int] = []
-        self.indices: list[int] = []
-
-    def start_function(self, location: Location) -> int:
-        """Begin the entries of a function; the number its record refers to them by."""
-        self.function_starts.append(len(self.indices))
-        self.indices.append(self.reference(location))
-        return len(self.function_starts)
-
-    def add(self, location: Location) -> None:
-        self.indices.append(self.reference(location))
-
-    def reference(self, attribute: Attribute) -> int:
-        found = self.known_reference(attribute)
-        if found >= 0:
-            return found
-        # An explicit stack, because call sites and scopes may nest deeply; what an attribute is made of comes first.
-        path = [attribute]
-        while path:
-            missing = self._missing_part(path[-1])
-            if missing is not None:
-                path.append(missing)
-                continue
-            top = path.pop()
-            self.blobs.append(self._encode(top))
-            self.references[top] = len(self.blobs)
-        return self.references[attribute]
-
-    def known_reference(self, attribute: Attribute) -> int:
-        """The number of an attribute that has one; -1 for one that is still to be written."""
-        found = self.references.get(attribute, -1)
-        if found < 0 and isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
-            # Without a scope a position has no place in the section.
-            return 0
-        return found
-
-    def _missing_part(self, attribute: Attribute) -> Attribute | None:
-        """The first part of an attribute that has no number yet."""
-        for part in _parts(attribute):
-            if self.known_reference(part) < 0:
-                return part
-        return None
-
-    def _encode(self, attribute: Attribute) -> bytes:
-        if isinstance(attribute, DILocation):
-            scope = self.reference(attribute.scope)
-            source = attribute.source
-            if not isinstance(source, FileLocation):
-                raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
-            return varints((LOCATION, scope, self._intern.string(source.file), source.line, source.column))
-        if isinstance(attribute, DISubprogram):
-            file, unit = self.reference(attribute.file), self.reference(attribute.compile_unit)
-            name, linkage = self._intern.string(attribute.name), self._intern.string(attribute.linkage_name)
-            return varints((SUBPROGRAM, file, attribute.line, name, linkage, unit, attribute.scope_line))
-        if isinstance(attribute, DILexicalBlock):
-            scope, file = self.reference(attribute.scope), self.reference(attribute.file)
-            return varints((LEXICAL_BLOCK, scope, file, attribute.line, attribute.column))
-        if isinstance(attribute, DICompileUnit):
-            return varints((COMPILE_UNIT, self.reference(attribute.file)))
-        if isinstance(attribute, DIFile):
-            name, directory = self._intern.string(attribute.name), self._intern.string(attribute.directory)
-            return varints((FILE, name, directory))
-        if isinstance(attribute, CallSiteLocation):
-            callee, caller = self.reference(attribute.callee), self.reference(attribute.caller)
-            return varints((CALL_SITE, callee, caller))
-        return b""
-
-    def payload(self) -> bytes:
-        writer = ByteWriter()
-        writer.varint(len(self.function_starts))
-        writer.align(4)
-        writer.fixed_numbers(self.function_starts, 4)
-        writer.varint(len(self.indices))
-        writer.align(8)
-        writer.fixed_numbers(self.indices, 8)
-        # The reader fails on an empty attribute table, so there is always one (an unknown location).
-        blobs = self.blobs if self.blobs else [b"\x00"]
-        writer.varint(len(blobs))
-        writer.align(4)
-        writer.fixed_numbers(starts_of(blobs), 4)
-        writer.raw(b"".join(blobs))
-        return bytes(writer.data)
-
-
-# Locations made of others; only a call site has a place in the section, if all it is made of has.
-COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
-
-
-def location_mistake(location: Location, seen: set[Location] | None = None) -> str | None:
-    """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
-    if seen is None:
-        seen = set()
-    # An explicit stack, because call sites may nest deeply; they share their parts.
-    pending: list[Location] = [location]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, CallSiteLocation):
-            if part not in seen:
-                seen.add(part)
-                pending.append(part.callee)
-                pending.append(part.caller)
-        elif isinstance(part, NameLocation):
-            return _unsupported("NameLoc")
-        elif isinstance(part, FusedLocation):
-            return _unsupported("FusedLoc")
-        elif isinstance(part, OpaqueLocation):
-            return _unsupported("OpaqueLoc")
-    return None
-
-
-def _unsupported(name: str) -> str:
-    return f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc"
-
-
-def _parts(attribute: Attribute) -> list[Attribute]:
-    """What a blob refers to, in the order in which NVIDIA's writer gives numbers; a file and a line are in it."""
-    return [attribute.scope] if isinstance(attribute, DILocation) else children(attribute)
-
-
-def is_encodable(location: Location) -> bool:
-    """Whether a function with this location has entries in the debug section."""
-    return isinstance(location, (DILocation, CallSiteLocation))

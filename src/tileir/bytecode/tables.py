@@ -7,7 +7,7 @@ from tileir.annotations import TYPE_CHECKING
 from tileir.bytecode import container as sections
 from tileir.bytecode.constants import ConstantTable, encode_constant
 from tileir.bytecode.container import Container
-from tileir.bytecode.debug import DebugEncoder, DebugTable
+from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.strings import StringInterner, StringTable
@@ -18,6 +18,7 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
+    from tileir.bytecode.debug_encoder import DebugEncoder
     from tileir.bytecode.type_encoder import TypeEncoder
 
 
@@ -100,7 +101,8 @@ class TableWriter:
     )
 
     def __init__(self, version: Version) -> None:
-        # Imported here: the reader has no use for it.
+        # Imported here: the reader has no use for them.
+        from tileir.bytecode.debug_encoder import DebugEncoder
         from tileir.bytecode.type_encoder import TypeEncoder
 
         self.version: Version = version

@@ -22,9 +22,10 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.declaration import AttributeConstraint
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.interning import COMPOSITES, LEAF, intern, register
+from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
 from tileir.ir.location import (
     CallSiteLocation,
+    FileLocation,
     FusedLocation,
     Location,
     NameLocation,
@@ -433,6 +434,19 @@ def di_location(source: Location, scope: LocalScope) -> DILocation:
     if found is None:
         found = intern(COMPOSITES, key, DILocation(source, scope))
     assert isinstance(found, DILocation)
+    return found
+
+
+def di_locations(sources: list[FileLocation], scope: LocalScope) -> list[DILocation]:
+    """As `di_location` of each source; the lock is taken once for all."""
+    found: list[DILocation] = []
+    with POOL.lock:
+        for source in sources:
+            key = ("in", source, scope)
+            known = COMPOSITES.get(key)
+            made = known if known is not None else add(COMPOSITES, key, DILocation(source, scope))
+            assert isinstance(made, DILocation)
+            found.append(made)
     return found
 
 

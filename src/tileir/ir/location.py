@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.interning import COMPOSITES, LEAF, intern, register
+from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
 from tileir.ir.quoting import quote
 from tileir.ir.reducing import REDUCING, Reduced
 
@@ -266,6 +266,18 @@ def file_location(file: str, line: int, column: int) -> FileLocation:
     found = _files.get(key)
     if found is None:
         found = intern(_files, key, FileLocation(file, line, column))
+    return found
+
+
+def file_locations(file: str, lines: list[int], columns: list[int]) -> list[FileLocation]:
+    """As `file_location` of each line and column; the lock is taken once for all."""
+    found: list[FileLocation] = []
+    with POOL.lock:
+        for index, line in enumerate(lines):
+            column = columns[index]
+            key = (file, line, column)
+            known = _files.get(key)
+            found.append(known if known is not None else add(_files, key, FileLocation(file, line, column)))
     return found
 
 

@@ -183,7 +183,11 @@ class Printer:
         naming = self.naming
         before = len(names)
         regions = operation.regions
-        if self.knows_lines and not operation.declaration.traits & SYMBOL_TABLE and len(regions) == 1 == len(regions[0].blocks):
+        if (
+            self.knows_lines
+            and not operation.declaration.traits & SYMBOL_TABLE
+            and len(regions) == 1 == len(regions[0].blocks)
+        ):
             naming.begin(operation)
             self.in_scopes = False
             self.print_operation(operation)
