@@ -1,4 +1,4 @@
-"""The scanner of a compiled tileir finds the tokens that the lexer's expression tells."""
+"""The scanner of a compiled tileir finds the tokens and the names that the expressions tell."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileir.text.lexer import TOKEN, matched_tokens
-from tileir.text.scanner import scanned_tokens
+from tileir.text.pieces import NAME
+from tileir.text.scanner import scanned_tokens, split_at_names
 
 PROGRAMS = sorted(Path(__file__).resolve().parents[2].glob("examples/*.mlir")) + sorted(
     Path(__file__).resolve().parents[1].glob("programs/**/*.mlir")
@@ -42,6 +43,7 @@ PIECES = [
 
 def agree(text):
     assert scanned_tokens(text, TOKEN) == matched_tokens(text)
+    assert split_at_names(text) == NAME.split(text)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

@@ -42,7 +42,7 @@ TOKEN: Final = re.compile(
 
 def tokens_of(text: str) -> list[str]:
     """All tokens of a text."""
-    if _IS_COMPILED and text.isascii():
+    if IS_COMPILED and text.isascii():
         from tileir.text.scanner import scanned_tokens
 
         return scanned_tokens(text, TOKEN)
@@ -96,4 +96,4 @@ def unescape(literal: str) -> str:
 
 
 # Nothing but functions of Python's own has code.
-_IS_COMPILED: Final = not hasattr(unescape, "__code__")
+IS_COMPILED: Final = not hasattr(unescape, "__code__")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.text.lexer import tokens_of
+from tileir.text.lexer import IS_COMPILED, tokens_of
 
-_NAME: Final = re.compile(r"(%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?)", re.ASCII)
+NAME: Final = re.compile(r"(%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?)", re.ASCII)
 # What may have the name of a value in it that is none; and such a name.
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*("?)')
 _HIDING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|(%)[A-Za-z0-9_$.\-]', re.ASCII)
@@ -79,7 +79,7 @@ class PiecedText:
 
 def pieces_of(text: str) -> PiecedText:
     """The pieces of a text."""
-    parts = _NAME.split(text)
+    parts = _parts_of(text)
     different = set(parts[::2])
     if '"' in text or "//" in text:
         odd = {part for part in different if ('"' in part or "//" in part) and _ends_hidden(part)}
@@ -87,6 +87,14 @@ def pieces_of(text: str) -> PiecedText:
             parts = _mended(text, parts, odd)
             different = set(parts[::2])
     return PiecedText(parts, _pieces(list(different)))
+
+
+def _parts_of(text: str) -> list[str]:
+    if IS_COMPILED and text.isascii():
+        from tileir.text.scanner import split_at_names
+
+        return split_at_names(text)
+    return NAME.split(text)
 
 
 def _pieces(texts: list[str]) -> dict[str, Piece]:

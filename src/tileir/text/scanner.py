@@ -109,11 +109,7 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
             while continuations[data[position]] & _IN_NAME:
                 position += 1
             if data[position] == 35 and position > start + 1:
-                end = position + 1
-                while continuations[data[end]] & _IN_DIGITS:
-                    end += 1
-                if end > position + 1:
-                    position = end
+                position = _number_of_result_end(data, position)
         elif kind in (_WORD, _ALIAS):
             while continuations[data[position]] & _IN_WORD:
                 position += 1
@@ -159,6 +155,37 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
             position = _leave(text, start, expression, tokens)
             continue
         tokens.append(text[start:position])
+
+
+def split_at_names(text: str) -> list[str]:
+    """A text of ASCII characters as what stands before a name of a value, the name, what stands before the next, .."""
+    data = text.encode("ascii") + b"\0"
+    continuations = _CONTINUATIONS
+    parts: list[str] = []
+    start = 0
+    place = text.find("%")
+    while place >= 0:
+        position = place + 1
+        while continuations[data[position]] & _IN_NAME:
+            position += 1
+        if position > place + 1:
+            position = _number_of_result_end(data, position)
+            parts.append(text[start:place])
+            parts.append(text[place:position])
+            start = position
+        place = text.find("%", position)
+    parts.append(text[start:])
+    return parts
+
+
+def _number_of_result_end(data: bytes, position: int) -> int:
+    """Where a name ends that may have the number of a result behind it."""
+    if data[position] != 35:
+        return position
+    end = position + 1
+    while _CONTINUATIONS[data[end]] & _IN_DIGITS:
+        end += 1
+    return end if end > position + 1 else position
 
 
 def _leave(text: str, start: int, expression: re.Pattern[str], tokens: list[str]) -> int:
