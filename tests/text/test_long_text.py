@@ -226,3 +226,11 @@ def test_lines_are_alike_whatever_their_names_are():
     mixed = "".join(f"%a = addf %b, %c : tile<f32>\n{line}\n{line}1\n{line}2\n" for line in different.split("\n"))
     assert not reading.has_alike_lines(mixed[:100_000])
     assert reading.has_alike_lines(10 * mixed)
+
+
+def test_functions_that_come_again_are_alike():
+    """Also where no two lines of a function are: what is looked at in a few places does not tell."""
+    lines = [f"  %{index} = constant <i32: {index}> : tile<{2 ** (index % 13)}xi32>\n" for index in range(300)]
+    functions = ["".join([f"entry @k{number}() {{\n", *lines, "  return\n}\n"]) for number in range(5)]
+    assert not reading.has_alike_lines(functions[0])
+    assert reading.has_alike_lines("".join(functions))

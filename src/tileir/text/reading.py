@@ -24,6 +24,9 @@ FEW_LINES = 12
 # Lines are looked at in so many places, and so many characters in each.
 _PLACES: Final = 12
 _AT_A_PLACE: Final = 1 << 9
+# The largest share of different lines with which a text says whole functions again, and how far it is looked at.
+_DIFFERENT_WITH_NAMES: Final = 0.4
+_FIRST_PART: Final = 1 << 17
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -135,7 +138,11 @@ def has_alike_lines(text: str) -> bool:
         lines += re.sub(r"%[\w$.\-#]+", "%", text[start : start + _AT_A_PLACE]).split("\n")[1:-1]
     if len(lines) < FEW_LINES:
         return False
-    return len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines)
+    if len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines):
+        return True
+    # Nothing in a few places tells that functions come again: their lines are the same then, names and all.
+    lines = text[:_FIRST_PART].split("\n")
+    return len(set(lines)) <= _DIFFERENT_WITH_NAMES * len(lines)
 
 
 def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:
