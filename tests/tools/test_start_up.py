@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import tileir
+from tileir.text.lexer import IS_COMPILED
 
 SOURCE = Path(str(tileir.__file__)).parent
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
@@ -23,7 +24,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 CHECK = {
     "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
-    "text": "access_syntax aggregate_syntax alias_reading attributes cursor dense dialect_types directive"
+    "text": "access_syntax aggregate_syntax alias_reading attributes constants cursor dense dialect_types directive"
     " draft_spellings enum_syntax format lexer locations parser plain_form reading stack state structure_syntax types"
     " values",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
@@ -65,6 +66,10 @@ def imported_by(*command: str, beside: str = "") -> tuple[set[str], set[str]]:
     assert (status, told.strip()) == ("0", "")
     ours = {name for name in names if name.partition(".")[0] == "tileir"}
     return ours, {name for name in names if name not in ours}
+
+
+if IS_COMPILED:
+    CHECK["text"] += " scanner"
 
 
 def imported_by_check(path: Path) -> tuple[set[str], set[str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Callable, Final, NoReturn
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import REGISTRY, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
@@ -18,6 +19,7 @@ from tileir.ir.location import Location, TextLocation
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts
+from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.plain_form import PlainForm, plain_form_of
@@ -293,7 +295,8 @@ class Parser(ValueCursor):
             assert isinstance(assembly, Assembly)
             form = assembly.plain_form
             if form is None:
-                form = assembly.plain_form = plain_form_of(declaration, assembly)
+                form = ConstantForm() if declaration is CONSTANT else plain_form_of(declaration, assembly)
+                assembly.plain_form = form
             assert isinstance(form, PlainForm)
             plain = form.read(self, declaration, name_position)
             if plain is not None:

@@ -11,25 +11,18 @@ differ from those of another in the number only.
 
 from __future__ import annotations
 
-import re
-
-from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
-from tileir.dialect.types import TileType
 from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import dense_attribute, element_bytes
-from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.text.constants import scalar
 from tileir.text.directive import OperandRow
 from tileir.text.format import Assembly
 from tileir.text.pieces import Piece
-
-_NUMBER: Final = re.compile(r"-?\d{1,30}(\.\d*(?:[eE][+\-]?\d+)?)?", re.ASCII)
 
 
 class Meaning:
@@ -153,29 +146,6 @@ def _with_value(meaning: Meaning, value: Attribute, piece: Piece) -> Meaning:
         meaning.left,
         piece.rest(piece.count - meaning.left) if meaning.left else None,
     )
-
-
-def scalar(type: Type, number: str) -> Attribute | None:
-    """The value of a constant tile that is one decimal number; None where the parser has to look at it."""
-    match = _NUMBER.fullmatch(number)
-    if match is None or not isinstance(type, TileType):
-        return None
-    element = type.element
-    if isinstance(element, FloatType):
-        if match[1] is None:
-            return None
-        try:
-            bits = parse_float(FORMATS[element.name], number)
-        except ValueError:
-            return None
-    elif isinstance(element, IntegerType) and match[1] is None:
-        bits = int(number)
-        if not -(1 << (element.width - 1)) <= bits < 1 << element.width:
-            return None
-        bits &= (1 << element.width) - 1
-    else:
-        return None
-    return dense_attribute(type, type.shape, element, bits.to_bytes(element_bytes(element), "little"))
 
 
 def meaning_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
+from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
@@ -51,6 +52,8 @@ class ValueCursor(LocationCursor):
         self.defined: list[str] = []
         self.forward: dict[str, ForwardReference] = {}
         self.poisoned: set[str] = set()
+        # The attributes of constants, by type and number.
+        self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
         # How many braces are open before each token; counted at the first mistake.
         self.braces: list[int] = []
 
