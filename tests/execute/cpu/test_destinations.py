@@ -11,15 +11,25 @@ import tileir
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.kernel import CpuKernel, Options
+from tileir.execute.cpu.loops.statements import Goal
 
 TILE = (64, 64, 32)
-SUM = "tile<64x64xf32>"
 
 
-def program(after: str = "", stored: str = "%sum", start: str = "0.0", element: str = "f32") -> str:
-    """C = A * B, where `after` makes what is `stored` out of %sum."""
+def program(
+    after: str = "",
+    stored: str = "%sum",
+    start: str = "0.0",
+    element: str = "f32",
+    before: str = "",
+    tile: tuple[int, int] = TILE[:2],
+    turns: str = "%last",
+    place: str = "%i, %j",
+) -> str:
+    """C = A * B, where `after` makes what is `stored` out of %sum; `before` stands in front of the loop."""
+    m, n = tile
     tensors = {x: f"tensor_view<?x?x{element if x == 'c' else 'f32'}, strides=[?,1]>" for x in "abc"}
-    shapes = {"a": ("m", "k", "64x32"), "b": ("k", "n", "32x64"), "c": ("m", "n", "64x64")}
+    shapes = {"a": ("m", "k", f"{m}x32"), "b": ("k", "n", f"32x{n}"), "c": ("m", "n", f"{m}x{n}")}
     views = {x: f"partition_view<tile=({shapes[x][2]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
     made = "".join(
         f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{x}, 1]"
@@ -33,38 +43,50 @@ def program(after: str = "", stored: str = "%sum", start: str = "0.0", element: 
         {made}
         %zero = constant <i32: 0> : tile<i32>
         %one = constant <i32: 1> : tile<i32>
-        %start = constant <f32: {start}> : {SUM}
-        %sum = for %step in (%zero to %last, step %one) : tile<i32> iter_values(%acc = %start) -> ({SUM}) {{
-          %x, %t1 = load_view_tko weak %va[%i, %step] : {views["a"]}, tile<i32> -> tile<64x32xf32>, token
-          %y, %t2 = load_view_tko weak %vb[%step, %j] : {views["b"]}, tile<i32> -> tile<32x64xf32>, token
-          %r = mmaf %x, %y, %acc : tile<64x32xf32>, tile<32x64xf32>, {SUM}
-          continue %r : {SUM}
+        %start = constant <f32: {start}> : SUM
+        {before}
+        %sum = for %step in (%zero to {turns}, step %one) : tile<i32> iter_values(%acc = %start) -> (SUM) {{
+          %x, %t1 = load_view_tko weak %va[%i, %step] : {views["a"]}, tile<i32> -> tile<{m}x32xf32>, token
+          %y, %t2 = load_view_tko weak %vb[%step, %j] : {views["b"]}, tile<i32> -> tile<32x{n}xf32>, token
+          %r = mmaf %x, %y, %acc : tile<{m}x32xf32>, tile<32x{n}xf32>, SUM
+          continue %r : SUM
         }}
-        {after.replace("VIEW", views["c"])}
-        %t3 = store_view_tko weak {stored}, %vc[%i, %j] : tile<64x64x{element}>, {views["c"]}, tile<i32> -> token
+        {after}
+        %t3 = store_view_tko weak {stored}, %vc[{place}] : tile<{m}x{n}x{element}>, {views["c"]}, tile<i32> -> token
         return
       }}
-    }}"""
+    }}""".replace("SUM", f"tile<{m}x{n}xf32>").replace("VIEW", views["c"])
+
+
+def destinations(text: str, overlapping: bool = False) -> list[Goal]:
+    """Where the results of the chains go."""
+    entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
+    return list(CpuKernel(entry, {}).lower(Options(overlapping=overlapping)).program.destinations.values())
 
 
 def goals(text: str, overlapping: bool = False) -> list[bool]:
     """Of each chain whose result has a destination: whether it may be written there."""
-    entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
-    found = CpuKernel(entry, {}).lower(Options(overlapping=overlapping)).program.destinations
-    return [goal.is_copy for goal in found.values()]
+    return [goal.is_copy for goal in destinations(text, overlapping)]
 
 
-def agrees(text: str, extents: tuple[int, int, int], pitch: int = 0, element: str = "f4") -> None:
+def agrees(
+    text: str,
+    extents: tuple[int, int, int],
+    pitch: int = 0,
+    element: str = "f4",
+    tile: tuple[int, int] = TILE[:2],
+    threads: int = 1,
+) -> None:
     """Run on both engines; rows of C are `pitch` apart, or side by side."""
     m, n, k = extents
     random = numpy.random.default_rng(extents)
     a, b = (random.standard_normal(shape).astype("f4") for shape in ((m, max(k, 1)), (max(k, 1), n)))
     found = random.standard_normal(m * max(n, pitch)).astype(element)
     wanted = found.copy()
-    grid = (-(-m // TILE[0]), -(-n // TILE[1]))
+    grid = (-(-m // tile[0]), -(-n // tile[1]))
     scalars = (m, n, k, a.shape[1], n, pitch or n, -(-k // TILE[2]))
     module = tileir.parse(text)
-    tileir.compile(module, backend="cpu", exact=True).launch(grid, a, b, found, *scalars, num_threads=1)
+    tileir.compile(module, backend="cpu", exact=True).launch(grid, a, b, found, *scalars, num_threads=threads)
     tileir.compile(module, backend="interpreter", exact=True).launch(grid, a, b, wanted, *scalars)
     assert found.tobytes() == wanted.tobytes()
 
@@ -88,8 +110,8 @@ def test_rows_that_overlap_are_written_in_order(pitch: int) -> None:
 @pytest.mark.parametrize(
     ("after", "stored", "element"),
     [
-        (f"%twice = addf %sum, %sum : {SUM}", "%twice", "f32"),
-        (f"%half = ftof %sum : {SUM} -> tile<64x64xf16>", "%half", "f16"),
+        ("%twice = addf %sum, %sum : SUM", "%twice", "f32"),
+        ("%half = ftof %sum : SUM -> tile<64x64xf16>", "%half", "f16"),
     ],
     ids=["sum", "rounded"],
 )
@@ -101,7 +123,7 @@ def test_a_result_that_is_stored_after_some_work(after: str, stored: str, elemen
 
 
 def test_a_result_that_is_stored_twice() -> None:
-    after = f"%s = store_view_tko weak %sum, %vc[%j, %i] : {SUM}, VIEW, tile<i32> -> token"
+    after = "%s = store_view_tko weak %sum, %vc[%j, %i] : SUM, VIEW, tile<i32> -> token"
     text = program(after)
     assert goals(text) == [False]
     agrees(text, (64, 64, 64))
@@ -117,3 +139,29 @@ def test_arguments_that_may_share_memory() -> None:
         tileir.compile(module, backend=backend, exact=True).launch((1, 1), a, b, a, 64, 64, 64, 64, 64, 64, 2)
         results.append(a.tobytes())
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("extents", [(512, 512, 96), (512, 480, 100), (500, 512, 64), (512, 512, 0)], ids=str)
+def test_a_group_of_tile_blocks_is_written_by_the_first(extents: tuple[int, int, int], threads: int) -> None:
+    """Those of 32 x 32 are small enough to be computed together."""
+    text = program(tile=(32, 32))
+    assert [goal.is_shared for goal in destinations(text)] == [True]
+    agrees(text, extents, tile=(32, 32), threads=threads)
+    agrees(text, extents, extents[1] + 3, tile=(32, 32), threads=threads)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"before": "%old, %t0 = load_view_tko weak %vc[%i, %j] : VIEW, tile<i32> -> SUM, token"},
+        {"after": "%t4 = store_view_tko weak %start, %vc[%i, %j] : SUM, VIEW, tile<i32> -> token"},
+        {"after": "%other = addi %i, %z : tile<i32>", "place": "%other, %j"},
+        {"before": "%turns = maxi %last, %i signed : tile<i32>", "turns": "%turns"},
+    ],
+    ids=["read", "written twice", "elsewhere", "other turns"],
+)
+def test_other_groups_are_not(changed: dict[str, str]) -> None:
+    text = program(**changed, tile=(32, 32))
+    assert not any(goal.is_shared for goal in destinations(text))
+    agrees(text, (256, 256, 64), tile=(32, 32))

@@ -13,7 +13,7 @@ from tileir.dialect.types import PartitionViewType
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
-from tileir.execute.cpu.emission.views import TensorView, TileView
+from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.statements import Chain
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes
@@ -23,7 +23,7 @@ from tileir.ir.values import Value
 class Destination(NamedTuple):
     """The rows in memory that a chain's tile is stored to."""
 
-    pointer: str
+    box: Box
     row: Number
     """How far apart they are in bytes."""
     size: int
@@ -32,6 +32,8 @@ class Destination(NamedTuple):
     """An i1: they are written through the caches."""
     direct: str
     """An i1: the chain may write them, since the whole tile lies in its tensor and is stored as it is."""
+    is_shared: bool
+    """Whether it may write those of its group, where these lie in the tensor."""
 
 
 def destination_of(emission: Emission, chain: Chain) -> Destination | None:
@@ -56,7 +58,7 @@ def destination_of(emission: Emission, chain: Chain) -> Destination | None:
         # Rows that overlap are written in order.
         apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
         direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
-    return Destination(box.pointer, row, size, cached, direct)
+    return Destination(box, row, size, cached, direct, goal.is_shared)
 
 
 def _view(emission: Emission, value: Value) -> TileView | None:

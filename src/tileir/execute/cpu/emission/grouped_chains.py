@@ -2,8 +2,9 @@
 
 A block of few rows reads a panel of the right operand for little, one of few columns does not fill the registers.  So
 the first tile block of a group computes the product of all, from operands that lie side by side in memory; the others
-find it.  Each element is the same chain of fused multiply-adds.  Groups over an edge, or not all of whose tile blocks
-are in the thread's chunk, are computed one by one, and so are tiles over an edge of k.
+find it, or have nothing left to do where it is stored as it is.  Each element is the same chain of fused multiply-adds.
+Groups over an edge, or not all of whose tile blocks are in the thread's chunk, are computed one by one, and so are
+tiles over an edge of k.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.vector_chains import Side, VectorChain
 from tileir.execute.cpu.loops.statements import Chain, Group
+from tileir.execute.cpu.matrix.blocks import Ahead
 from tileir.execute.cpu.matrix.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
 
@@ -31,7 +33,7 @@ def emit_vector_chain(emission: Emission, statement: Chain) -> None:
         if statement.clearing is not None:
             is_empty = builder.emit(f"icmp sle i64 {chain.turns}, 0")
             builder.branch(is_empty, lambda: builder.fill(emission.buffer(accumulator), 0, accumulator.bytes))
-        return ["i64 0"]
+        return ["i64 0", "i1 false"]
 
     group, member = emission.group, emission.member
     if group is None or member is None or group is not statement.group:
@@ -39,8 +41,8 @@ def emit_vector_chain(emission: Emission, statement: Chain) -> None:
         chain.emit(0)
         return
     grouped = _Grouped(chain, group, member)
-    (done,) = emission.builder.branch(emission.builder.all_of(grouped.conditions), grouped.emit, clear)
-    chain.emit(done)
+    done, written = emission.builder.branch(emission.builder.all_of(grouped.conditions), grouped.emit, clear)
+    chain.emit(done, written)
 
 
 class _Grouped:
@@ -66,31 +68,76 @@ class _Grouped:
             self._is_inside(left, self.above, plan.m),
             self._is_inside(right, self.before, plan.n),
         ]
+        self.direct: str = self._is_direct()
+        """An i1: the results of the whole group are written where they go."""
 
     def _is_inside(self, side: Side, before: Number, extent: int) -> str:
         """An i1: the tensor goes as far as the group."""
         left = self.chain.builder.add(side.across, before)
         return self.chain.builder.emit(f"icmp uge i64 {left}, {extent}")
 
+    def _is_direct(self) -> str:
+        builder, plan, goal = self.chain.builder, self.group.plan, self.chain.destination
+        if goal is None or not goal.is_shared:
+            return "false"
+        view, starts = goal.box.view, goal.box.starts
+        reaches = []
+        for axis, (before, extent) in enumerate(((self.above, plan.m), (self.before, plan.n))):
+            operands = [f"i64 {view.extents[axis]}", f"i64 {starts[axis]}"]
+            left = builder.add(builder.call("i64", "llvm.usub.sat.i64", operands), before)
+            reaches.append(builder.emit(f"icmp uge i64 {left}, {extent}"))
+        return builder.all_of(
+            [
+                goal.cached,
+                view.tensor.fits(goal.box.operation),
+                *reaches,
+                builder.emit(f"icmp sge i64 {goal.row}, {plan.n * goal.size}"),
+                builder.emit(f"icmp eq i64 {self.turns}, {self.chain.turns}"),
+            ]
+        )
+
     def emit(self) -> list[str]:
-        """Have the product, and take the tile block's part of it; gives how many turns are done."""
+        """Have the product, and take the tile block's part of it; gives how many turns are done, and an i1: the result
+        is where it goes."""
         chain, group, builder = self.chain, self.group, self.chain.builder
         plan, small = group.plan, chain.plan
         size = plan.accumulator_dtype.itemsize
 
         def compute(result: str) -> str:
-            builder.fill(result, 0, plan.m * plan.n * size)
             chain.parts(0, self.turns, lambda turn, count: self._part(result, turn, count))
             return "false"
 
-        keys = [self.member.first, str(chain.lower), self.turns]
+        turns = self.turns
+        if self.direct != "false":
+            # What is written elsewhere is not found here.
+            elsewhere = builder.emit(f"select i1 {self.direct}, i64 {_WIDE}, i64 0")
+            turns = builder.emit(f"add i64 {turns}, {elsewhere}")
+        keys = [self.member.first, str(chain.lower), turns]
         result, _ = panel_of(chain.emission, group.memo, keys, 0, plan.m * plan.n * size, compute)
         first = builder.add(builder.multiply(self.above, plan.n), self.before)
         source = builder.moved(result, builder.multiply(first, size))
         target = chain.emission.buffer(chain.product.accumulator)
+        if self.direct == "false":
+            chain_functions.take_part(chain.emission, small, plan, source, target)
+        else:
+            builder.branch(
+                self.direct, None, lambda: chain_functions.take_part(chain.emission, small, plan, source, target)
+            )
+        return [f"i64 {self.turns}", f"i1 {self.direct}"]
 
-        chain_functions.take_part(chain.emission, small, plan, source, target)
-        return [f"i64 {self.turns}"]
+    def _ahead(self, result: str, end: Number) -> Ahead | None:
+        """Where the sum up to a turn goes, or will go."""
+        builder, goal = self.chain.builder, self.chain.destination
+        if goal is None:
+            return None
+        above = builder.multiply(self.above, goal.row)
+        back = builder.add(above, builder.multiply(self.before, goal.size))
+        if self.direct == "false":
+            return self.chain.ahead(end, self.turns, result, back)
+        is_last = builder.all_of([self.direct, builder.emit(f"icmp eq i64 {end}, {self.turns}")])
+        place = builder.moved(goal.box.pointer, builder.subtract(0, back))
+        rows = result, self.group.plan.n * goal.size
+        return self.chain.chosen(is_last, Ahead(place, goal.row, goal.size, True), rows)
 
     def _part(self, result: str, turn: Number, count: str) -> None:
         chain, builder = self.chain, self.chain.builder
@@ -115,10 +162,7 @@ class _Grouped:
             back = builder.multiply(builder.multiply(self.above, -1), chain.left.row)
             return builder.moved(chain.left.at(chain.emission, turn), back), chain.left.row
 
-        ahead = None
-        if chain.destination is not None:
-            above = builder.multiply(self.above, chain.destination.row)
-            back = builder.add(above, builder.multiply(self.before, chain.destination.size))
-            ahead = chain.ahead(builder.add(turn, count), self.turns, result, back)
-        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, ahead)
+        fresh = builder.emit(f"icmp eq i64 {turn}, 0")
+        ahead = self._ahead(result, builder.add(turn, count))
+        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, ahead, fresh)
         builder.branch(is_stopped(chain.emission), lambda: leave_worker(chain.emission, 2))

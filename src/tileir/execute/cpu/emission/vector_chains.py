@@ -130,8 +130,8 @@ class VectorChain:
 
         loop.write(part, again)
 
-    def emit(self, start: Number) -> None:
-        """Emit the turns from one on."""
+    def emit(self, start: Number, written: str = "false") -> None:
+        """Emit the turns from one on; the i1 `written` says that the result is where it goes already."""
         builder = self.builder
 
         def part(turn: Number, count: str) -> None:
@@ -186,7 +186,7 @@ class VectorChain:
         goal = self.destination
         if goal is not None and goal.direct != "false":
             nest = self.emission.program.destinations[self.statement].nest
-            self.emission.done[nest] = builder.all_of([goal.direct, is_left])
+            self.emission.done[nest] = builder.any_of([builder.all_of([goal.direct, is_left]), written])
 
     def _go_to(self, turn: Number, number: Number) -> None:
         """Set the loop's counter to a turn of a part."""
@@ -232,8 +232,8 @@ class VectorChain:
             return None
         builder = self.builder
         is_last = builder.all_of([goal.cached, builder.emit(f"icmp eq i64 {end}, {turns}")])
-        place = builder.moved(goal.pointer, builder.subtract(0, back))
-        return self._chosen(is_last, Ahead(place, goal.row, goal.size), (target, 0))
+        place = builder.moved(goal.box.pointer, builder.subtract(0, back))
+        return self.chosen(is_last, Ahead(place, goal.row, goal.size), (target, 0))
 
     def _result(self, end: Number, target: str) -> Ahead | None:
         """The same for a part that may write it there."""
@@ -241,9 +241,12 @@ class VectorChain:
         if goal is None or goal.direct == "false":
             return self.ahead(end, self.turns, target)
         is_last = self.builder.all_of([goal.direct, self.builder.emit(f"icmp eq i64 {end}, {self.turns}")])
-        return self._chosen(is_last, Ahead(goal.pointer, goal.row, goal.size, True), (target, self.plan.n * goal.size))
+        return self.chosen(
+            is_last, Ahead(goal.box.pointer, goal.row, goal.size, True), (target, self.plan.n * goal.size)
+        )
 
-    def _chosen(self, condition: str, ahead: Ahead, otherwise: Rows) -> Ahead:
+    def chosen(self, condition: str, ahead: Ahead, otherwise: Rows) -> Ahead:
+        """Rows in memory where an i1 holds, else others."""
         pointer = self.builder.emit(f"select i1 {condition}, ptr {ahead.pointer}, ptr {otherwise[0]}")
         row = self.builder.emit(f"select i1 {condition}, i64 {ahead.row}, i64 {otherwise[1]}")
         return ahead._replace(pointer=pointer, row=row)

@@ -7,7 +7,7 @@ blocks, prints or asserts keeps the plain order: one that waits for an earlier t
 
 from __future__ import annotations
 
-from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
+from tileir.dialect.ops import ASSUME, ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.execute.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Group, Memo, Multiply, Program, statements
 from tileir.ir.core import Operation
@@ -63,6 +63,17 @@ def may_change_order(entry: Operation) -> bool:
         if declaration.accesses_memory and ordering_of(operation) != "weak":
             return False
     return True
+
+
+def block_axis(value: Value) -> int:
+    """The dimension of the grid that a number is the tile block's place in; -1 where it is another."""
+    operation = value.defining_operation
+    while operation is not None and operation.declaration is ASSUME:
+        value = operation.operands[0]
+        operation = value.defining_operation
+    if operation is None or operation.declaration is not GET_TILE_BLOCK_ID:
+        return -1
+    return [result is value for result in operation.results].index(True)
 
 
 def block_axes(values: list[Value]) -> set[int]:

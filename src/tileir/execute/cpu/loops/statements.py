@@ -331,6 +331,8 @@ class Goal:
     nest: Nest
     store: StoreView
     is_copy: bool
+    is_shared: bool = False
+    """Whether the tile block that computes the products of its group may write them all."""
 
 
 class Program:

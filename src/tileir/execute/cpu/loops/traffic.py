@@ -29,7 +29,7 @@ from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewTyp
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Stored, Viewed
-from tileir.execute.cpu.loops.order import may_change_order, order_of
+from tileir.execute.cpu.loops.order import block_axis, may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
     Alias,
@@ -169,7 +169,8 @@ def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
                     continue
                 if prod(type.tile_shape[:-2]) == 1 and type.tile_shape[-2:] == (plan.m, plan.n):
                     is_copy = not overlapping and nest is statement and _is_copy(program, chain, place, nest, sink)
-                    found.setdefault(chain, Goal(nest, sink, is_copy))
+                    is_shared = is_copy and _is_shared(program, chain, sink)
+                    found.setdefault(chain, Goal(nest, sink, is_copy, is_shared))
     return found
 
 
@@ -191,6 +192,27 @@ def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: Store
         assert isinstance(load, Viewed)
         read |= origins.provenance(load.operation.operand_group("view")[0])
     return _is_apart(sink, origins, frozenset(read))
+
+
+def _is_shared(program: Program, chain: Chain, sink: StoreView) -> bool:
+    """Whether a tile block may write the results of its neighbours: they add as many products, their tiles lie side by
+    side, and nobody else reads or writes this memory."""
+    view, *indices = [sink.operation.operand_group("view")[0], *sink.operation.operand_group("index")]
+    bounds = chain.loop.operation.operands[:2]
+    if chain.group is None or tuple([block_axis(index) for index in indices]) != chain.group.axes:
+        return False
+    if not isinstance(view.type, PartitionViewType) or view.type.dim_map != (0, 1):
+        return False
+    origins = Origins(program.entry, False)
+    if not all(origins.is_launch_constant(value) for value in (view, *bounds)):
+        return False
+    written = origins.provenance(view)
+    for operation in program.entry.walk():
+        place = operation.declaration.reads or operation.declaration.writes
+        if place is not None and operation is not sink.operation:
+            if not origins.never_alias(written, origins.provenance(operation.operand_group(place)[0])):
+                return False
+    return True
 
 
 # --- fetching ahead ---

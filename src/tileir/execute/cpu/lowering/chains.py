@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, FOR, GET_TILE_BLOCK_ID
+from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Table, Viewed
-from tileir.execute.cpu.loops.order import may_change_order
+from tileir.execute.cpu.loops.order import block_axis, may_change_order
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import (
     Chain,
@@ -140,7 +140,7 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     small = product.plan
     lhs, rhs = product.lhs, product.rhs
     assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
-    axes = _block_axis(lhs.operation.operand_group("index")[0]), _block_axis(rhs.operation.operand_group("index")[1])
+    axes = block_axis(lhs.operation.operand_group("index")[0]), block_axis(rhs.operation.operand_group("index")[1])
     if -1 in axes or axes[0] == axes[1] or not _lie_in_rows(lhs, rhs):
         return None
     if lowering.options.sanitize or not may_change_order(lowering.entry):
@@ -170,17 +170,6 @@ def _lie_in_rows(*loads: Viewed) -> bool:
     """Whether no view turns the matrices it is made of."""
     views = [load.operation.operand_group("view")[0].type for load in loads]
     return not any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views)
-
-
-def _block_axis(value: Value) -> int:
-    """The dimension of the grid that a number is the tile block's place in; -1 where it is another."""
-    operation = value.defining_operation
-    while operation is not None and operation.declaration is ASSUME:
-        value = operation.operands[0]
-        operation = value.defining_operation
-    if operation is None or operation.declaration is not GET_TILE_BLOCK_ID:
-        return -1
-    return [result is value for result in operation.results].index(True)
 
 
 def take_clearing(lowering: Lowering, chain: Chain) -> None:
