@@ -35,10 +35,10 @@ SIZES = ("1000", "20000", "100000", "1000000")
 _READ = ("bytecode_speed.py", "--only-read")
 
 BENCHMARKS: dict[str, tuple[str, ...]] = {
-    "additions": (*_READ, "--kinds", "additions", "--sizes", *SIZES, "--rounds", "2"),
+    "additions": (*_READ, "--kinds", "additions", "--sizes", *SIZES),
     # A million operations of these take minutes to make in pure Python.
-    "programs": (*_READ, "--kinds", "kernels", "mixed", "random", "--rounds", "2"),
-    "unlike": (*_READ, "--kinds", "unlike", "located", "--sizes", *SIZES[:2], "--rounds", "2"),
+    "programs": (*_READ, "--kinds", "kernels", "mixed", "random"),
+    "unlike": (*_READ, "--kinds", "unlike", "located", "--sizes", *SIZES[:2]),
     "text": ("text_speed.py", "--operations", "5000", "--rounds", "3"),
     "start": ("startup.py",),
     "interpreter": ("interpreter_speed.py",),
@@ -46,7 +46,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu_speed.py", "--no-costs", "--seconds", "2"),
 }
 QUICK: dict[str, tuple[str, ...]] = {
-    "programs": (*_READ, "--sizes", "100", "6000", "--rounds", "1"),
+    "programs": (*_READ, "--sizes", "100", "6000", "--seconds", "0"),
     "text": ("text_speed.py", "--operations", "500", "--rounds", "1"),
     "start": ("startup.py", "--only-tools", "--runs", "1"),
     "interpreter": ("interpreter_speed.py", "--rounds", "1"),

@@ -1,9 +1,14 @@
 """Bytecode against NVIDIA's own: reading against tileirdisasm, writing against cuTile's writer.
 
-Reading is what `tileir dis` does: read, verify, print. CPU time on both sides, best of several rounds taken in turns;
-from the tool's time the time it takes for an empty program is subtracted, as its start-up. Both print the same text,
-which is checked first. The programs are of several kinds (`tool_programs.py`), and of several sizes: the time of an
-operation must not depend on how many there are.
+Reading is what `tileir dis` does: read, verify, print. CPU time on both sides, best of several rounds taken in turns,
+for at least so many seconds: of a small program there are many.  The program of the last round is gone; the types and
+constants it had are known, unless `--cold` is given.  From the tool's time the time it takes for an empty program is
+subtracted, as its start-up.  Both print the same text, which is checked first.
+
+The programs are of several kinds (`tool_programs.py`), and of several sizes: the time of an operation must not depend
+on how many there are.  The machine has a part in that: a small program is read into memory that the process has and the
+caches hold, a large one into new pages.  How much plain lists and strings of the same size take more for each when
+there are many is measured beside it.
 
 Writing is the step from the program in memory to its bytes. cuTile's is measured inside its own compiler (the function
 that turns its IR into bytecode) while it exports the kernels in `tests/kernels`; ours writes the same programs, read
@@ -33,6 +38,7 @@ import tileir
 from measure import Line, add_line_options, finish, is_compiled, line_table, machine, table, tileir_build
 from programs import cuda_tile_program
 from tileir.bytecode.layouts import from_bytes, to_bytes
+from tileir.ir.interning import POOL
 from tileir.text.printer import print_disassembly
 from tool_programs import KINDS
 
@@ -42,8 +48,10 @@ COMPILED_READ_BAR = 0.8
 GROWTH_BAR = 1.2
 WRITE_BAR = 4.0
 SIZES = (1_000, 20_000, 100_000)
+SECONDS = 3.0
+"""How long rounds go on for each program, and how many there are at least; of a huge one once is enough."""
+ROUNDS = 3
 HUGE = 500_000
-"""Operations of which once is enough."""
 NEWEST = (13, 4)
 # Iterations of the unrolled loop in the long kernel; about 19 operations each.
 LONG_KERNEL = 1_000
@@ -91,7 +99,7 @@ class Reading:
         return f"{self.kind} {self.count:,}", *[f"{s / self.count * 1e6:.2f}" for s in each], f"{self.ratio:.2f}"
 
 
-def read_program(kind: str, operations: int, rounds: int, folder: Path) -> Reading:
+def read_program(kind: str, operations: int, seconds: float, folder: Path, cold: bool) -> Reading:
     """Read, verify and print a program of so many operations, on both sides."""
     parsed = tileir.parse(KINDS[kind](operations))
     count = sum(1 for _ in parsed.walk())
@@ -105,14 +113,18 @@ def read_program(kind: str, operations: int, rounds: int, folder: Path) -> Readi
     tool: list[float] = []
     start: list[float] = []
     read, verify, output = [], [], []
-    # A small program takes the tool little more than its start.
-    for _ in range(1 if count > HUGE else rounds if count > 5_000 else 5 * rounds):
+    modules: list[tileir.Operation] = []
+    end = time.monotonic() + seconds
+    while not tool or (count <= HUGE and (len(tool) < ROUNDS or time.monotonic() < end)):
         tool.append(cpu_of_tool(file))
         start.extend(cpu_of_tool(empty) for _ in range(2))
-        module = from_bytes(data)
-        read.append(cpu_of(lambda: from_bytes(data)))
-        verify.append(cpu_of(lambda module=module: tileir.verify(module)))
-        output.append(cpu_of(lambda module=module: print_disassembly(module)))
+        modules.clear()
+        if cold:
+            gc.collect()
+            POOL.release()
+        read.append(cpu_of(lambda: modules.append(from_bytes(data))))
+        verify.append(cpu_of(lambda: tileir.verify(modules[0])))
+        output.append(cpu_of(lambda: print_disassembly(modules[0])))
     return Reading(kind, count, max(min(tool) - min(start), 1e-6), [min(read), min(verify), min(output)])
 
 
@@ -130,6 +142,19 @@ def read_lines(found: list[Reading]) -> list[Line]:
             ratio = each[-1] / min(each[:-1])
             lines.append(Line(f"growth of read + verify + print, {kind}", "smaller programs", ratio, GROWTH_BAR, True))
     return lines
+
+
+def plain_growth(small: int, large: int) -> Line:
+    """How much more as many lists and texts as operations have take, for each, when there are many."""
+
+    def make(count: int) -> None:
+        rows: list[list[object]] = []
+        for number in range(count):
+            rows.append([[number], [rows], [rows], f"  %{number} = addf %{number}, %{number} : tile<8xf32>\n"])
+        "".join([str(row[3]) for row in rows])
+
+    each = [min(cpu_of(lambda count=count: make(count)) for _ in range(ROUNDS)) / count for count in (small, large)]
+    return Line(f"growth of plain lists and strings, {size(large)}", "a few of them", each[1] / each[0])
 
 
 def size(count: int) -> str:
@@ -194,7 +219,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), help="numbers of operations to read")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long to read each program, again and again")
+    parser.add_argument("--cold", action="store_true", help="forget types, constants and locations before each round")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of writing")
     parser.add_argument("--only-read", action="store_true", help="leave out writing")
     parser.add_argument("--scaling", type=int, nargs="*", default=[100_000, 300_000, 1_000_000])
     add_line_options(parser)
@@ -204,8 +231,14 @@ def main() -> int:
         return 2
     print(f"{tileir_build()} against tileirdisasm and cuTile\n{machine()}, CPU time in us per operation\n")
     with tempfile.TemporaryDirectory() as folder:
-        found = [read_program(kind, each, given.rounds, Path(folder)) for kind in given.kinds for each in given.sizes]
+        found = [
+            read_program(kind, each, given.seconds, Path(folder), given.cold)
+            for kind in given.kinds
+            for each in given.sizes
+        ]
     lines = read_lines(found)
+    if len(given.sizes) > 1:
+        lines.append(plain_growth(min(given.sizes), max(given.sizes)))
     header = ("operations", "tileirdisasm", "read", "verify", "print", "tileir", "tileir / tool")
     print(table(header, [reading.row() for reading in found]))
     print("\n" + line_table(lines) + "\n")
