@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
@@ -165,3 +166,19 @@ def test_other_groups_are_not(changed: dict[str, str]) -> None:
     text = program(**changed, tile=(32, 32))
     assert not any(goal.is_shared for goal in destinations(text))
     agrees(text, (256, 256, 64), tile=(32, 32))
+
+
+def test_a_result_is_no_scratch_memory() -> None:
+    """Its stores claim nothing about what they do not overlap: parts before the last write scratch memory."""
+    text = cpu_kernel(tileir.compile(tileir.parse(program()), backend="cpu")).dump("llvm")
+    head, body = text[text.index("product.float32.64x64x32.result") :].split("\n}", 1)[0].split("{", 1)
+    assert "noalias %panel" in head and "noalias %target" not in head and "noalias %ahead" not in head
+    stores = [line for line in body.splitlines() if line.startswith("  store ")]
+    assert stores and not any("!" in line for line in stores)
+
+
+def test_what_is_read_behind_the_store_is_the_result() -> None:
+    after = """%t4 = store_view_tko weak %sum, %vc[%i, %j] : SUM, VIEW, tile<i32> -> token
+        %again, %t5 = load_view_tko weak %vc[%i, %j] token = %t4 : VIEW, tile<i32> -> SUM, token
+        %twice = addf %again, %again : SUM"""
+    agrees(program(after, "%twice"), (128, 64, 96))

@@ -60,7 +60,9 @@ def multiply(
         parameters["%fresh"] = "i1"
         arguments.append(fresh)
         name = f"{name}.fresh"
-    _call(emission, name, parameters, arguments, write)
+    # All parts but the last write their result where they begin.
+    overlap = ("%target", "%ahead") if ahead is not None and ahead.is_result else ()
+    _call(emission, name, parameters, arguments, write, overlap)
 
 
 def pack_rows(emission: Emission, plan: MmaPlan, source: Rows, panel: str, extent: str) -> None:
@@ -182,9 +184,14 @@ def _name(plan: MmaPlan) -> str:
 
 
 def _call(
-    emission: Emission, name: str, parameters: dict[str, str], arguments: list[Number], write: Callable[[], None]
+    emission: Emission,
+    name: str,
+    parameters: dict[str, str],
+    arguments: list[Number],
+    write: Callable[[], None],
+    overlap: tuple[str, ...] = (),
 ) -> None:
-    """Call a function, which is written when it is first called; none of its pointers overlap."""
+    """Call a function, which is written when it is first called; of its pointers only some may `overlap`."""
     builder, module = emission.builder, emission.module
     name = f"{AS_WRITTEN}{name}"
     if name not in module.symbols:
@@ -192,7 +199,8 @@ def _call(
         with builder.into([]) as lines:
             write()
             builder.do("ret void")
-        listed = ", ".join([f"{kind}{' noalias' * (kind == 'ptr')} {each}" for each, kind in parameters.items()])
+        apart = {each: " noalias" * (kind == "ptr" and each not in overlap) for each, kind in parameters.items()}
+        listed = ", ".join([f"{kind}{apart[each]} {each}" for each, kind in parameters.items()])
         module.define(f"define internal void @{name}({listed}) noinline nounwind", lines)
     operands = [f"{kind} {value}" for kind, value in zip(parameters.values(), arguments, strict=True)]
     builder.do(f"call void @{name}({', '.join(operands)})")

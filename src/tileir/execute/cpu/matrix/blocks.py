@@ -131,12 +131,15 @@ class Blocks:
             return self._steps(left, panel, index, accumulators, turn // plan.group)
 
         results = builder.carry(0, extent, turn, start, steps)
+        suffix = self.suffix
         if self.ahead is not None and self.ahead.is_result:
+            # Either in scratch memory or not.
+            suffix = ""
             step = plan.lanes * size
             ends = self._rows_ahead(self.ahead, origin, len(rows))
             places = [builder.moved(end, vector * step) for end in ends for vector in range(self.vectors)]
         for place, result in zip(places, results, strict=True):
-            builder.do(f"store {result.typed}, ptr {place}, align {size}{self.suffix}")
+            builder.do(f"store {result.typed}, ptr {place}, align {size}{suffix}")
 
     def _steps(
         self, left: _BlockRows, panel: str, k: Number, accumulators: list[Register], count: int
