@@ -132,7 +132,7 @@ def combinable_nest(depth: int) -> Any:
 def nested_ifs(depth: int, combinable: bool) -> Any:
     import tileir
     from tileir.ir.core import Block, Operation, Region
-    from tileir.ir.declaration import REGISTRY
+    from tileir.ir.registry import REGISTRY
     from tileir.types import i1, i32
 
     b = tileir.Builder("nest")

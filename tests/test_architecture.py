@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tileir.dialect.ops.testing import TESTING_FUNC
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 SOURCE = Path(__file__).parents[1] / "src"
 

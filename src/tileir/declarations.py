@@ -9,7 +9,6 @@ from __future__ import annotations
 from tileir.dialect import ops
 from tileir.dialect.ops import *  # noqa: F403
 from tileir.ir.declaration import (
-    REGISTRY,
     AttributeConstraint,
     AttributeDeclaration,
     OperandDeclaration,
@@ -18,6 +17,7 @@ from tileir.ir.declaration import (
     TypeConstraint,
 )
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.verifier import VerifyContext

@@ -12,7 +12,7 @@ from tests.dialect.built_operations import OPERATIONS, built
 import tileir
 from tileir import Builder
 from tileir.ir.core import Block, Region
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 from tileir.ir.values import Value
 from tileir.types import (
     f16,

@@ -12,7 +12,7 @@ import tileir
 from tileir import Builder, BuildError, VerifyError
 from tileir.dialect.signature import signature_of
 from tileir.ir.core import Block
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 from tileir.types import (
     f4E2M1FN,
     f8E8M0FNU,

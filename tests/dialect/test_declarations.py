@@ -23,13 +23,12 @@ from tileir.ir.declaration import (
     ONE,
     PURE,
     REGION_EFFECTS,
-    REGISTRY,
     TOKEN_ORDERED,
     V13_1,
     OperationDeclaration,
-    unregistered,
 )
 from tileir.ir.effects import memory_changes
+from tileir.ir.registry import REGISTRY, unregistered
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
 DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]
@@ -72,7 +71,7 @@ def test_chapters_are_loaded_when_one_of_their_operations_is_asked_for_and_come_
     program = """
 import sys
 from tileir.dialect import ops
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 def chapters():
     return sorted(name[19:] for name in sys.modules if name.startswith("tileir.dialect.ops."))

@@ -9,7 +9,8 @@ import pytest
 
 import tileir
 from tileir.execute.number_watch import HANDS_ON, MEANT, PRODUCTS
-from tileir.ir.declaration import ELEMENTWISE, REGISTRY
+from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.registry import REGISTRY
 
 INF, NAN = float("inf"), float("nan")
 HUGE = 3e38

@@ -15,7 +15,7 @@ from tileir.execute.observer import Observers
 from tileir.execute.sanitizer.events import AccessSemantics
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 

@@ -15,7 +15,7 @@ import atheris
 with atheris.instrument_imports(include=["tileir"]):
     import tileir
     from tileir.dialect.enums import ENUM_KINDS
-    from tileir.ir.declaration import REGISTRY
+    from tileir.ir.registry import REGISTRY
     from tileir.ir.types import FLOAT_TYPES
     from tileir.text.printer import print_operation
 

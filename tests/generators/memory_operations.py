@@ -22,10 +22,8 @@ from tileir.ir.attributes import (
     symbol_attribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    REGISTRY,
-    V13_4,
-)
+from tileir.ir.declaration import V13_4
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import (
     BF16,
     F16,

@@ -25,10 +25,10 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import unregistered
 from tileir.ir.dense import dense_attribute
 from tileir.ir.interning import POOL
 from tileir.ir.location import call_site_location, file_location, fused_location, name_location
+from tileir.ir.registry import unregistered
 from tileir.ir.types import F32, I32, I64, function_type, integer_type, opaque_type
 
 if not hasattr(sys, "getrefcount"):

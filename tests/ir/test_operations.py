@@ -13,7 +13,7 @@ from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import UNIT, string_attribute
 from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable, lookup_symbol
 from tileir.ir.types import I32
 from tileir.ir.values import Value

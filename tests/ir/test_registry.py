@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tileir.ir.declaration import OperationDeclaration, Registry
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import Registry
 
 
 class Interrupted(dict[Any, Any]):
@@ -73,7 +74,7 @@ def test_what_no_chapter_has() -> None:
 INTERRUPTED = """
 import sys
 from tileir.dialect import ops
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 def step(frame, event, argument):
     if event == "return" and frame.f_code.co_name == "add" and len(REGISTRY.loaded()) > before:

@@ -10,7 +10,8 @@ import pytest
 
 import tileir
 import tileir.dialect.ops
-from tileir.ir.declaration import REGISTRY, SURROUNDINGS
+from tileir.ir.declaration import SURROUNDINGS
+from tileir.ir.registry import REGISTRY
 
 #: What leads from an operation to something that is neither its types nor its attributes nor its segments.
 LEADS_AWAY = {

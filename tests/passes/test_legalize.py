@@ -17,8 +17,8 @@ from tests.sampling import one_in
 import tileir
 from tileir.execute.dtypes import memory_dtype
 from tileir.ir.core import Operation
-from tileir.ir.declaration import REGISTRY
 from tileir.ir.diagnostics import PassError
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import FLOAT_TYPES, integer_type
 from tileir.passes.pipeline import PassReport, run_passes
 from tileir.tools import assemble, opt

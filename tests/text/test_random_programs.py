@@ -37,7 +37,7 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, ONE, REGISTRY, V13_1, V13_2, V13_3, V13_4, version_text
+from tileir.ir.declaration import NEWEST, ONE, V13_1, V13_2, V13_3, V13_4, version_text
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.equality import structurally_equal
@@ -50,6 +50,7 @@ from tileir.ir.location import (
     UnknownLocation,
     file_location,
 )
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I4, Type
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.text.reading import parse_text

@@ -16,7 +16,8 @@ from tileir.analyze.documentation.vocabulary import all_entries, close_names, fi
 from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
-from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration
+from tileir.ir.declaration import NEWEST, OperationDeclaration
+from tileir.ir.registry import REGISTRY
 from tileir.text.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled

@@ -32,7 +32,7 @@ CHECK = {
     # The chapters of the operations that the program has.
     "dialect.ops": "builtin control_flow core elementwise floating_point integer memory structure",
     "ir": "alike attributes collector core declaration dense diagnostics dominance enums escapes floats interning"
-    " location quoting reducing symbols traversal type_rules types values verifier",
+    " location quoting reducing registry symbols traversal type_rules types values verifier",
 }
 DIS = {
     "tools": "arguments disassemble main preloading programs",
@@ -44,7 +44,7 @@ DIS = {
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",
     "ir": "alike attributes collector core declaration dense diagnostics dominance enums equality escapes floats interning"
-    " location quoting reducing symbols traversal type_rules types values verifier",
+    " location quoting reducing registry symbols traversal type_rules types values verifier",
 }
 
 

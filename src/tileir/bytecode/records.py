@@ -14,7 +14,6 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
-    REGISTRY,
     SEGMENTS,
     V13_1,
     VARIADIC,
@@ -23,6 +22,7 @@ from tileir.ir.declaration import (
     Version,
 )
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 
 # How an attribute is written.

@@ -34,7 +34,6 @@ from tileir.ir.declaration import (
     ISOLATED,
     NEWEST_NAME,
     ONE,
-    REGISTRY,
     SEGMENTS,
     SYMBOL_TABLE,
     OperationDeclaration,
@@ -43,6 +42,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
+from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value

@@ -15,7 +15,7 @@ from pathlib import PurePath
 import tileir.dialect.ops  # noqa: F401  # which declares the operations
 from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 DIFFERENT = "results differ"
 """How a cause begins that tells of other results than those of the first engine."""

@@ -13,9 +13,10 @@ import re
 from tileir.annotations import Callable, Final, NoReturn
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import REGISTRY, OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from tileir.ir.declaration import REGISTRY, V13_1, OperationDeclaration, Version, version_named, version_text
+from tileir.ir.declaration import V13_1, OperationDeclaration, Version, version_named, version_text
 from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.registry import REGISTRY
 
 _UNKNOWN_NAME = re.compile(
     r"custom op '([^']*)' is unknown|unregistered operation '(cuda_tile\.[^']*)' found in dialect"

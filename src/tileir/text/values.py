@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import REGISTRY, Version
+from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, Value
 from tileir.text.cursor import SyntaxFailure

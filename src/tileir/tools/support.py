@@ -23,7 +23,6 @@ from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
     PURE,
     REGION_EFFECTS,
-    REGISTRY,
     SIDE_EFFECT,
     SYMBOL,
     SYMBOL_TABLE,
@@ -34,6 +33,7 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     version_text,
 )
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
 from tileir.passes import downlevel, legalize
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns

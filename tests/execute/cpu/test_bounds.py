@@ -28,7 +28,7 @@ from tests.execute.cpu.test_kernels_agree import Memories, dtypes_of
 
 import tileir
 from tileir.execute.launch import Kernel
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 from tileir.passes.pipeline import run_passes
 
 PATTERN = 0xA5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tileir.analyze.documentation.pages import operations
-from tileir.ir.declaration import REGISTRY, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import REGISTRY
 from tileir.serve.language.forms import form_of
 from tileir.serve.language.statement import Statement
 from tileir.text.lexer import tokenize

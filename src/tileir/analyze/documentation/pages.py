@@ -28,7 +28,6 @@ from tileir.ir.declaration import (
     OPTIONAL,
     PURE,
     REGION_EFFECTS,
-    REGISTRY,
     SEGMENTS,
     SIDE_EFFECT,
     SYMBOL,
@@ -44,6 +43,7 @@ from tileir.ir.declaration import (
     Version,
     version_text,
 )
+from tileir.ir.registry import REGISTRY
 from tileir.text.directive import enum_kind_of
 
 

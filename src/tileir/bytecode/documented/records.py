@@ -9,16 +9,8 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode import records
 from tileir.bytecode.records import AttributeField, Record
-from tileir.ir.declaration import (
-    ONE,
-    OPTIONAL,
-    REGISTRY,
-    SEGMENTS,
-    V13_1,
-    VARIADIC,
-    AttributeDeclaration,
-    OperationDeclaration,
-)
+from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, V13_1, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.registry import REGISTRY
 
 # The last opcode of the bytecode draft's dispatcher.
 MAXIMUM_OPCODE: Final = 109

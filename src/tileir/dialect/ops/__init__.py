@@ -16,7 +16,7 @@ about an operation is a trait or a field of its declaration.
 """
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 if TYPE_CHECKING:
     from tileir.dialect.ops.aggregates import REDUCE, SCAN

@@ -25,7 +25,6 @@ from tileir.ir.attributes import ArrayAttribute, Attribute, FloatAttribute, Inte
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     REGION_EFFECTS,
-    REGISTRY,
     SINGLE_BLOCK,
     V13_4,
     VARIADIC,
@@ -38,6 +37,7 @@ from tileir.ir.declaration import (
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.effects import is_memory_effect_free, is_pure
+from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import BF16, F16, NONE, Type
 from tileir.ir.verifier import VerifyContext, operation_name

@@ -33,7 +33,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ATOMIC,
     OPTIONAL,
-    REGISTRY,
     SEGMENTS,
     TOKEN_ORDERED,
     V13_3,
@@ -44,6 +43,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext

@@ -9,7 +9,6 @@ from tileir.ir.declaration import (
     GRAPH_REGION,
     ISOLATED,
     NO_TERMINATOR,
-    REGISTRY,
     SINGLE_BLOCK,
     SYMBOL_TABLE,
     OperationDeclaration,
@@ -17,6 +16,7 @@ from tileir.ir.declaration import (
     attribute,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.verifier import VerifyContext
 
 

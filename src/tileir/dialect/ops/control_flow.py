@@ -28,7 +28,6 @@ from tileir.ir.declaration import (
     BLOCK_ORDER,
     PURE,
     REGION_EFFECTS,
-    REGISTRY,
     SIDE_EFFECT,
     SINGLE_BLOCK,
     TERMINATOR,
@@ -42,6 +41,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.verifier import VerifyContext
 

@@ -29,7 +29,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    REGISTRY,
     V13_3,
     V13_4,
     AttributeDeclaration,
@@ -41,6 +40,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import (
     BF16,

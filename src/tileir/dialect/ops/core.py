@@ -35,7 +35,6 @@ from tileir.ir.declaration import (
     CONSTANT_LIKE,
     ELEMENTWISE,
     PURE,
-    REGISTRY,
     SURROUNDINGS,
     V13_4,
     VARIADIC,
@@ -46,6 +45,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verifier import VerifyContext

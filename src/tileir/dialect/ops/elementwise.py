@@ -6,7 +6,6 @@ from tileir.annotations import Final
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    REGISTRY,
     V13_1,
     AttributeDeclaration,
     OperationDeclaration,
@@ -16,6 +15,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.registry import REGISTRY
 
 _PAIR: Final = (("lhs", "rhs", "result"),)
 

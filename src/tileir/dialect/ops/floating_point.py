@@ -23,7 +23,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    REGISTRY,
     AttributeDeclaration,
     OperationDeclaration,
     attribute,
@@ -31,6 +30,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32
 from tileir.ir.verifier import VerifyContext
 

@@ -21,7 +21,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    REGISTRY,
     V13_2,
     V13_3,
     V13_4,
@@ -32,6 +31,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.verifier import VerifyContext
 

@@ -20,7 +20,6 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     NO_MEMORY_EFFECT,
     PURE,
-    REGISTRY,
     V13_2,
     AttributeDeclaration,
     OperationDeclaration,
@@ -29,6 +28,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.verifier import VerifyContext
 
 _CHAPTER: Final = "Integer"

@@ -35,7 +35,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     OPTIONAL,
     PURE,
-    REGISTRY,
     SEGMENTS,
     SIDE_EFFECT,
     TOKEN_ORDERED,
@@ -48,6 +47,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext
 

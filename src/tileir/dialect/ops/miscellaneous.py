@@ -26,7 +26,6 @@ from tileir.ir.declaration import (
     BLOCK_ORDER,
     OPTIONAL,
     PURE,
-    REGISTRY,
     SEGMENTS,
     TOKEN_ORDERED,
     V13_2,
@@ -38,6 +37,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.verifier import VerifyContext
 

@@ -34,7 +34,6 @@ from tileir.ir.declaration import (
     ISOLATED,
     NO_TERMINATOR,
     PURE,
-    REGISTRY,
     SINGLE_BLOCK,
     SURROUNDINGS,
     SYMBOL,
@@ -47,6 +46,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.verifier import VerifyContext

@@ -21,7 +21,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ISOLATED,
     OPTIONAL,
-    REGISTRY,
     SEGMENTS,
     SINGLE_BLOCK,
     SYMBOL,
@@ -34,6 +33,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.enums import EnumKind
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I32
 from tileir.ir.verifier import VerifyContext
 

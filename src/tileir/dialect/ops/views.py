@@ -37,7 +37,6 @@ from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
     OPTIONAL,
     PURE,
-    REGISTRY,
     SEGMENTS,
     TOKEN_ORDERED,
     V13_3,
@@ -50,6 +49,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext

@@ -10,8 +10,8 @@ from tileir.execute.errors import BlockId
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
-from tileir.ir.declaration import REGISTRY
 from tileir.ir.effects import memory_changes
+from tileir.ir.registry import REGISTRY
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.evaluation import COMMON_NAMES, ExpressionMistake
 from tileir.serve.debugger.expressions import Expression

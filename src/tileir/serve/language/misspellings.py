@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tileir.dialect.ops import GLOBAL
-from tileir.ir.declaration import REGISTRY
 from tileir.ir.floats import FORMATS
+from tileir.ir.registry import REGISTRY
 from tileir.serve.language.layout import Edit
 from tileir.serve.language.problems import Problem, Remedy, close
 

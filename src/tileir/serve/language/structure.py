@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
-from tileir.ir.declaration import ISOLATED, REGISTRY, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.registry import REGISTRY
 from tileir.ir.token_starts import TokenStarts
 from tileir.text.token_text import TokenText
 

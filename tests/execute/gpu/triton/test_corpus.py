@@ -11,7 +11,7 @@ import pytest
 from tests.execute.gpu.triton.sweeping import TARGETS, Failure, agreement_programs, compile_all, table_of_causes
 from tests.hardware.agreement.families import FAMILIES
 
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 
 pytestmark = pytest.mark.usefixtures("triton")
 

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tileir.dialect import ops as _  # noqa: F401, the operations are there once this is
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.registry import REGISTRY
 from tileir.serve.language.cutile.calls import call_at
 from tileir.serve.language.cutile.checks import mistakes
 from tileir.serve.language.cutile.library import library, markdown
