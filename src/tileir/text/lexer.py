@@ -39,6 +39,8 @@ TOKEN: Final = re.compile(
     re.ASCII,
 )
 
+_COMMENT: Final = re.compile(r"//[^\n]*")
+
 
 def tokens_of(text: str) -> list[str]:
     """All tokens of a text."""
@@ -51,8 +53,16 @@ def tokens_of(text: str) -> list[str]:
 
 def matched_tokens(text: str) -> list[str]:
     """All tokens of a text, found by the expression."""
-    found: list[str] = TOKEN.findall(text)
+    code = text
     if "//" in text:
+        # Without comments there are fewer matches.  What a string has in it looks like one, but is none.
+        code = text if '"' in text else _COMMENT.sub("", text)
+    found: list[str] = TOKEN.findall(code)
+    if code is not text and "\n" in "".join(found):
+        # A type that goes over lines may have a comment in it.
+        code = text
+        found = TOKEN.findall(text)
+    if code is text and "//" in text:
         return [token for token in found if token]
     while found and not found[-1]:
         found.pop()

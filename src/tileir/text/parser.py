@@ -40,7 +40,7 @@ _AROUND: Final = 4
 
 def has_aliases(text: str) -> bool:
     """Whether a text defines aliases at all; most do not, and then the tokens need not be looked through."""
-    return _ALIAS_DEFINITION.search("\n" + text) is not None
+    return ("#" in text or "!" in text) and _ALIAS_DEFINITION.search("\n" + text) is not None
 
 
 class Parser(ValueCursor):

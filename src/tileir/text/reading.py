@@ -27,6 +27,8 @@ _AT_A_PLACE: Final = 1 << 9
 # The largest share of different lines with which a text says whole functions again, and how far it is looked at.
 _DIFFERENT_WITH_NAMES: Final = 0.4
 _FIRST_PART: Final = 1 << 17
+# With more comments than one in so many lines hardly anything between two names is as it was before.
+_COMMENTED: Final = 8
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -132,6 +134,8 @@ def has_alike_lines(text: str) -> bool:
     """Whether the lines of a long text are so much alike that it is read faster by their shapes."""
     import re
 
+    if "//" in text and text.count("//") * _COMMENTED > text.count("\n"):
+        return False
     step = max(len(text) // _PLACES, _AT_A_PLACE)
     lines: list[str] = []
     for start in range(0, len(text), step):
