@@ -135,10 +135,7 @@ class Parser(ValueCursor):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.note_failure(self.named_failure(failure, start))
-                self.nesting = nesting
-                self.open_aliases.clear()
-                self.locating = 0
+                self.leave_broken(failure, start, nesting)
                 self.recover_after(start)
 
     def parse_region(self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False) -> Region:
@@ -460,6 +457,13 @@ class Parser(ValueCursor):
             block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
 
     # --- failures ---
+
+    def leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
+        """Say what is wrong in the statement that starts at a token, and leave all that it was in the middle of."""
+        self.note_failure(self.named_failure(failure, start))
+        self.nesting = nesting
+        self.open_aliases.clear()
+        self.locating = 0
 
     def note_missing_end(self) -> None:
         """Say, once, that the text ends within a region."""

@@ -204,10 +204,7 @@ class RecordingParser(Parser):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.note_failure(self.named_failure(failure, start))
-                self.nesting = nesting
-                self.open_aliases.clear()
-                self.locating = 0
+                self.leave_broken(failure, start, nesting)
                 self._recover(statement)
             statement.end = self.position
             if block.last is not before:

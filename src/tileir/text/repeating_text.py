@@ -99,10 +99,7 @@ class RepeatingTextParser(Parser):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.note_failure(self.named_failure(failure, start))
-                self.nesting = nesting
-                self.open_aliases.clear()
-                self.locating = 0
+                self.leave_broken(failure, start, nesting)
                 self.recover_after(start)
                 begin = None
             first = begin
