@@ -80,6 +80,26 @@ def test_a_thread_that_cannot_be_started_ends_the_interleaved_schedule(monkeypat
         kernel.launch(40, array, 2, schedule="interleaved")
 
 
+def test_a_tile_block_that_was_woken_in_the_same_moment_does_not_keep_the_others_from_ending() -> None:
+    from tileir.execute.schedule import _Turns
+
+    turns = _Turns()
+
+    class Woken:
+        """A lock that another thread releases between the look at it and the release."""
+
+        def locked(self) -> bool:
+            return True
+
+        def release(self) -> None:
+            turns.threads.clear()
+            raise RuntimeError("release unlocked lock")
+
+    turns.threads[Woken()] = None  # type: ignore[index]
+    turns.abandon(Interrupt())
+    assert not turns.threads
+
+
 def test_what_progress_raises_ends_the_interleaved_schedule() -> None:
     def progress(done: int, count: int) -> None:
         if done > 3:

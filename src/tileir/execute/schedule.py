@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from tileir.execute.errors import BlockId, LaunchError
 
@@ -113,7 +114,9 @@ class _Turns:
         while self.threads:
             for mine in list(self.threads):
                 if mine.locked():
-                    mine.release()
+                    # The one at work may have woken it in this moment.
+                    with suppress(RuntimeError):
+                        mine.release()
             time.sleep(0.001)
 
 
