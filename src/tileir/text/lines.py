@@ -91,6 +91,7 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
     tail = "\n"
     # Whether the operations are named here, as they come.
     naming = printer.naming
+    numbered = naming.numbered
     is_naming = naming.waiting is block
     if is_naming:
         naming.waiting = None
@@ -122,10 +123,15 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
             if not is_naming:
                 result = names[results[0]]
             elif declaration.is_numbered:
-                result = names[results[0]] = naming.next_number()
+                number = naming.numbers
+                if number < len(numbered):
+                    result = numbered[number]
+                    naming.numbers = number + 1
+                else:
+                    result = naming.next_number()
+                names[results[0]] = result
             else:
-                naming.name_results(operation)
-                result = names[results[0]]
+                result = naming.name_result(operation)
             if not attributes:
                 head = heads.get(declaration)
                 if head is None:

@@ -79,8 +79,16 @@ class Naming:
         self._name_arguments(block, operation, region, 0, self.state.added)
         self.waiting = block
 
+    def name_result(self, operation: Operation) -> str:
+        """Name the only result of an operation without regions."""
+        state = self.state
+        hint = self.hint(operation)
+        name = self.next_number() if hint is None or state is None else self._unique(hint, state.added)
+        self.names[operation.results[0]] = name
+        return name
+
     def name_results(self, operation: Operation) -> None:
-        """Name the results of an operation without regions."""
+        """Name the results of an operation without regions that has several."""
         if self.state is not None:
             self._name_results(operation, self.state.added)
 
@@ -141,29 +149,29 @@ class Naming:
         numbered = self.numbered
         while operation is not None:
             results = operation.results
-            if results:
-                if len(results) == 1 and operation.declaration.is_numbered and self.numbers < len(numbered):
-                    # Most operations.
+            if len(results) == 1:
+                # Most operations.
+                hint = None if operation.declaration.is_numbered else self.hint(operation)
+                if hint is not None:
+                    names[results[0]] = self._unique(hint, added)
+                elif self.numbers < len(numbered):
                     names[results[0]] = numbered[self.numbers]
                     self.numbers += 1
                 else:
-                    self._name_results(operation, added)
+                    names[results[0]] = self.next_number()
+            elif results:
+                self._name_results(operation, added)
             if operation.regions:
                 nested.append(operation)
             operation = operation.next
 
     def _name_results(self, operation: Operation, added: list[str]) -> None:
+        """Name the results of an operation that has several."""
         names = self.names
         results = operation.results
         hint = None if operation.declaration.is_numbered else self.hint(operation)
         if hint is None:
-            name = self.next_number()
-            if len(results) == 1:
-                names[results[0]] = name
-            else:
-                self._share(results, name)
-        elif len(results) == 1:
-            names[results[0]] = self._unique(hint, added)
+            self._share(results, self.next_number())
         elif len(operation.declaration.name_hints) == len(results):
             for index, part in enumerate(operation.declaration.name_hints):
                 names[results[index]] = self._unique(part, added)
