@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.panels import fetch_rows_ahead
-from tileir.execute.cpu.matrix.microkernel import Ahead, emit_mma
+from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
@@ -26,12 +26,12 @@ def multiply(
     panel: str,
     target: str,
     extent: str,
-    ahead: Ahead | None,
+    result: Rows | None,
     fresh: str,
 ) -> None:
-    """Add a product to rows that lie side by side, which count as zero where `fresh`; k goes as far as `extent`.
+    """Add a product to rows that lie side by side, or where an i1 is `fresh` to zero; k goes as far as `extent`.
 
-    `ahead` is where they go then.
+    The sum goes to the rows of `result`, if there are any.
     """
     builder = emission.builder
 
@@ -45,23 +45,26 @@ def multiply(
             place,
             suffix=emission.arena_suffix,
             extent="%extent",
-            fresh="false" if fresh == "false" else "%fresh",
-            ahead=None if ahead is None else ahead._replace(pointer="%ahead", row="%ahead.row"),
+            source=None if fresh == "false" else ("%source", "%source.row"),
+            result=None if result is None else ("%result", "%result.row"),
         )
 
     parameters = {"%left": "ptr", "%row": "i64", "%panel": "ptr", "%target": "ptr", "%extent": "i64"}
     arguments: list[Number] = [*left, panel, target, extent]
     name = f"product.{_name(plan)}"
-    if ahead is not None:
-        parameters |= {"%ahead": "ptr", "%ahead.row": "i64"}
-        arguments += [ahead.pointer, ahead.row]
-        name = f"{name}.{'result' if ahead.is_result else ahead.size}"
+    if result is not None:
+        parameters |= {"%result": "ptr", "%result.row": "i64"}
+        arguments += result
+        name = f"{name}.result"
     if fresh != "false":
-        parameters["%fresh"] = "i1"
-        arguments.append(fresh)
+        parameters |= {"%source": "ptr", "%source.row": "i64"}
+        row = plan.n * plan.accumulator_dtype.itemsize
+        zeros = emission.module.zeros(row)
+        arguments.append(builder.emit(f"select i1 {fresh}, ptr {zeros}, ptr {target}"))
+        arguments.append(builder.emit(f"select i1 {fresh}, i64 0, i64 {row}"))
         name = f"{name}.fresh"
     # All parts but the last write their result where they begin.
-    overlap = ("%target", "%ahead") if ahead is not None and ahead.is_result else ()
+    overlap = ("%target", "%source", "%result")
     _call(emission, name, parameters, arguments, write, overlap)
 
 

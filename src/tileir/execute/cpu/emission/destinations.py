@@ -1,7 +1,7 @@
 """Where the result of a chain goes.
 
-A store that has to wait for its cache line is slow, so the product asks for the lines while it has nothing else to do
-with memory.  Where the tile is stored as it is, the last part of the chain writes it there itself.
+Where a tile is stored as it is, the last part of the chain writes it there itself: a copy in scratch memory would be
+written and read for nothing.
 """
 
 from __future__ import annotations
@@ -53,11 +53,9 @@ def destination_of(emission: Emission, chain: Chain) -> Destination | None:
         streams = builder.all_of(moves_much(emission, rows * columns * size))
         cached = builder.emit(f"xor i1 {streams}, true")
     row = builder.multiply(view.strides[-2], size)
-    direct = "false"
-    if goal.is_copy:
-        # Rows that overlap are written in order.
-        apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
-        direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
+    # Rows that overlap are written in order.
+    apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
+    direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
     return Destination(box, row, size, cached, direct, goal.is_shared)
 
 

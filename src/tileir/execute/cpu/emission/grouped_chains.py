@@ -15,7 +15,6 @@ from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.vector_chains import Side, VectorChain
 from tileir.execute.cpu.loops.statements import Chain, Group
-from tileir.execute.cpu.matrix.blocks import Ahead
 from tileir.execute.cpu.matrix.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
 
@@ -125,19 +124,17 @@ class _Grouped:
             )
         return [f"i64 {self.turns}", f"i1 {self.direct}"]
 
-    def _ahead(self, result: str, end: Number) -> Ahead | None:
-        """Where the sum up to a turn goes, or will go."""
+    def _goes_to(self, result: str, end: Number) -> Rows | None:
+        """Where the sum up to a turn goes, if not always to the result that others find."""
         builder, goal = self.chain.builder, self.chain.destination
-        if goal is None:
+        if goal is None or self.direct == "false":
             return None
         above = builder.multiply(self.above, goal.row)
         back = builder.add(above, builder.multiply(self.before, goal.size))
-        if self.direct == "false":
-            return self.chain.ahead(end, self.turns, result, back)
         is_last = builder.all_of([self.direct, builder.emit(f"icmp eq i64 {end}, {self.turns}")])
         place = builder.moved(goal.box.pointer, builder.subtract(0, back))
         rows = result, self.group.plan.n * goal.size
-        return self.chain.chosen(is_last, Ahead(place, goal.row, goal.size, True), rows)
+        return self.chain.chosen(is_last, (place, goal.row), rows)
 
     def _part(self, result: str, turn: Number, count: str) -> None:
         chain, builder = self.chain, self.chain.builder
@@ -163,6 +160,6 @@ class _Grouped:
             return builder.moved(chain.left.at(chain.emission, turn), back), chain.left.row
 
         fresh = builder.emit(f"icmp eq i64 {turn}, 0")
-        ahead = self._ahead(result, builder.add(turn, count))
-        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, ahead, fresh)
+        to = self._goes_to(result, builder.add(turn, count))
+        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, to, fresh)
         builder.branch(is_stopped(chain.emission), lambda: leave_worker(chain.emission, 2))

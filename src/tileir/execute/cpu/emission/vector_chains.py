@@ -19,7 +19,6 @@ from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain
-from tileir.execute.cpu.matrix.blocks import Ahead
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
@@ -176,15 +175,15 @@ class VectorChain:
             fresh = "false"
             if self.statement.clearing is not None:
                 fresh = builder.emit(f"icmp eq i64 {turn}, 0")
-            ahead = self._result(end, target)
-            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target, ahead, fresh)
+            result = self._result(end, target)
+            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target, result, fresh)
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
         is_left = builder.emit(f"icmp slt i64 {start}, {self.turns}")
         builder.branch(is_left, lambda: self.parts(start, self.turns, part))
         goal = self.destination
-        if goal is not None and goal.direct != "false":
+        if goal is not None:
             nest = self.emission.program.destinations[self.statement].nest
             self.emission.done[nest] = builder.any_of([builder.all_of([goal.direct, is_left]), written])
 
@@ -225,31 +224,18 @@ class VectorChain:
             builder.branch(self.left.rows, rows, tiles)
         return [f"ptr {copy}", f"i64 {row}"]
 
-    def ahead(self, end: Number, turns: Number, target: str, back: Number = 0) -> Ahead | None:
-        """What the part before a turn asks for: if it is the last, where its result goes, from `back` bytes before."""
+    def _result(self, end: Number, target: str) -> Rows | None:
+        """Where the sum up to a turn goes, if not always to the target: after the last one it may go to memory."""
         goal = self.destination
         if goal is None:
             return None
-        builder = self.builder
-        is_last = builder.all_of([goal.cached, builder.emit(f"icmp eq i64 {end}, {turns}")])
-        place = builder.moved(goal.box.pointer, builder.subtract(0, back))
-        return self.chosen(is_last, Ahead(place, goal.row, goal.size), (target, 0))
-
-    def _result(self, end: Number, target: str) -> Ahead | None:
-        """The same for a part that may write it there."""
-        goal = self.destination
-        if goal is None or goal.direct == "false":
-            return self.ahead(end, self.turns, target)
         is_last = self.builder.all_of([goal.direct, self.builder.emit(f"icmp eq i64 {end}, {self.turns}")])
-        return self.chosen(
-            is_last, Ahead(goal.box.pointer, goal.row, goal.size, True), (target, self.plan.n * goal.size)
-        )
+        return self.chosen(is_last, (goal.box.pointer, goal.row), (target, self.plan.n * goal.size))
 
-    def chosen(self, condition: str, ahead: Ahead, otherwise: Rows) -> Ahead:
-        """Rows in memory where an i1 holds, else others."""
-        pointer = self.builder.emit(f"select i1 {condition}, ptr {ahead.pointer}, ptr {otherwise[0]}")
-        row = self.builder.emit(f"select i1 {condition}, i64 {ahead.row}, i64 {otherwise[1]}")
-        return ahead._replace(pointer=pointer, row=row)
+    def chosen(self, condition: str, rows: Rows, otherwise: Rows) -> Rows:
+        """Rows where an i1 holds, else others."""
+        pointer = self.builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
+        return pointer, self.builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
 
     def multiply(
         self,
@@ -260,7 +246,7 @@ class VectorChain:
         pack_part: Callable[[str], str],
         rows: Callable[[], Rows],
         target: str,
-        ahead: Ahead | None,
+        result: Rows | None,
         fresh: str = "false",
     ) -> None:
         """Find by two keys or pack the right operand of a part, and multiply; the left one is copied after that."""
@@ -276,4 +262,4 @@ class VectorChain:
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
         panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
-        chain_functions.multiply(emission, plan, rows(), panel, target, extent, ahead, fresh)
+        chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh)

@@ -322,15 +322,11 @@ class Print(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Goal:
-    """Where the result of a chain goes: a tile is stored that is made of it, element for element.
-
-    `is_copy` says that it is the same tile and nobody else wants it, so that the chain may write it there, and that
-    nothing the chain reads lies there.
-    """
+    """Where the result of a chain goes: it is stored as it is and nobody else wants it, so that the chain may write it
+    there; nothing that the chain reads lies there."""
 
     nest: Nest
     store: StoreView
-    is_copy: bool
     is_shared: bool = False
     """Whether the tile block that computes the products of its group may write them all."""
 

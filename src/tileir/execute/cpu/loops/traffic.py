@@ -15,8 +15,8 @@ A tile that a second statement reads comes from the cache then, and memory has n
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.  What is read for a
 store that streams is fetched along its row.
 
-A chain of products takes long and leaves memory alone meanwhile: it asks for the lines of its **destination**, which
-its result is stored to, or writes them.
+A chain of products writes its **destination**, which its result is stored to as it is, without a copy in scratch
+memory.
 """
 
 from __future__ import annotations
@@ -153,6 +153,8 @@ def _moved_bytes(entry: Operation) -> int:
 def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
     """By chain where its result goes, in rows of neighbours."""
     found: dict[Statement, Goal] = {}
+    if overlapping:
+        return found
     for place, chain in enumerate(program.body):
         if not isinstance(chain, Chain):
             continue
@@ -168,9 +170,8 @@ def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
                 if not isinstance(type, PartitionViewType) or type.tensor.strides[type.dim_map[-1]] != 1:
                     continue
                 if prod(type.tile_shape[:-2]) == 1 and type.tile_shape[-2:] == (plan.m, plan.n):
-                    is_copy = not overlapping and nest is statement and _is_copy(program, chain, place, nest, sink)
-                    is_shared = is_copy and _is_shared(program, chain, sink)
-                    found.setdefault(chain, Goal(nest, sink, is_copy, is_shared))
+                    if nest is statement and _is_copy(program, chain, place, nest, sink):
+                        found[chain] = Goal(nest, sink, _is_shared(program, chain, sink))
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy
 
@@ -24,19 +24,6 @@ Start: TypeAlias = Callable[[list[Number], list[Number]], list[Register]]
 """Emits what a block of C starts with, row after row, from its rows and the first columns of its vectors."""
 _BlockRows: TypeAlias = tuple[str, list[Number]]
 """The rows of A for a block: a pointer to the first, and the distance of each from it."""
-
-
-class Ahead(NamedTuple):
-    """Memory that C is written to when the product is done, which is asked for meanwhile; or by the product itself."""
-
-    pointer: str
-    row: Number
-    """How far apart its rows are in bytes."""
-    size: int
-    """Bytes of an element."""
-    is_result: bool = False
-    """Whether the sum goes there, and not to C."""
-
 
 _UNROLL: Final = 4
 """Steps along k in one turn of the innermost loop, if they are short."""
@@ -59,13 +46,13 @@ class Blocks:
         plan: MmaPlan,
         suffix: str,
         start: Start | None = None,
-        ahead: Ahead | None = None,
-        fresh: str = "false",
+        source: Rows | None = None,
+        result: Rows | None = None,
     ) -> None:
         self.builder: Final = builder
         self.start: Final = start
-        self.ahead: Final = ahead
-        self.fresh: Final = fresh
+        self.source: Final = source
+        self.result: Final = result
         self.plan: Final = plan
         self.step: Final = _STEPS[plan.kind]
         self.suffix: Final = suffix
@@ -79,7 +66,8 @@ class Blocks:
 
         def rows(row: Number, count: int) -> None:
             first = builder.moved(a[0], builder.multiply(row, a[1]))
-            block_rows = first, [builder.opaque(builder.multiply(one, a[1])) for one in range(count)]
+            distances = [builder.opaque(builder.multiply(one, a[1])) for one in range(count)]
+            block_rows = builder.opaque_pointer(first), distances
             c_rows = builder.moved(c[0], builder.multiply(row, c[1]))
 
             def columns(column: Number) -> None:
@@ -108,23 +96,17 @@ class Blocks:
             for vector in range(self.vectors)
         ]
         if self.start is None:
-
-            def load() -> list[str]:
-                return [
-                    f"{kind} {builder.emit(f'load {kind}, ptr {place}, align {size}{self.suffix}')}" for place in places
-                ]
-
-            if self.fresh == "false":
-                loaded = [value.removeprefix(f"{kind} ") for value in load()]
-            else:
-                loaded = builder.branch(self.fresh, lambda: [f"{kind} zeroinitializer"] * len(places), load)
-            start = [Register(name, dtype, self.width) for name in loaded]
+            begins, suffix = places, self.suffix
+            if self.source is not None:
+                begins, suffix = self._vectors(self._rows_of(self.source, origin, len(rows))), ""
+            start = [
+                builder.value(f"load {kind}, ptr {begin}, align {size}{suffix}", dtype, self.width) for begin in begins
+            ]
         else:
             start = self.start(
                 [builder.add(origin[0], row) for row in rows],
                 [builder.add(origin[1], vector * plan.lanes) for vector in range(self.vectors)],
             )
-        self._ask_for(origin, len(rows))
         turn = min(plan.k, plan.group * (_UNROLL // 2 if plan.rows * self.vectors >= _LONG_STEP else _UNROLL))
 
         def steps(index: Number, accumulators: list[Register]) -> list[Register]:
@@ -132,12 +114,10 @@ class Blocks:
 
         results = builder.carry(0, extent, turn, start, steps)
         suffix = self.suffix
-        if self.ahead is not None and self.ahead.is_result:
+        if self.result is not None:
             # Either in scratch memory or not.
             suffix = ""
-            step = plan.lanes * size
-            ends = self._rows_ahead(self.ahead, origin, len(rows))
-            places = [builder.moved(end, vector * step) for end in ends for vector in range(self.vectors)]
+            places = self._vectors(self._rows_of(self.result, origin, len(rows)))
         for place, result in zip(places, results, strict=True):
             builder.do(f"store {result.typed}, ptr {place}, align {size}{suffix}")
 
@@ -166,23 +146,24 @@ class Blocks:
             current = new
         return current
 
-    def _ask_for(self, origin: tuple[Number, Number], count: int) -> None:
-        """Ask for the memory that a block goes to, in the second cache: it is not yet written for long."""
-        if self.ahead is None:
-            return
-        for where in self._rows_ahead(self.ahead, origin, count):
-            self._fetch(where, self.plan.columns * self.ahead.size, write=True)
-
-    def _rows_ahead(self, ahead: Ahead, origin: tuple[Number, Number], count: int) -> list[str]:
+    def _rows_of(self, rows: Rows, origin: tuple[Number, Number], count: int) -> list[str]:
+        """Pointers to the rows of a block, from a row and a column on."""
         builder = self.builder
-        offset = builder.add(builder.multiply(origin[0], ahead.row), builder.multiply(origin[1], ahead.size))
-        first = builder.moved(ahead.pointer, offset)
-        return [builder.moved(first, builder.multiply(number, ahead.row)) for number in range(count)]
+        column = builder.multiply(origin[1], self.plan.accumulator_dtype.itemsize)
+        first = builder.opaque_pointer(
+            builder.moved(rows[0], builder.add(builder.multiply(origin[0], rows[1]), column))
+        )
+        return [builder.moved(first, builder.multiply(number, rows[1])) for number in range(count)]
 
-    def _fetch(self, pointer: str, size: int, write: bool = False) -> None:
-        how = ["i32 1", "i32 2"] if write else ["i32 0", "i32 3"]
+    def _vectors(self, rows: list[str]) -> list[str]:
+        """Pointers to the vectors of a block of C, from those to its rows."""
+        step = self.plan.lanes * self.plan.accumulator_dtype.itemsize
+        return [self.builder.moved(row, vector * step) for row in rows for vector in range(self.vectors)]
+
+    def _fetch(self, pointer: str, size: int) -> None:
         for line in range(0, size, _LINE):
-            self.builder.call("void", "llvm.prefetch.p0", [f"ptr {self.builder.moved(pointer, line)}", *how, "i32 1"])
+            operands = [f"ptr {self.builder.moved(pointer, line)}", "i32 0", "i32 3", "i32 1"]
+            self.builder.call("void", "llvm.prefetch.p0", operands)
 
     def _load_left(self, pointer: str) -> Register:
         """An element of A, or a pair of them, in all lanes."""

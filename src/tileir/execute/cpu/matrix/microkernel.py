@@ -11,12 +11,12 @@ wrap, so the order of their sums does not matter.
 from __future__ import annotations
 
 from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, release
-from tileir.execute.cpu.matrix.blocks import Ahead, Blocks, Start
+from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
 from tileir.execute.cpu.vector.builder import Builder, Number
 
-__all__ = ["Ahead", "MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
+__all__ = ["MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
 
 
 def emit_mma(
@@ -33,7 +33,8 @@ def emit_mma(
     odd: str = "false",
     fresh: str = "false",
     start: Start | None = None,
-    ahead: Ahead | None = None,
+    source: Rows | None = None,
+    result: Rows | None = None,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
@@ -41,8 +42,8 @@ def emit_mma(
     `extent` is how far k goes where that is the plan's k more than once: A goes on along its rows, and the panels of B
     are as much longer.  `stage` is memory for the plan's `stage_elements`, or if it is `staged` what `bring_rows` has
     left in it.  `odd` is an i1: the packed operand holds something that the plan's `guard` is about.  So is `fresh`, of
-    AMX and fma: C counts as zero.  `start` gives what the product is added to where C does not hold it, `ahead` the
-    memory that C goes to later; for plans of vectors.
+    AMX alone: C counts as zero.  `start` gives what the product is added to where C does not hold it, or `source` where
+    it lies, and `result` where the sum goes if not to C; all for plans of vectors.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
@@ -50,4 +51,4 @@ def emit_mma(
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
     else:
-        Blocks(builder, plan, suffix, start, ahead, fresh).emit(a, b, c, extent)
+        Blocks(builder, plan, suffix, start, source, result).emit(a, b, c, extent)

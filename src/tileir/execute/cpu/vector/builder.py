@@ -56,6 +56,7 @@ class Module:
         """The functions beside the kernel's that the text has already."""
         self._declarations: dict[str, None] = {}
         self._tables: dict[tuple[str, bytes], str] = {}
+        self._zero_bytes: int = 0
         self.functions: list[str] = []
         self.likely: bool = False
         """Whether some branch is `LIKELY`."""
@@ -85,8 +86,16 @@ class Module:
             found = self._tables[key] = f"@table{len(self._tables)}"
         return found
 
+    def zeros(self, size: int) -> str:
+        """The name of so many bytes that are zero."""
+        self._zero_bytes = max(self._zero_bytes, size)
+        return "@zeros"
+
     def text(self) -> str:
         parts = []
+        if self._zero_bytes:
+            kind = f"[{self._zero_bytes} x i8]"
+            parts.append(f"@zeros = private unnamed_addr constant {kind} zeroinitializer, align 64")
         for (name, data), symbol in self._tables.items():
             # Bytes, so that no element type needs its own notation; the element type is in the load.
             content = "".join([f"\\{byte:02X}" for byte in data])
@@ -333,6 +342,10 @@ class Builder:
         It makes addresses in a loop from as few registers as it can, which takes instructions in every turn.
         """
         return number if isinstance(number, int) else self.emit(f"freeze i64 {number}")
+
+    def opaque_pointer(self, pointer: str) -> str:
+        """The same for a pointer; addresses that a loop does not change are not worth the time that LLVM takes."""
+        return self.emit(f"freeze ptr {pointer}")
 
     def checked(self, operation: str, left: Number, right: Number) -> tuple[str, str]:
         """`umul`, `sadd` or another, and an i1: it wrapped."""
