@@ -176,12 +176,14 @@ def main() -> None:
 
     print(tileir_build())
     print(machine())
-    print(f"{options.runs} runs of each, in turns\n")
+    # A first launch of cuTile takes seconds, most of them its compiler's.
+    launches = max(1, options.runs // 3)
+    print(f"{options.runs} runs of each tool and {launches} of each launch, in turns\n")
     with tempfile.TemporaryDirectory() as folder:
         lines = measure_tools(options.file, options.runs, Path(folder))
         if not options.only_tools and all(find_spec(name) is not None for name in ("numpy", "ml_dtypes", "llvmlite")):
             print()
-            lines += measure_launches(options.runs, Path(folder))
+            lines += measure_launches(launches, Path(folder))
     print("\n" + line_table(lines))
     sys.exit(finish(lines, options))
 
