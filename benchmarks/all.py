@@ -42,8 +42,8 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "text": ("text_speed.py", "--operations", "5000", "--rounds", "3"),
     "start": ("startup.py",),
     "interpreter": ("interpreter_speed.py",),
-    "shapes": ("matmul_shapes.py", "--both", "--rounds", "5"),
-    "cpu": ("cpu_speed.py", "--no-costs", "--seconds", "2"),
+    "shapes": ("matmul_shapes.py", "--both", "--rounds", "31"),
+    "cpu": ("cpu_speed.py", "--no-costs", "--seconds", "4"),
 }
 QUICK: dict[str, tuple[str, ...]] = {
     "programs": (*_READ, "--sizes", "100", "6000", "--seconds", "0"),

@@ -35,7 +35,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.kernels import export
 
 import tileir
-from measure import Line, add_line_options, finish, is_compiled, line_table, machine, table, tileir_build
+from measure import (
+    Line,
+    add_line_options,
+    finish,
+    is_compiled,
+    line_table,
+    machine,
+    stay_on_one_processor,
+    table,
+    tileir_build,
+)
 from programs import cuda_tile_program
 from tileir.bytecode.layouts import from_bytes, to_bytes
 from tileir.ir.interning import POOL
@@ -226,6 +236,7 @@ def main() -> int:
     parser.add_argument("--scaling", type=int, nargs="*", default=[100_000, 300_000, 1_000_000])
     add_line_options(parser)
     given = parser.parse_args()
+    stay_on_one_processor()
     if not export.tools_available():
         print(export.TOOLS_MISSING)
         return 2

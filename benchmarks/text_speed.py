@@ -32,6 +32,7 @@ from measure import (
     is_compiled,
     line_table,
     machine,
+    stay_on_one_processor,
     table,
     tileir_build,
     timed,
@@ -244,6 +245,7 @@ def main() -> None:
     parser.add_argument("--only-mixed", action="store_true", help="leave out other kinds of programs")
     add_line_options(parser)
     options = parser.parse_args()
+    stay_on_one_processor()
 
     sides: list[Side] = []
     for name, make in (("xdsl", xdsl_side), ("tileir", tileir_side)):
