@@ -42,7 +42,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "text": ("text_speed.py", "--operations", "5000", "--rounds", "3"),
     "start": ("startup.py",),
     "interpreter": ("interpreter_speed.py",),
-    "shapes": ("matmul_shapes.py", "--both", "--rounds", "31"),
+    "shapes": ("matmul_shapes.py", "--both", "--rounds", "25"),
     "cpu": ("cpu_speed.py", "--no-costs", "--seconds", "4"),
 }
 QUICK: dict[str, tuple[str, ...]] = {

@@ -159,8 +159,9 @@ def launch_rows(seconds: float) -> list[Row]:
             bars.append(bar)
             actions.append(action)
     rows: list[Row] = []
-    for name, bar, found in zip(names, bars, race(seconds, *[repeated(each) for each in actions]), strict=True):
-        each = found / REPEATS * 1e6
+    rounds = race(seconds, *[repeated(each) for each in actions])
+    for number, (name, bar) in enumerate(zip(names, bars, strict=True)):
+        each = rounds.best(number) / REPEATS * 1e6
         rows.append((Line(name, "", each, bar or None, True, " us"), f"{each:.1f} us"))
     return rows
 
@@ -188,9 +189,9 @@ def grid_rows(seconds: float) -> list[Row]:
 
     rows: list[Row] = []
     least = float("inf")
-    times = race(seconds, *[launch(count) for count in counts], clock=time.process_time)
-    for count, found in zip(counts, times, strict=True):
-        each = found / count * 1e6
+    rounds = race(seconds, *[launch(count) for count in counts], clock=time.process_time)
+    for number, count in enumerate(counts):
+        each = rounds.typical(number) / count * 1e6
         least = min(least, each)
         growth = each / least
         much = f"{each:.2f} us each, growth {growth:.2f}"
@@ -225,8 +226,7 @@ def edge_rows(seconds: float) -> list[Row]:
                 kernel.launch(grid, *rest[0], *extents, *rest[1], num_threads=1)
 
         actions = [lambda f=launch, e=extents: f(e) for extents in (whole, over)]
-        full, edge = race(seconds, *actions, clock=time.process_time)
-        ratio = edge / full
+        ratio = race(seconds, *actions, clock=time.process_time).ratio(0, 1)
         rows.append((Line(f"edge: {name}", "whole tiles", ratio, EDGE_BAR, True), f"{ratio:.2f} of whole tiles"))
     return rows
 

@@ -3,7 +3,7 @@
     python benchmarks/cpu_math.py [FUNCTION ..]
 
 Nanoseconds for an element of f32, with one thread, on arrays that stay in the cache: the exact functions, which have
-the interpreter's bits, the fast ones and NumPy's own with `out=`.  The three take turns, the best of the rounds counts.
+the interpreter's bits, the fast ones and NumPy's own with `out=`.  The three take turns; medians count.
 """
 
 from __future__ import annotations
@@ -88,10 +88,11 @@ def measure(name: str, seconds: float) -> tuple[tuple[str, ...], list[Line]]:
     exact, fast = (tileir.compile(module, backend="cpu", exact=not fast, fast=fast) for fast in (False, True))
     operands = (first, second) if name in BINARY else (first,)
     launches = [partial(kernel.launch, COUNT // TILE, first, second, result, num_threads=1) for kernel in (exact, fast)]
-    times = [time / COUNT * 1e9 for time in race(seconds, *launches, partial(PEERS[name], *operands, out=result))]
+    rounds = race(seconds, *launches, partial(PEERS[name], *operands, out=result))
+    times = [rounds.typical(number) / COUNT * 1e9 for number in range(3)]
     lines = [
-        Line(f"function: {name}, {mode}", "NumPy", times[2] / time)
-        for mode, time in zip(("exact", "fast"), times, strict=False)
+        Line(f"function: {name}, {mode}", "NumPy", rounds.ratio(number, 2))
+        for number, mode in enumerate(("exact", "fast"))
     ]
     return (name, *[f"{time:.2f}" for time in times], *[f"{line.ratio:.2f}x" for line in lines]), lines
 

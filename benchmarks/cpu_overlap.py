@@ -61,11 +61,12 @@ def main() -> int:
         overlapped()
         if not agree():
             sys.exit("the results differ: nothing to measure")
-        one, other = race(options.seconds, sequential, overlapped)
-        work, more = race(options.seconds / 2, sequential, overlapped, clock=time.process_time)
-        lines.append(Line(f"overlap: tiles of {tile}", "launches in sequence", one / other))
+        rounds = race(options.seconds, sequential, overlapped)
+        work = race(options.seconds / 2, sequential, overlapped, clock=time.process_time).ratio(0, 1)
+        one, other, ratio = rounds.typical(0), rounds.typical(1), rounds.ratio(1, 0)
+        lines.append(Line(f"overlap: tiles of {tile}", "launches in sequence", ratio))
         each = f"{one / LAUNCHES * 1e6:.0f} us"
-        rows.append((each, f"{one * 1e3:.2f} ms", f"{other * 1e3:.2f} ms", f"{one / other:.2f}", f"{more / work:.2f}"))
+        rows.append((each, f"{one * 1e3:.2f} ms", f"{other * 1e3:.2f} ms", f"{ratio:.2f}", f"{work:.2f}"))
     print(f"\n{LAUNCHES} independent launches of one tile block\n")
     print(table(("a launch takes", "sequential", "overlapped", "ratio", "CPU time"), rows))
     return finish(lines, options)

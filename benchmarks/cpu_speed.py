@@ -5,10 +5,10 @@
     python benchmarks/cpu_speed.py --strict         # exit status 1 when a bar is missed
 
 Each number of threads has a process of its own, since NumPy's is fixed when it is imported. All sides of a comparison
-take turns in one run and write into arrays that exist already where they can; the best of the rounds counts, and every
-result is compared with NumPy's first. With one thread it is CPU time that counts, which a busy machine leaves alone,
-with several it is the clock on the wall. `exact` results are the interpreter's bit for bit; `default` ones are but for
-products, which the best unit of the machine makes; `fast` ones are not: see docs/cpu.md.
+take turns in one run and write into arrays that exist already where they can; times are medians, a ratio is the median
+of the rounds' own, and every result is compared with NumPy's first. With one thread it is CPU time that counts, which a
+busy machine leaves alone, with several it is the clock on the wall. `exact` results are the interpreter's bit for bit;
+`default` ones are but for products, which the best unit of the machine makes; `fast` ones are not: see docs/cpu.md.
 
 What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
 """
@@ -31,7 +31,7 @@ import numpy
 import cpu_costs
 import cpu_programs
 import tileir
-from measure import Line, add_line_options, finish, machine, race, table, tileir_build
+from measure import Line, add_line_options, extremes, finish, machine, race, table, tileir_build
 from tileir.execute.cpu.native.target import host
 
 try:
@@ -41,8 +41,8 @@ except ImportError:
 
 Action = Callable[[], object]
 Array = numpy.ndarray[Any, numpy.dtype[Any]]
-Row = tuple[str, float, str, float, float]
-"""The work, our seconds, the peer, its seconds, and the least of theirs / ours that is asked for."""
+Row = tuple[str, float, str, float, float, float]
+"""The work, our seconds, the peer, its seconds, theirs / ours, and the least of that which is asked for."""
 Bars = float | dict[str, float]
 """What is asked of every variant, or of each; 0 asks nothing."""
 Peer = tuple[str, Action, Bars]
@@ -96,13 +96,14 @@ class Session:
             check(f"{name} {variant}", result.astype(numpy.float32), expected, 2e-2 if narrow else 1e-4)
         actions = [action for action, _ in ours.values()] + [action for _, action, _ in peers]
         if self.threads == 1:
-            times = race(self.seconds * patience, *actions, clock=time.process_time)
+            rounds = race(self.seconds * patience, *actions, clock=time.process_time)
         else:
-            times = race(self.seconds * patience, *actions, rest=0.06, turn=0.1)
+            rounds = race(self.seconds * patience, *actions, rest=0.06, turn=0.1)
         for number, variant in enumerate(ours):
-            for (peer, _, bars), theirs in zip(peers, times[len(ours) :], strict=True):
+            work = f"{name}{variant and ', '}{variant}"
+            for other, (peer, _, bars) in enumerate(peers, len(ours)):
                 bar = bars.get(variant, 0.0) if isinstance(bars, dict) else bars
-                yield f"{name}{variant and ', '}{variant}", times[number], peer, theirs, bar
+                yield work, rounds.typical(number), peer, rounds.typical(other), rounds.ratio(number, other), bar
 
     # --- the work ---
 
@@ -211,11 +212,11 @@ class Session:
             action()
             check(f"matmul in tiles of {m}x{n}x{k}", out, expected)
             actions.append(action)
-        times = race(self.seconds * 2, *actions, clock=time.process_time)
-        slowest, best = times.index(max(times)), times.index(min(times))
+        best, slowest, rounds = extremes(self.seconds * 2, *actions)
         words = ["x".join(map(str, TILES[number])) for number in (slowest, best)]
         print(f"matmul f32 1024^3: slowest in {words[0]}, best in {words[1]}", file=sys.stderr)
-        yield name, times[slowest], "the best tiles", times[best], 0.9
+        times = rounds.typical(1), rounds.typical(0)
+        yield name, times[0], "the best tiles", times[1], rounds.ratio(1, 0), 0.9
 
     def matmul_narrow(self) -> Iterator[Row]:
         size = 1024
@@ -336,7 +337,7 @@ def measured_with(threads: int, seconds: float, only: str) -> list[Row]:
     answer = subprocess.run(command, env={**os.environ, **number}, check=False, stdout=subprocess.PIPE, text=True)
     if answer.returncode:
         sys.exit(answer.returncode)
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in map(json.loads, answer.stdout.splitlines())]
+    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in map(json.loads, answer.stdout.splitlines())]
 
 
 def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
@@ -344,8 +345,8 @@ def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
     cells: list[tuple[str, ...]] = []
     lines: list[Line] = []
     words = "one thread" if threads == 1 else f"{threads} threads"
-    for work, ours, peer, theirs, bar in rows:
-        line = Line(f"{work}, {words}", peer, theirs / ours, bar or None)
+    for work, ours, peer, theirs, ratio, bar in rows:
+        line = Line(f"{work}, {words}", peer, ratio, bar or None)
         lines.append(line)
         seconds = f"{ours * 1e3:.2f} ms", f"{peer} {theirs * 1e3:.2f} ms"
         cells.append((work, *seconds, f"{line.ratio:.2f}", line.asked, line.verdict))

@@ -4,8 +4,9 @@
     python benchmarks/matmul_shapes.py --all --size 2048     # all 64
     python benchmarks/matmul_shapes.py --kinds               # other extents, types, ways to memory
 
-All take turns in one run, the best of the rounds counts, in CPU time. A row is the speed over that of each peer, and
-over that of the best tile shape: a shape far below the best is a cliff.
+All take turns in one run; a ratio is the median of those of the rounds, in CPU time. A row is the speed over that of
+each peer, and over that of the best tile shape: a shape far below the best is a cliff. The best and the slowest are
+found in a second race of those that may be it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy
 import cpu_pointer_programs
 import cpu_programs
 import tileir
-from measure import Line, add_line_options, finish, machine, table, tileir_build
+from measure import Line, Rounds, add_line_options, candidates, finish, machine, race, table, tileir_build
 
 try:
     import torch
@@ -70,35 +71,38 @@ class Race:
             raise SystemExit(f"{name} is wrong by {difference}: nothing to measure")
         self.ours[name] = action
 
-    def run(self, rounds: int) -> dict[str, float]:
-        actions = {**self.peers, **self.ours}
-        best = dict.fromkeys(actions, float("inf"))
-        for _ in range(rounds):
-            for name, action in actions.items():
-                start = time.process_time()
-                action()
-                best[name] = min(best[name], time.process_time() - start)
-        return best
+    def run(self, rounds: int, names: list[str]) -> tuple[Rounds, list[float]]:
+        """A race of the peers and some products, and the speeds of these."""
+        actions = [*self.peers.values(), *[self.ours[name] for name in names]]
+        found = race(0.0, *actions, clock=time.process_time, least=rounds)
+        return found, found.speeds(range(len(self.peers), len(actions)))
 
     def result(self, rounds: int, title: str, has_bars: bool = False) -> Result:
         """A row for each tile shape; lines for the best of them and for the slowest."""
-        best = self.run(rounds)
-        first, last = (choose(best[name] for name in self.ours) for choose in (min, max))
+        names, others = list(self.ours), len(self.peers)
+        found, speeds = self.run(rounds, names)
         m, n, k = self.extents
         rows = [
             (
                 f"{title} {name}",
-                f"{2 * m * n * k / best[name] / 1e9:.1f}",
-                *[f"{best[peer] / best[name]:.2f}" for peer in self.peers],
-                f"{first / best[name]:.2f}",
+                f"{2 * m * n * k / found.typical(number) / 1e9:.1f}",
+                *[f"{found.ratio(number, other):.2f}" for other in range(others)],
+                f"{speeds[number - others] / max(speeds):.2f}",
             )
-            for name in self.ours
+            for number, name in enumerate(names, others)
         ]
+        chosen = [names[number] for number in candidates(speeds)]
+        if len(chosen) < len(names):
+            names = chosen
+            found, speeds = self.run(rounds, names)
+        fastest, slowest = (others + speeds.index(choose(speeds)) for choose in (max, min))
         work = f"product {title}, one thread"
-        lines = [Line(work, peer, best[peer] / first, PEER_BAR if has_bars else None) for peer in self.peers]
-        if len(self.ours) > 1:
-            slowest = next(name for name in self.ours if best[name] == last)
-            lines.append(Line(f"{work}: slowest tiles, {slowest}", "the best tiles", first / last, SHAPE_BAR))
+        bar = PEER_BAR if has_bars else None
+        lines = [Line(work, peer, found.ratio(fastest, other), bar) for other, peer in enumerate(self.peers)]
+        if len(names) > 1:
+            words = [names[number - others] for number in (slowest, fastest)]
+            print(f"{title}: slowest in {words[0]}, best in {words[1]}", file=sys.stderr)
+            lines.append(Line(f"{work}: slowest tiles", "the best tiles", found.ratio(slowest, fastest), SHAPE_BAR))
         return rows, lines
 
 

@@ -17,6 +17,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple, TypeVar
 
 Result = TypeVar("Result")
@@ -43,35 +44,99 @@ def timed(
             gc.disable()
 
 
+class Rounds:
+    """What a race measured: the seconds of every action, one figure for each round.
+
+    The clocks of many machines have fast moments that come and go.  The best time of one side may have met one, and
+    that of the other not; but sides that take turns meet it in the same rounds, so that the ratio of a round is sound,
+    and the median of those of all rounds hardly moves.
+    """
+
+    def __init__(self, times: list[list[float]]) -> None:
+        self.times = times
+
+    def best(self, number: int) -> float:
+        """The least time of an action."""
+        return min(self.times[number])
+
+    def typical(self, number: int) -> float:
+        """The median of the times of an action."""
+        return median(self.times[number])
+
+    def ratio(self, number: int, other: int) -> float:
+        """How many times as long as an action another takes: the median of the rounds' own ratios."""
+        return median(theirs / ours for ours, theirs in zip(self.times[number], self.times[other], strict=True))
+
+    def speeds(self, numbers: Sequence[int]) -> list[float]:
+        """The speed of each of some actions, 1 being that of the middle one: the median of what it is in each round."""
+        middles = [median(times) for times in zip(*[self.times[number] for number in numbers], strict=True)]
+        return [
+            median(middle / time for middle, time in zip(middles, self.times[number], strict=True))
+            for number in numbers
+        ]
+
+
 def race(
     seconds: float,
     *actions: Callable[[], object],
     clock: Callable[[], float] = time.perf_counter,
     rest: float = 0.0,
-    turn: float = 0.0,
-) -> list[float]:
-    """The best time of each action, in seconds; they take turns until the time is up, three times at least.
+    turn: float = 0.003,
+    least: int = 3,
+) -> Rounds:
+    """Have actions take turns until the time is up, `least` times at the least, forwards and backwards.
 
-    With `time.process_time` as the clock, what other processes do in between does not count.  `rest` is a pause before
-    each turn: the threads of OpenBLAS and OpenMP go on spinning after their work, in the way of whoever comes next.
-    After a pause a processor is slow at first, so a turn then goes on for some time, `turn`, for all sides alike.
+    A turn of what is short goes on for some time, `turn`, and counts as the median of what it repeats.  With
+    `time.process_time` as the clock, what other processes do in between does not count.  `rest` is a pause before each
+    turn: the threads of OpenBLAS and OpenMP go on spinning after their work, in the way of whoever comes next.  After a
+    pause a processor is slow at first, so turns have to be longer then.
     """
-    found = [float("inf")] * len(actions)
+    found: list[list[float]] = [[] for _ in actions]
+    order = list(range(len(actions)))
     end = time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 3 or time.perf_counter() < end:
-        for number, action in enumerate(actions):
+    while len(found[0]) < least or time.perf_counter() < end:
+        for number in order:
             if rest:
                 time.sleep(rest)
-            until = time.perf_counter() + turn
-            while True:
-                start = clock()
-                action()
-                found[number] = min(found[number], clock() - start)
-                if time.perf_counter() >= until:
-                    break
-        rounds += 1
-    return found
+            found[number].append(_turn(actions[number], clock, turn))
+        order.reverse()
+    return Rounds(found)
+
+
+def _turn(action: Callable[[], object], clock: Callable[[], float], seconds: float) -> float:
+    """The median time of an action that is repeated for some seconds."""
+    times: list[float] = []
+    until = time.perf_counter() + seconds
+    while True:
+        start = clock()
+        action()
+        times.append(clock() - start)
+        if time.perf_counter() >= until:
+            return median(times)
+
+
+CANDIDATES = 3
+"""How many of the fastest and of the slowest take part in a second race."""
+
+
+def candidates(speeds: Sequence[float]) -> list[int]:
+    """Which of many may be the fastest and the slowest.
+
+    Of many figures the least is the least by chance too, so that those which may be it, at both ends, should race once
+    more among themselves.
+    """
+    ranked = sorted(range(len(speeds)), key=lambda number: -speeds[number])
+    return ranked if len(ranked) <= 2 * CANDIDATES else ranked[:CANDIDATES] + ranked[-CANDIDATES:]
+
+
+def extremes(seconds: float, *actions: Callable[[], object]) -> tuple[int, int, Rounds]:
+    """The fastest and the slowest of many actions, in CPU time, and the rounds of these two."""
+    speeds = race(seconds / 2, *actions, clock=time.process_time).speeds(range(len(actions)))
+    chosen = candidates(speeds)
+    rounds = race(seconds / 2, *[actions[number] for number in chosen], clock=time.process_time)
+    speeds = rounds.speeds(range(len(chosen)))
+    fastest, slowest = speeds.index(max(speeds)), speeds.index(min(speeds))
+    return chosen[fastest], chosen[slowest], Rounds([rounds.times[fastest], rounds.times[slowest]])
 
 
 def stay_on_one_processor() -> None:

@@ -99,13 +99,13 @@ def main() -> int:
         for name, script, bar in scripts(torch, ct):
             for device in ("cpu", "cuda"):
                 script(device)
-            host, pretended = race(
+            rounds = race(
                 arguments.seconds,
                 lambda script=script: script("cpu"),  # type: ignore[misc]
                 lambda script=script: script("cuda"),  # type: ignore[misc]
                 clock=time.process_time,
             )
-            ratio = pretended / host
+            host, pretended, ratio = rounds.typical(0), rounds.typical(1), rounds.ratio(0, 1)
             lines.append(Line(f"pretended device: {name}", "CPU tensors", ratio, bar or None, True))
             rows.append((name, f"{host * 1e3:.2f}", f"{pretended * 1e3:.2f}", f"{ratio:.3f}", f"{bar}" if bar else ""))
     print(table(("script", "cpu ms", "pretended ms", "ratio", "at most"), rows))

@@ -56,7 +56,7 @@ def measured(path: Path, given: argparse.Namespace, directory: str) -> Row | Non
     make(entry, gpu)
     warm = race(given.seconds, lambda: assemble(entry, target), lambda: make(entry, gpu))
     cold = [min(each) for each in zip(*[_processes(path, target, directory) for _ in range(given.turns)], strict=True)]
-    return Row(path.stem, *warm, *cold)
+    return Row(path.stem, warm.typical(0), warm.typical(1), *cold)
 
 
 def _processes(path: Path, target: str, directory: str) -> list[float]:
