@@ -3,7 +3,7 @@
     python benchmarks/interpreter_speed.py
 
 A 1024 x 1024 x 1024 f32 matmul in tiles of 64 x 64 x 64 beside `numpy.matmul`, which has all threads of the machine in
-one row and one thread in the other (the interpreter runs one tile block after another, in one thread); the time of one
+one row and one thread in the other, where the interpreter has one processor too; the time of one
 f32 `addf` on a tile of 1,024 elements, everything included; the time and the memory that grids take which double in
 size.  Both sides of a comparison take turns, the best of the rounds counts.
 """
@@ -104,7 +104,10 @@ def measure_matmul(rounds: int) -> tuple[float, float]:
 
 
 def measure_matmul_in_one_thread(rounds: int) -> tuple[float, float]:
-    """The same in a process of its own, since the number of threads is fixed when NumPy is imported."""
+    """The same in a process of its own, since the number of threads is fixed when NumPy is imported.
+
+    It may use one processor: the interpreter has as many threads as there are processors, up to three.
+    """
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
     command = [sys.executable, __file__, "--only-matmul", "--rounds", str(rounds)]
     answer = subprocess.run(command, env={**os.environ, **one}, check=True, capture_output=True, text=True)
@@ -200,6 +203,8 @@ def main() -> None:
     add_line_options(parser)
     options = parser.parse_args()
     if options.only_matmul:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         print(*measure_matmul(options.rounds))
         return
     print(tileir_build())

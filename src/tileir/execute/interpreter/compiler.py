@@ -106,6 +106,8 @@ class Compiler:
         self.yields: list[list[int]] = []
         # The closures that run once per launch, in order.
         self.uniform: list[Step] = []
+        # The slots of what they make that is closed when the launch is over.
+        self.closing: list[int] = []
         self._orders: dict[Block, BlockOrder] = {}
         self._changing: set[Operation] | None = None
         self._escaping: dict[Operation, tuple[bool, bool]] = {}

@@ -46,6 +46,7 @@ class Program:
         self.steps: list[Step]
         self.steps, _ = compiler.block(body)
         self.uniform: list[Step] = compiler.uniform
+        self.closing: list[int] = compiler.closing
         self.template: Registers = compiler.template
         self.reserves: bool = reserves_memory(body)
         assert compiler.known[BLOCK_SLOT] != AT_COMPILATION
@@ -59,6 +60,11 @@ class Program:
         for step in self.uniform:
             step(registers)
         return registers
+
+    def close(self, prepared: Registers) -> None:
+        """The launch is over."""
+        for slot in self.closing:
+            prepared[slot].close()
 
     def run(self, prepared: Registers, block: TileBlock) -> None:
         registers = prepared.copy()
@@ -111,10 +117,13 @@ class InterpretedKernel(PreparedKernel):
             with numpy.errstate(all="ignore"):
                 prepared = program.prepared(bound.values, launch)
                 run = block_runner(program, prepared, launch)
-                if order.interleaved:
-                    run_interleaved(order, run, progress)
-                else:
-                    run_in_order(order, run, progress, known)
+                try:
+                    if order.interleaved:
+                        run_interleaved(order, run, progress)
+                    else:
+                        run_in_order(order, run, progress, known)
+                finally:
+                    program.close(prepared)
         except Exception as error:
             # What an observer or a callback raises is the caller's.
             if isinstance(error, TileIRError) or error in callbacks.raised:

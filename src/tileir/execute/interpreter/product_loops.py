@@ -11,6 +11,9 @@ tile blocks want them, as such a copy too: rows that lie pages apart fall into f
 multiplies the pairs of many rounds in one call, and adds the products up in another, round after round: a call of its
 own for each product and each sum took as long again as the work.  A loop that an observer may look into, and a run of
 one whose tiles are not all whole, goes its steps.
+
+Where all tiles are such copies, and which ones follows from the number of the tile block, other threads do this for
+tile blocks to come (`looking_ahead.py`).
 """
 
 from __future__ import annotations
@@ -24,12 +27,15 @@ import numpy
 from tileir.dialect.ops import CONTINUE, LOAD_VIEW_TKO, MMAF
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.dtypes import Array, value_dtype
+from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.accumulation import accumulates, aligned_tiles
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.copies import Copies
+from tileir.execute.interpreter.looking_ahead import LookAhead, registers_of, steps_before_blocks
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import KEPT_BYTES
+from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value
@@ -38,6 +44,12 @@ _PRODUCT_BYTES: Final = 1 << 18
 """Bytes of the products that are made before they are added up: a part of a processor's cache."""
 _SHARING: Final = 4
 """Tile blocks that have to want a row of tiles for a copy to be worth its time."""
+_ONE_THREAD: Final = 1 << 18
+"""Multiplications of a product that NumPy's library makes in one thread: those of more have threads already."""
+_TASK: Final = 1 << 20
+"""Multiplications of a tile block that are worth another thread's time, 20 microseconds or so."""
+_LAUNCH: Final = 1 << 26
+"""Multiplications of a launch that are worth the start of a thread, a millisecond or so."""
 
 
 def product_loop(
@@ -61,17 +73,12 @@ def product_loop(
     copies = Copies()
     matmul, add, sum = numpy.matmul, numpy.add, numpy.add.reduce
 
-    def run(registers: Registers) -> int | None:
-        span = bounds(registers)
-        blocks = prod(registers[BLOCK_SLOT].grid) if is_shared else 1
-        left, right = registers[left_view], registers[right_view]
-        pair = _tiles(left, int(registers[row]), right, int(registers[column]), span, blocks, copies)
-        if pair is None:
-            return loop(registers)
-        left_tiles, right_tiles = pair
-        total = registers[initial]
+    def multiply(left_tiles: Array, right_tiles: Array, total: Array) -> Array:
         # Other threads may run this program meanwhile.
-        room = spare.pop() if spare else aligned_tiles(rounds, shape, dtype)
+        try:
+            room = spare.pop()
+        except IndexError:
+            room = aligned_tiles(rounds, shape, dtype)
         target = numpy.empty(shape, dtype)
         for first in range(0, len(right_tiles), rounds):
             one, two = left_tiles[first : first + rounds], right_tiles[first : first + rounds]
@@ -80,16 +87,73 @@ def product_loop(
             # The rounds are the outermost dimension, along which NumPy adds one after the other.
             total = sum(products, axis=0, out=target, initial=None)
         spare.append(room)
-        registers[result] = total
+        return total
+
+    def find(registers: Registers) -> tuple[tuple[Array, Array, Array], bool] | None:
+        """The tiles and what their products are added to, and whether the tiles are copies."""
+        blocks = prod(registers[BLOCK_SLOT].grid) if is_shared else 1
+        left, right = registers[left_view], registers[right_view]
+        span = bounds(registers)
+        tiles = _tiles(left, int(registers[row]), right, int(registers[column]), span, blocks, copies)
+        return ((tiles[0], tiles[1], registers[initial]), tiles[2]) if tiles is not None else None
+
+    def run(registers: Registers) -> int | None:
+        given = find(registers)
+        if given is None:
+            return loop(registers)
+        registers[result] = multiply(*given[0])
         return None
 
-    return run
+    wanted = [*operation.operands[:3], left.operand_group("index")[0], right.operand_group("index")[1]]
+    steps = steps_before_blocks(compiler, operation, wanted)
+    size = prod(shape) * cast(TileType, product.operands[0].type).shape[1]
+    is_known = is_shared and compiler.known_before_blocks(operation.operands[3])
+    if steps is None or not is_known or size > _ONE_THREAD:
+        return run
+    later = compiler.new_slot()
+    compiler.closing.append(later)
+    compiler.uniform.append(_look_ahead(later, multiply))
+
+    def foretell(registers: Registers, number: int) -> tuple[Array, Array, Array] | None:
+        """What the tile block of a number will find; None if it may find anything else."""
+        try:
+            given = find(registers_of(registers, number, steps))
+        except ExecutionError:
+            # It is told of where it happens.
+            return None
+        return given[0] if given is not None and given[1] else None
+
+    def run_ahead(registers: Registers) -> int | None:
+        given = find(registers)
+        if given is None:
+            return loop(registers)
+        tiles, are_copies = given
+        block: TileBlock = registers[BLOCK_SLOT]
+        if not are_copies or len(tiles[1]) * size < _TASK or len(tiles[1]) * size * prod(block.grid) < _LAUNCH:
+            registers[result] = multiply(*tiles)
+            return None
+        ahead: LookAhead = registers[later]
+        registers[result] = ahead.result(block.number, tiles, lambda number: foretell(registers, number))
+        return None
+
+    return run_ahead
+
+
+def _look_ahead(slot: int, work: Callable[[Array, Array, Array], Array]) -> Step:
+    """What a launch begins with."""
+
+    def look_ahead(registers: Registers) -> None:
+        registers[slot] = LookAhead(work, prod(registers[BLOCK_SLOT].grid))
+
+    return look_ahead
 
 
 def _tiles(
     left: TileView, row: int, right: TileView, column: int, span: range, blocks: int, copies: Copies
-) -> tuple[Array, Array] | None:
-    """The tiles of both sides, round by round; None unless all are whole and lie as products want them.
+) -> tuple[Array, Array, bool] | None:
+    """The tiles of both sides, round by round, and whether all are copies.
+
+    None unless all are whole and lie as products want them.
 
     `blocks` is how many tile blocks of the launch may share a copy of the left ones.
     """
@@ -108,8 +172,8 @@ def _tiles(
     if blocks >= _SHARING * rows.shape[0] and rows.nbytes <= KEPT_BYTES:
         copy = _kept(left, 0, row, start, stop, copies)
         if copy is not None:
-            return copy, panel
-    return rows[row, start:stop], panel
+            return copy, panel, True
+    return rows[row, start:stop], panel, False
 
 
 def _kept(view: TileView, axis: int, place: int, start: int, stop: int, copies: Copies) -> Array | None:
