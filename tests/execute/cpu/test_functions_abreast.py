@@ -32,9 +32,17 @@ def program(operation: str, tile: int, element: str = "f32", before: str = "") -
     }}"""
 
 
-def widest(operation: str, tile: int, element: str = "f32", cpu: str = "skylake-avx512", before: str = "") -> int:
+def widest(
+    operation: str,
+    tile: int,
+    element: str = "f32",
+    cpu: str = "skylake-avx512",
+    before: str = "",
+    fast: bool = False,
+) -> int:
     """The lanes of a nest, as those of the vectors it stores."""
-    text = tileir.compile(tileir.parse(program(operation, tile, element, before)), backend="cpu", cpu=cpu).dump("llvm")
+    module = tileir.parse(program(operation, tile, element, before))
+    text = tileir.compile(module, backend="cpu", cpu=cpu, fast=fast).dump("llvm")
     kinds = {"f32": "float", "f64": "double", "f16": "half"}
     stores = [line for line in text.splitlines() if line.startswith("  store <") and f" x {kinds[element]}>" in line]
     return max(int(line.split("<")[1].split(" ")[0]) for line in stores)
@@ -48,6 +56,9 @@ def test_functions_have_two_vectors_and_everything_else_one() -> None:
     assert widest("addf %x, %x", 256) == 16
     assert widest("pow %x, %x", 256) == 16
     assert widest("exp %x", 256, "f64") == 8
+    assert widest("log %x", 256) == 16, "it waits for divisions"
+    assert widest("log %x", 256, fast=True) == 32
+    assert widest("exp %p", 256, before="%p = log %x : tile<256xf32>") == 32
     chain = "%p = sin %x : tile<256xf32>\n%q = log %p : tile<256xf32>\n"
     assert widest("exp %p", 256, before=chain.splitlines()[0]) == 32
     assert widest("exp %q", 256, before=chain) == 16, "of three functions some go side by side anyway"

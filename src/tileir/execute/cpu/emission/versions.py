@@ -182,6 +182,9 @@ def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> 
 _FUNCTIONS: Final = frozenset({EXP, EXP2, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN, SINH, COSH, TANH, SIGMOID, RSQRT})
 """What takes a vector many steps that wait for each other; longer functions have enough steps that do not."""
 
+_DIVIDING: Final = frozenset({LOG, LOG1P})
+"""Those of them whose exact form takes hardly longer than its divisions, of which a machine computes one at a time."""
+
 _FEW_FUNCTIONS: Final = 2
 """With more in a nest, these go side by side already, and two of each take LLVM longer than they are worth."""
 _MANY_FUNCTIONS: Final = 8
@@ -198,6 +201,8 @@ def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]
     found = list(nodes(roots))
     functions = [node for node in found if isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS]
     if not 1 <= len(functions) <= _FEW_FUNCTIONS:
+        return lanes
+    if not emission.module.fast and all(node.operation.declaration in _DIVIDING for node in functions):
         return lanes
     if emission.function_count < 0:
         emission.function_count = sum([each.declaration in _FUNCTIONS for each in emission.program.entry.walk()])
