@@ -415,6 +415,8 @@ MOST_THREADS = 1024
 
 def checked_threads(number: object) -> int:
     """The number of threads that a launch asks for."""
+    if type(number) is int and 1 <= number <= MOST_THREADS:
+        return number
     if isinstance(number, bool) or not isinstance(number, SupportsIndex):
         raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
     count = operator.index(number)

@@ -84,6 +84,8 @@ LAUNCH_OPTIONS: Final = frozenset(
     ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
 
+_PLAIN: Final = 64
+"""Numbers of threads that are remembered."""
 _TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked", "stream"))
 
 
@@ -119,8 +121,9 @@ class Kernel:
         self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
         self._prepared: dict[Engine, PreparedKernel] = {}
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
-        # The kernel for launches that ask for nothing, where nothing is left to be done for them but to run it.
-        self._plain: PreparedKernel | None = None
+        # The kernel for launches that ask for nothing but a number of threads, by that number, where nothing is left to
+        # be done for them but to run it.
+        self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch, as the engine and its kernel.
         self._latest: tuple[Engine, PreparedKernel] | None = None
 
@@ -231,35 +234,38 @@ class Kernel:
         its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
         """
         options = self._ordinary
-        if (
+        is_plain = (
             sanitize is False
             and schedule is None
             and observer is None
             and output is None
             and progress is None
-            and num_threads is None
             and unchecked is None
             and stream is None
             and (type(memory) is tuple or type(memory) is list)
             and not memory
-        ):
-            if self._plain is not None:
+        )
+        if is_plain:
+            known = self._plain.get(num_threads) if num_threads is None or type(num_threads) is int else None
+            if known is not None:
                 try:
-                    self._plain.launch(check_grid(grid), arguments, options)
+                    known[0].launch(check_grid(grid), arguments, known[1])
                     return
                 except WrongDeviceError:
                     # Nothing ran yet: the choice is made again, if there is one.
                     if self._engine is not None:
                         raise
-        else:
+        if num_threads is not None or not is_plain:
             options = self._checked(
                 schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream
             )
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
         if engine.overlaps or engine.on_gpu:
-            if options is self._ordinary:
-                self._plain = prepared
+            if options is self._ordinary or (is_plain and not engine.on_gpu and type(num_threads) is int):
+                if len(self._plain) > _PLAIN:
+                    self._plain.clear()
+                self._plain[num_threads] = prepared, options
         else:
             launches = overlapped()
             if launches is not None:

@@ -63,6 +63,21 @@ def test_a_number_of_threads_may_be_numpys() -> None:
     kernel(COUNTING).launch(1, data, 1, num_threads=numpy.int64(2))  # type: ignore[arg-type]
 
 
+def test_a_number_of_threads_that_was_given_before_is_looked_at_again() -> None:
+    counting = kernel(COUNTING)
+    data = numpy.zeros(1, "i4")
+    for number in (None, 1, 2, 1, None, 2):
+        counting.launch(1, data, 1, num_threads=number)
+    assert data[0] == 6
+    # True is 1, and 2.0 is 2, to a dictionary.
+    for wrong in (True, 2.0, "1"):
+        with pytest.raises(tileir.LaunchError, match="pass a whole number of threads"):
+            counting.launch(1, data, 1, num_threads=wrong)  # type: ignore[arg-type]
+    for number in range(1, 200):
+        counting.launch(1, data, 1, num_threads=number)
+    assert data[0] == 205
+
+
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_progress_begins_with_nothing_and_ends_with_everything(backend: str) -> None:
     seen: list[tuple[int, int]] = []
