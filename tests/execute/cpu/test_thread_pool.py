@@ -122,6 +122,40 @@ def test_no_launch_can_take_a_helper_whose_scratch_memory_is_given_back(monkeypa
     assert sorted(map(id, helpers._idle)) == sorted(map(id, idle))
 
 
+def test_mailboxes_of_a_launch_are_asked_for_once(function: Loaded) -> None:
+    if posting.post() is None:
+        pytest.skip("no mailboxes without posting")
+    function.pace = 10_000_000
+    count(function, 20, 1, 3)
+    team, size, boxes = helpers._team
+    assert len(team) == 2
+    assert helpers.boxes_of(team.copy(), size) is boxes
+    assert helpers.boxes_of(team[::-1], size) == boxes[::-1]
+
+
+def test_mailbox_of_a_helper_that_lost_its_memory_is_asked_for_again(
+    function: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if posting.post() is None:
+        pytest.skip("no mailboxes without posting")
+    function.pace = 10_000_000
+    count(function, 20, 1, 3)
+    taken, size, _ = helpers._team
+
+    def arena(size: int) -> scratch.Arena:
+        raise LaunchError("no more memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(helpers.Scratch, "reserve", lambda self, size: arena(size))
+        with pytest.raises(LaunchError, match="no more memory"):
+            helpers.boxes_of(taken, 1 << 40)
+    assert helpers._team == ([], 0, [])
+    helpers.boxes_of(taken, size)
+    assert helpers._team == (taken, size, [helper.box_for(size) for helper in taken])
+    helpers._release_memory()
+    assert helpers._team == ([], 0, [])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads: int) -> None:
     with pytest.raises(LaunchError, match=r"needs 1,125,899,906,842,624 bytes of scratch memory.*use smaller tiles"):

@@ -59,10 +59,16 @@ class Helper(Scratch):
         _thread.start_new_thread(self._serve, ())
 
     def reserve(self, size: int) -> Arena:
+        # There may not be so much.
+        _forget_team()
         arena = super().reserve(size)
         if self.box is not None:
             self.box.give(arena.address)
         return arena
+
+    def clear(self) -> None:
+        _forget_team()
+        super().clear()
 
     def box_for(self, size: int) -> int:
         """The address of its mailbox, for a launch with so much scratch memory."""
@@ -126,6 +132,28 @@ def give_back(taken: list[Helper]) -> None:
     _idle.extend(itertools.islice(iter(taken.pop, None), len(taken)))
 
 
+_team: tuple[list[Helper], int, list[int]] = ([], 0, [])
+"""Helpers that were posted to, how much scratch memory each has at least, and their mailboxes."""
+
+
+def _forget_team() -> None:
+    global _team
+    _team = ([], 0, [])
+
+
+def boxes_of(taken: list[Helper], size: int) -> list[int]:
+    """The mailboxes of helpers, for a launch with so much scratch memory.
+
+    Mostly they are those of the launch before, and the list is the same object: nothing is asked of each.
+    """
+    global _team
+    team, known, boxes = _team
+    if size > known or team != taken:
+        boxes = [helper.box_for(size) for helper in taken]
+        _team = (taken.copy(), size, boxes)
+    return boxes
+
+
 _RELEASE: Final[Callable[[Any], None]] = _thread.LockType.release
 
 
@@ -162,6 +190,7 @@ def _release_memory() -> None:
     finally:
         for helper in taken:
             helper.arena = None
+        _forget_team()
         give_back(taken)
 
 
@@ -172,6 +201,7 @@ def _forget_threads() -> None:
     """In a process made by a fork the threads are gone, and their scratch memory was in use."""
     global _helper_count, _lock
     _idle.clear()
+    _forget_team()
     _helper_count = 0
     _lock = threading.Lock()
 

@@ -80,7 +80,7 @@ def _posted(
                     return 0
                 table = post.table(len(taken))
                 _awaited[table] = None
-                boxes = [helper.box_for(arena_bytes) for helper in taken]
+                boxes = helpers.boxes_of(taken, arena_bytes)
                 if not is_left:
                     arena = arena_of(arena_bytes)
                 head = (function.address, record.address, next(numbers), arena.address if arena is not None else 0)
