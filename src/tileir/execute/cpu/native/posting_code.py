@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-# The words of a mailbox: state, table, arena, lane, two that nobody uses, looks, where `syscall` is; and in the cache
-# line after these the stretch of tile blocks that its helper begins with.
+# The words of a mailbox: state, one that nobody uses, arena, three that nobody uses, looks, where `syscall` is.  In the
+# cache line after these is what is posted: the stretch of tile blocks that its helper begins with, the table, the lane.
+# A helper that looks at its state has that line too, and each word written there would fetch it back once more.
 ARENA: Final = 2
 # The words of a table: function, record, number, arena, how many mailboxes, whether it has begun, looks, where
 # `syscall` is, how long a slice is, where `clock_gettime` is; the longest wait and the time, in seconds and
@@ -78,11 +79,11 @@ leave:
   store atomic i32 0, ptr %where release, align 4
   ret i64 0
 work:
-  %table.address = getelementptr i64, ptr %where, i64 1
+  %table.address = getelementptr i64, ptr %where, i64 10
   %table = load ptr, ptr %table.address
   %arena.address = getelementptr i64, ptr %where, i64 2
   %arena = load ptr, ptr %arena.address
-  %lane.address = getelementptr i64, ptr %where, i64 3
+  %lane.address = getelementptr i64, ptr %where, i64 11
   %lane = load i64, ptr %lane.address
   %function = load ptr, ptr %table
   %record.address = getelementptr i64, ptr %table, i64 1
@@ -126,7 +127,7 @@ launch:
   %wakes.address = getelementptr i64, ptr %where, i64 14
   %wakes.most = load i64, ptr %wakes.address
   %count.word = trunc i64 %count to i32
-  store atomic i32 %count.word, ptr %l.remaining seq_cst, align 4
+  store atomic i32 %count.word, ptr %l.remaining release, align 4
   %works = icmp ne ptr %own, null
   %next = load i64, ptr %l.record
   %end.address = getelementptr i64, ptr %l.record, i64 1
@@ -194,11 +195,21 @@ post:
   %wakes = phi i64 [ %wakes.most, %open ], [ %wakes.next, %posted ]
   %box.address = getelementptr ptr, ptr %boxes, i64 %i
   %box = load ptr, ptr %box.address
-  %box.table = getelementptr i64, ptr %box, i64 1
+  %box.table = getelementptr i64, ptr %box, i64 10
   store ptr %where, ptr %box.table
-  %box.lane = getelementptr i64, ptr %box, i64 3
+  %box.lane = getelementptr i64, ptr %box, i64 11
   %i.next = add i64 %i, 1
   store i64 %i.next, ptr %box.lane
+  %looked = load atomic i32, ptr %box monotonic, align 4
+  %is.awake = icmp eq i32 %looked, 0
+  %is.dropped = and i1 %is.awake, %works
+  br i1 %is.dropped, label %drop, label %knock
+; A store that nobody waits for: the caller goes on while it is on its way.  A helper that falls asleep at this moment
+; does not see it, and the caller, who works too, takes it back.
+drop:
+  store atomic i32 2, ptr %box release, align 4
+  br label %posted
+knock:
   %state = atomicrmw xchg ptr %box, i32 2 seq_cst
   %sleeps = icmp eq i32 %state, 1
   %may.wake = icmp sgt i64 %wakes, 0
@@ -209,7 +220,7 @@ wake:
   %wakes.fewer = add i64 %wakes, -1
   br label %posted
 posted:
-  %wakes.next = phi i64 [ %wakes, %post ], [ %wakes.fewer, %wake ]
+  %wakes.next = phi i64 [ %wakes, %drop ], [ %wakes, %knock ], [ %wakes.fewer, %wake ]
   %all.posted = icmp eq i64 %i.next, %count
   br i1 %all.posted, label %begin, label %post
 begin:
@@ -284,6 +295,10 @@ revoke:
   %v = phi i64 [ 0, %revoke.all ], [ %v.next, %revoked ]
   %v.address = getelementptr ptr, ptr %r.boxes, i64 %v
   %v.box = load ptr, ptr %v.address
+  %v.seen = load atomic i32, ptr %v.box acquire, align 4
+  %v.waits = icmp eq i32 %v.seen, 2
+  br i1 %v.waits, label %take.back, label %revoked
+take.back:
   %v.pair = cmpxchg ptr %v.box, i32 2, i32 1 seq_cst seq_cst, align 4
   %v.done = extractvalue { i32, i1 } %v.pair, 1
   br i1 %v.done, label %uncount, label %revoked
