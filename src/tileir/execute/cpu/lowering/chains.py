@@ -34,11 +34,12 @@ from tileir.ir.core import Operation
 from tileir.ir.types import TF32
 from tileir.ir.values import Value
 
-_LENGTH: Final = 1024
-"""About how many terms are taken together."""
-_PANEL_PARTS: Final[dict[str, int]] = {"amx": 2, "dots": 4, "fma": 4}
-"""How large the packed operand of that may be, by the kind of the plan: such a part of the second cache.  That of
-vectors is read once for every few rows, and should stay there beside the rest."""
+_LENGTHS: Final[dict[str, int]] = {"amx": 1024, "dots": 1024, "fma": 2048}
+"""About how many terms are taken together, by the kind of the plan.  Blocks of C in vectors, which are small, are read
+and written for each such part, and wait for it: twice as many parts of half as many terms took 4 % longer."""
+_PANEL_PARTS: Final[dict[str, int]] = {"amx": 2, "dots": 4, "fma": 2}
+"""How large the packed operand of that may be: such a part of the second cache.  It is read once for every few rows,
+and should stay there beside the rest."""
 
 _LEFT_SLOTS: Final = 4
 """Stretches of k of which the left operand of matrix tiles is remembered."""
@@ -69,7 +70,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if end.operation.operands[0] is not product.operation.results[0]:
         return None
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS[plan.kind]
-    tiles = max(min(_LENGTH // plan.k, largest // plan.packed_bytes), 1)
+    tiles = max(min(_LENGTHS[plan.kind] // plan.k, largest // plan.packed_bytes), 1)
     size = tiles * plan.packed_bytes
     if size > largest:
         return None
