@@ -14,8 +14,9 @@ from tileir.execute.cpu.vector.builder import Number
 
 _MANY_BLOCKS: Final = 8
 """Tile blocks in a row that share panels from which on these are worth packing once more."""
-_ROWS_AHEAD: Final = 8
-"""How many rows before it is packed a row is asked for."""
+_ROWS_AHEAD: Final = 3
+"""How many rows before it is packed a row is asked for.  Rows whose distance is a power of two share a few places of
+the nearest cache, which has no more than eight or twelve lines there: of eight rows the first would be gone again."""
 _LINE: Final = 64
 
 
