@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy
@@ -31,7 +31,7 @@ import numpy
 import cpu_costs
 import cpu_programs
 import tileir
-from measure import Line, add_line_options, extremes, finish, machine, race, table, tileir_build
+from measure import Line, Rounds, add_line_options, extremes, finish, machine, race, table, tileir_build
 from tileir.execute.cpu.native.target import host
 
 try:
@@ -41,11 +41,32 @@ except ImportError:
 
 Action = Callable[[], object]
 Array = numpy.ndarray[Any, numpy.dtype[Any]]
-Row = tuple[str, float, str, float, float, float]
-"""The work, our seconds, the peer, its seconds, theirs / ours, and the least of that which is asked for."""
+
 Bars = float | dict[str, float]
 """What is asked of every variant, or of each; 0 asks nothing."""
 Peer = tuple[str, Action, Bars]
+
+
+class Row(NamedTuple):
+    """A comparison: seconds are medians, `ratio` is theirs / ours in the middle round.
+
+    `best` is the ratio of the best rounds of both: far from the other where threads are kept waiting by somebody else.
+    `bar` is the least ratio that is asked for, or 0.
+    """
+
+    work: str
+    ours: float
+    peer: str
+    theirs: float
+    ratio: float
+    best: float
+    bar: float
+
+    @classmethod
+    def of(cls, work: str, peer: str, rounds: Rounds, number: int, other: int, bar: float) -> Row:
+        best = rounds.best(other) / rounds.best(number)
+        return cls(work, rounds.typical(number), peer, rounds.typical(other), rounds.ratio(number, other), best, bar)
+
 
 TILES = (
     *((32, 32, 32), (64, 64, 32), (64, 64, 64), (32, 256, 32), (256, 32, 64), (64, 128, 64), (128, 128, 32)),
@@ -103,7 +124,7 @@ class Session:
             work = f"{name}{variant and ', '}{variant}"
             for other, (peer, _, bars) in enumerate(peers, len(ours)):
                 bar = bars.get(variant, 0.0) if isinstance(bars, dict) else bars
-                yield work, rounds.typical(number), peer, rounds.typical(other), rounds.ratio(number, other), bar
+                yield Row.of(work, peer, rounds, number, other, bar)
 
     # --- the work ---
 
@@ -215,8 +236,7 @@ class Session:
         best, slowest, rounds = extremes(self.seconds * 2, *actions)
         words = ["x".join(map(str, TILES[number])) for number in (slowest, best)]
         print(f"matmul f32 1024^3: slowest in {words[0]}, best in {words[1]}", file=sys.stderr)
-        times = rounds.typical(1), rounds.typical(0)
-        yield name, times[0], "the best tiles", times[1], rounds.ratio(1, 0), 0.9
+        yield Row.of(name, "the best tiles", rounds, 1, 0, 0.9)
 
     def matmul_narrow(self) -> Iterator[Row]:
         size = 1024
@@ -337,7 +357,7 @@ def measured_with(threads: int, seconds: float, only: str) -> list[Row]:
     answer = subprocess.run(command, env={**os.environ, **number}, check=False, stdout=subprocess.PIPE, text=True)
     if answer.returncode:
         sys.exit(answer.returncode)
-    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in map(json.loads, answer.stdout.splitlines())]
+    return [Row(*json.loads(line)) for line in answer.stdout.splitlines()]
 
 
 def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
@@ -345,12 +365,12 @@ def shown(rows: list[Row], threads: int) -> tuple[str, list[Line]]:
     cells: list[tuple[str, ...]] = []
     lines: list[Line] = []
     words = "one thread" if threads == 1 else f"{threads} threads"
-    for work, ours, peer, theirs, ratio, bar in rows:
-        line = Line(f"{work}, {words}", peer, ratio, bar or None)
+    for row in rows:
+        line = Line(f"{row.work}, {words}", row.peer, row.ratio, row.bar or None)
         lines.append(line)
-        seconds = f"{ours * 1e3:.2f} ms", f"{peer} {theirs * 1e3:.2f} ms"
-        cells.append((work, *seconds, f"{line.ratio:.2f}", line.asked, line.verdict))
-    return table(("work", "ours", "peer", "ratio", "bar", "met"), cells), lines
+        seconds = f"{row.ours * 1e3:.2f} ms", f"{row.peer} {row.theirs * 1e3:.2f} ms"
+        cells.append((row.work, *seconds, f"{row.best:.2f}", f"{row.ratio:.2f}", line.asked, line.verdict))
+    return table(("work", "ours", "peer", "of the best", "ratio", "bar", "met"), cells), lines
 
 
 def main() -> int:
