@@ -112,6 +112,34 @@ def test_every_extent_has_the_bits_of_the_interpreter(tile: tuple[int, int, int]
         agrees(text, element, tile, extents, 3, 0, -(-extents[2] // k))
 
 
+@pytest.mark.parametrize("tile", [(16, 64, 8), (64, 128, 16), (32, 32, 32), (8, 16, 4)], ids=str)
+def test_k_ends_within_a_tile(tile: tuple[int, int, int]) -> None:
+    m, n, k = tile
+    text = program(tile)
+    for extents in [(2 * m, 2 * n, 3 * k + 4), (m + 1, n, k - 4 or 1), (2 * m, n + 3, 5 * k - 4), (3, 5, 4)]:
+        needed = -(-extents[2] // k)
+        agrees(text, "f32", tile, extents, 0, 0, needed)
+        agrees(text, "f32", tile, extents, 3, min(1, needed - 1), needed)
+        # Tiles that lie behind the end altogether, and a loop that does not go so far.
+        agrees(text, "f32", tile, extents, 0, 0, needed + 1)
+        agrees(text, "f32", tile, extents, 0, 0, needed - 1)
+
+
+@pytest.mark.parametrize("k", [8, 12, 16, 20])
+def test_zeros_behind_the_end_of_k_make_zero_of_its_negative(k: int) -> None:
+    tile = (16, 64, 8)
+    module = tileir.parse(program(tile))
+    a, b = numpy.full((32, k), -1e-30, numpy.float32), numpy.full((k, 64), 1e-30, numpy.float32)
+    results = []
+    for backend in ("cpu", "interpreter"):
+        c = numpy.zeros((32, 64), numpy.float32)
+        kernel = tileir.compile(module, backend=backend, exact=True)
+        kernel.launch((2, 1), a, b, c, 32, 64, k, k, 64, 64, 0, -(-k // 8))
+        results.append(numpy.signbit(c))
+    assert (results[1] == (k % 8 == 0)).all()
+    assert (results[0] == results[1]).all()
+
+
 @pytest.mark.parametrize("counter", ["i32", "i64"])
 @pytest.mark.parametrize(
     ("first", "last"), [(0, 0), (0, 1), (1, 5), (2, 9), (3, 2), (7, 30), (5, -3)], ids=lambda number: str(number)

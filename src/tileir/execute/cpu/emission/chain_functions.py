@@ -28,10 +28,11 @@ def multiply(
     extent: str,
     result: Rows | None,
     fresh: str,
+    addend: str,
 ) -> None:
     """Add a product to rows that lie side by side, or where an i1 is `fresh` to zero; k goes as far as `extent`.
 
-    The sum goes to the rows of `result`, if there are any.
+    The sum goes to the rows of `result`, if there are any.  `addend` is a number that is added at last, if any.
     """
     builder = emission.builder
 
@@ -47,6 +48,7 @@ def multiply(
             extent="%extent",
             source=None if fresh == "false" else ("%source", "%source.row"),
             result=None if result is None else ("%result", "%result.row"),
+            addend="%addend" if addend else "",
         )
 
     parameters = {"%left": "ptr", "%row": "i64", "%panel": "ptr", "%target": "ptr", "%extent": "i64"}
@@ -63,6 +65,10 @@ def multiply(
         arguments.append(builder.emit(f"select i1 {fresh}, ptr {zeros}, ptr {target}"))
         arguments.append(builder.emit(f"select i1 {fresh}, i64 0, i64 {row}"))
         name = f"{name}.fresh"
+    if addend:
+        parameters["%addend"] = scalar_type(plan.accumulator_dtype)
+        arguments.append(addend)
+        name = f"{name}.addend"
     # All parts but the last write their result where they begin.
     overlap = ("%target", "%source", "%result")
     _call(emission, name, parameters, arguments, write, overlap)

@@ -139,7 +139,7 @@ class _Grouped:
     def _part(self, result: str, turn: Number, count: str) -> None:
         chain, builder = self.chain, self.chain.builder
         plan = self.group.plan
-        extent = builder.emit(f"mul i64 {count}, {plan.k}")
+        extent = chain.extent(turn, count, plan)
         column = builder.emit(f"sub i64 {chain.emission.whole(chain.statement.memo.keys[0])}, {self.member.column}")
         if self.group.counts[1] > 1:
             column = builder.emit(f"udiv i64 {column}, {self.group.counts[1]}")
@@ -160,6 +160,8 @@ class _Grouped:
             return builder.moved(chain.left.at(chain.emission, turn), back), chain.left.row
 
         fresh = builder.emit(f"icmp eq i64 {turn}, 0")
-        to = self._goes_to(result, builder.add(turn, count))
-        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, to, fresh)
+        end = builder.add(turn, count)
+        to = self._goes_to(result, end)
+        addend = chain.addend(end)
+        chain.multiply(plan, turn, (column, key), extent, pack_part, rows, result, to, fresh, addend)
         builder.branch(is_stopped(chain.emission), lambda: leave_worker(chain.emission, 2))

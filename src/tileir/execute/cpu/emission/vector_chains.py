@@ -22,8 +22,11 @@ from tileir.execute.cpu.loops.statements import Chain
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
-from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.dtypes import memory_bytes
+
+_TURN: Final = 4
+"""Steps along k that blocks of C may take in one turn of the innermost loop."""
 
 
 class Side:
@@ -98,10 +101,59 @@ class VectorChain:
         assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
         self.left: Final = Side(emission, lhs, 1, self.lower, self.plan)
         self.right: Final = Side(emission, rhs, 0, self.lower, self.plan)
+        self.cut: Final = self._is_cut()
+        """An i1: k ends with both tensors, within the last turn, and parts go no further."""
+        if self.cut != "false":
+            for side in (self.left, self.right):
+                side.room = emission.builder.emit(f"select i1 {self.cut}, i64 {self.turns}, i64 {side.room}")
         rooms = [f"i64 {side.room}" for side in (self.left, self.right)]
         self.room: Final = emission.builder.call("i64", "llvm.umin.i64", rooms)
         """The turns before tiles begin to lie over an edge."""
         self.destination: Final[Destination | None] = destination_of(emission, statement)
+
+    def _is_cut(self) -> str:
+        """Whether nothing but zeros lies behind the end of both tensors, and the last turn goes beyond it.
+
+        Then that turn takes what there is of k where it lies, instead of a part of its own with copies of it.
+        """
+        builder, left, right = self.builder, self.left, self.right
+        if not (left.is_plain and right.is_plain):
+            return "false"
+        turns = builder.emit(f"udiv i64 {builder.add(left.along, self.plan.k - 1)}, {self.plan.k}")
+        # Where no tile is packed on its own, the right one may lie over an edge in the other dimension.
+        is_sure = left.rows == right.rows == "true"
+        return builder.all_of(
+            [
+                left.rows,
+                right.rows if is_sure else right.whole,
+                builder.emit(f"icmp eq i64 {left.along}, {right.along}"),
+                builder.emit(f"icmp eq i64 {turns}, {self.turns}"),
+                builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {left.along}, {_TURN - 1}')}, 0"),
+            ]
+        )
+
+    def extent(self, turn: Number, count: Number, plan: MmaPlan) -> str:
+        """How far k goes in a part: so many turns from one on, or less if k is `cut`."""
+        builder = self.builder
+        extent = builder.emit(f"mul i64 {count}, {plan.k}")
+        if self.cut == "false":
+            return extent
+        # Without a cut nothing but whole turns is wanted, however little of the tensor is left.
+        left = builder.emit(f"sub i64 {self.left.along}, {builder.multiply(turn, plan.k)}")
+        left = builder.emit(f"select i1 {self.cut}, i64 {left}, i64 {extent}")
+        return builder.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {extent}"])
+
+    def addend(self, end: Number) -> str:
+        """What to add to the sum up to a turn; empty where it is never anything.
+
+        The products of zeros that a `cut` leaves out make nothing of a sum but zero of its negative.
+        """
+        builder, kind = self.builder, scalar_type(self.plan.accumulator_dtype)
+        if self.cut == "false":
+            return ""
+        last = builder.emit(f"icmp eq i64 {end}, {self.turns}")
+        is_short = builder.emit(f"icmp ult i64 {self.left.along}, {builder.multiply(self.turns, self.plan.k)}")
+        return builder.emit(f"select i1 {builder.all_of([self.cut, last, is_short])}, {kind} 0.0, {kind} -0.0")
 
     def parts(self, start: Number, turns: Number, emit: Callable[[Number, str], None]) -> None:
         """Emit the parts from a turn to others, one at least; each gets its first turn and how many it has.
@@ -138,7 +190,7 @@ class VectorChain:
             near, right_near = (builder.emit(f"icmp ule i64 {end}, {side.room}") for side in (self.left, self.right))
             left = builder.all_of([self.left.whole, near])
             right = builder.all_of([self.right.whole, right_near])
-            extent = builder.emit(f"mul i64 {count}, {self.plan.k}")
+            extent = self.extent(turn, count, self.plan)
 
             def pack_each(panel: str) -> None:
                 def one(number: Number) -> None:
@@ -176,7 +228,9 @@ class VectorChain:
             if self.statement.clearing is not None:
                 fresh = builder.emit(f"icmp eq i64 {turn}, 0")
             result = self._result(end, target)
-            self.multiply(self.plan, turn, (column, extent), extent, pack_part, rows, target, result, fresh)
+            self.multiply(
+                self.plan, turn, (column, extent), extent, pack_part, rows, target, result, fresh, self.addend(end)
+            )
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
 
@@ -247,7 +301,8 @@ class VectorChain:
         rows: Callable[[], Rows],
         target: str,
         result: Rows | None,
-        fresh: str = "false",
+        fresh: str,
+        addend: str,
     ) -> None:
         """Find by two keys or pack the right operand of a part, and multiply; the left one is copied after that."""
         emission, builder, statement = self.emission, self.builder, self.statement
@@ -262,4 +317,4 @@ class VectorChain:
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
         panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
-        chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh)
+        chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh, addend)

@@ -48,11 +48,13 @@ class Blocks:
         start: Start | None = None,
         source: Rows | None = None,
         result: Rows | None = None,
+        addend: str = "",
     ) -> None:
         self.builder: Final = builder
         self.start: Final = start
         self.source: Final = source
         self.result: Final = result
+        self.addend: Final = addend
         self.plan: Final = plan
         self.step: Final = _STEPS[plan.kind]
         self.suffix: Final = suffix
@@ -113,6 +115,9 @@ class Blocks:
             return self._steps(left, panel, index, accumulators, turn // plan.group)
 
         results = builder.carry(0, extent, turn, start, steps)
+        if self.addend:
+            last = builder.splat(Register(self.addend, dtype), self.width)
+            results = [builder.value(f"fadd {each.typed}, {last.name}", dtype, self.width) for each in results]
         suffix = self.suffix
         if self.result is not None:
             # Either in scratch memory or not.

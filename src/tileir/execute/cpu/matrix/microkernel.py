@@ -35,6 +35,7 @@ def emit_mma(
     start: Start | None = None,
     source: Rows | None = None,
     result: Rows | None = None,
+    addend: str = "",
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
@@ -43,7 +44,8 @@ def emit_mma(
     are as much longer.  `stage` is memory for the plan's `stage_elements`, or if it is `staged` what `bring_rows` has
     left in it.  `odd` is an i1: the packed operand holds something that the plan's `guard` is about.  So is `fresh`, of
     AMX alone: C counts as zero.  `start` gives what the product is added to where C does not hold it, or `source` where
-    it lies, and `result` where the sum goes if not to C; all for plans of vectors.
+    it lies, and `result` where the sum goes if not to C; `addend` is a number that is added to every sum at the end;
+    all for plans of vectors.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
@@ -51,4 +53,4 @@ def emit_mma(
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
     else:
-        Blocks(builder, plan, suffix, start, source, result).emit(a, b, c, extent)
+        Blocks(builder, plan, suffix, start, source, result, addend).emit(a, b, c, extent)
