@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.text.lexer import IS_COMPILED
+from tileir.ir.interning import IS_COMPILED
 
 SOURCE = Path(str(tileir.__file__)).parent
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"

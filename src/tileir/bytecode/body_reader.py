@@ -25,9 +25,10 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_OPERANDS, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
 from tileir.ir.dense import signed_value
+from tileir.ir.interning import IS_COMPILED
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.ir.values import Value
@@ -104,8 +105,9 @@ class BodyReader(RegionReader):
         """
         data = self.data
         end = self.end
-        known = self.heads.known
-        lengths_of = self.heads.lengths
+        heads = self.heads
+        known = heads.known
+        lengths_of = heads.lengths
         values = self.values
         indices = self.debug.indices
         locations = self.debug.locations
@@ -123,35 +125,23 @@ class BodyReader(RegionReader):
             start = position
             head: Head | None = None
             alike: Alike | None = None
-            operands: list[Value] = []
+            operands = NO_OPERANDS
             try:
                 # The common case: a head without mistakes, operands of at most three bytes each that all exist.
                 # Anything else goes the careful way from the start of the instruction.
-                for length in lengths_of[data[start]]:
-                    head = known.get(data[start : start + length])
-                    if head is not None:
-                        break
+                if IS_COMPILED:
+                    head = heads.find(data, start)
                 if head is None:
-                    head = self._new_head(start)
+                    for length in lengths_of[data[start]]:
+                        head = known.get(data[start : start + length])
+                        if head is not None:
+                            break
+                    else:
+                        head = self._new_head(start)
                 if head is not None:
                     position += head.length
-                    if head.constants is not None:
-                        byte = index = data[position]
-                        position += 1
-                        if index >= 0x80:
-                            byte = data[position]
-                            position += 1
-                            if byte >= 0x80:
-                                index += byte << 7
-                                byte = data[position]
-                                position += 1
-                                index += (byte << 14) - 0x4080
-                            else:
-                                index += (byte << 7) - 0x80
-                        if byte < 0x80:
-                            alike = head.constant(constants, index)
-                    elif head.fixed >= 0:
-                        fixed = head.fixed
+                    fixed = head.fixed
+                    if fixed > 0:
                         before = index = 0
                         for number in range(fixed):
                             before = index
@@ -178,8 +168,26 @@ class BodyReader(RegionReader):
                             alike = head.alike
                             if fixed == 1:
                                 operands = [values[index]]
+                    elif head.constants is not None:
+                        byte = index = data[position]
+                        position += 1
+                        if index >= 0x80:
+                            byte = data[position]
+                            position += 1
+                            if byte >= 0x80:
+                                index += byte << 7
+                                byte = data[position]
+                                position += 1
+                                index += (byte << 14) - 0x4080
+                            else:
+                                index += (byte << 7) - 0x80
+                        if byte < 0x80:
+                            alike = head.constant(constants, index)
+                    elif fixed == 0:
+                        alike = head.alike
                     else:
-                        lengths: list[int] = []
+                        operands = []
+                        lengths = 0
                         for length in head.plan:
                             if length < 0:
                                 length = data[position]
@@ -187,7 +195,7 @@ class BodyReader(RegionReader):
                                 if length >= 0x80:
                                     head = None
                                     break
-                            lengths.append(length)
+                                lengths = lengths << 8 | length
                             for _ in range(length):
                                 index = data[position]
                                 position += 1
@@ -208,7 +216,7 @@ class BodyReader(RegionReader):
                             if head is None:
                                 break
                         if head is not None:
-                            alike = head.variant(tuple(lengths)) if head.segmented else head.alike
+                            alike = head.variant(lengths) if head.segmented else head.alike
             except IndexError:
                 alike = None
             if head is None or alike is None or position > end:

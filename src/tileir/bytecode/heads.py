@@ -2,7 +2,8 @@
 
 The head of a record is its opcode, result types, flags and attributes.  It is read field by field once; where the same
 bytes stand again, they mean the same.  How long a head is follows from its bytes, so that none is the beginning of
-another: those that begin with the same byte have few lengths, and with the right one a look-up finds the head.
+another.  Those that begin with the same byte have few lengths, and with the right one a look-up finds the head; where
+tileir is compiled, a short one is found sooner byte by byte, without a copy of its bytes.
 
 The heads of constants differ in the number of the constant, each from nearly every other: what is remembered stands in
 front of it.
@@ -18,11 +19,16 @@ from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, DenseArrayAttribute
 from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.interning import IS_COMPILED
 from tileir.ir.types import Type
 
 # Heads that are longer, or come when there are so many, are not worth remembering.
 _LONGEST: Final = 48
 _MOST: Final = 1 << 16
+# Heads of so many bytes are found byte by byte: most are shorter.
+_SHORT: Final = 8
+
+_NO_LENGTHS: Final[list[int]] = []
 
 
 class Head:
@@ -30,8 +36,8 @@ class Head:
 
     `plan` has the number of operands in each group, -1 for a group that is counted in front of its values; `fixed` is
     their number where they all are in one group, -1 otherwise.  `alike` is what operations with this head have in
-    common, where the head says it all; otherwise `variants` has it by the lengths of the groups, with the attributes
-    that remain, or `constants` by the number of the constant.
+    common, where the head says it all; otherwise `variants` has it by the lengths of the groups that are counted, one
+    byte each, with the attributes that remain, or `constants` by the number of the constant.
     """
 
     __slots__ = (
@@ -73,7 +79,7 @@ class Head:
         self.plan: list[int] = plan
         self.fixed: int = plan[0] if len(plan) == 1 else -1
         self.alike: Alike = Alike(result_types, attributes if attributes else NO_ATTRIBUTES, segments)
-        self.variants: dict[tuple[int, ...], Alike] | None = None
+        self.variants: dict[int, Alike] | None = None
         self.constants: dict[int, Alike] | None = {} if record.is_constant else None
 
     def constant(self, table: ConstantTable, index: int) -> Alike | None:
@@ -90,37 +96,96 @@ class Head:
             found = constants[index] = Alike(self.result_types, attributes, None)
         return found
 
-    def variant(self, segments: tuple[int, ...]) -> Alike:
-        """What belongs to the lengths of the operand groups."""
+    def variant(self, lengths: int) -> Alike:
+        """What belongs to the lengths of the operand groups that are counted, the last of them in the lowest byte."""
         variants = self.variants
         if variants is None:
             variants = self.variants = {}
-        found = variants.get(segments)
+        found = variants.get(lengths)
         if found is None:
+            groups: list[int] = []
+            rest = lengths
+            for length in reversed(self.plan):
+                groups.append(length if length >= 0 else rest & 0xFF)
+                if length < 0:
+                    rest >>= 8
+            groups.reverse()
+            segments = tuple(groups)
             attributes = kept_attributes(self.record, self.alike.attributes, segments)
-            found = variants[segments] = Alike(self.result_types, attributes, segments)
+            found = variants[lengths] = Alike(self.result_types, attributes, segments)
         return found
 
 
-class Heads:
-    """The heads of a file by their bytes; `lengths` has those of the known ones by their first byte, in order."""
+class _Step:
+    """Where the bytes of short heads lead: to a head, or further by the next byte."""
 
-    __slots__ = ("known", "lengths")
+    __slots__ = ("further", "head")
 
     def __init__(self) -> None:
+        self.head: Head | None = None
+        self.further: list[_Step | None] = _NO_STEPS
+
+
+_NO_STEPS: Final[list[_Step | None]] = []
+
+
+class Heads:
+    """The heads of a file by their bytes; `lengths` has those of the known ones by their first byte, in order.
+
+    Those that are found byte by byte, from a step for their first one on, are not among the others.
+    """
+
+    __slots__ = ("count", "first", "known", "lengths")
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.first: list[_Step | None] = [None] * 256
         self.known: dict[bytes, Head] = {}
-        self.lengths: list[list[int]] = [[] for _ in range(256)]
+        self.lengths: list[list[int]] = [_NO_LENGTHS] * 256
+
+    def find(self, data: bytes, start: int) -> Head | None:
+        """The head that stands at a place of the data, byte by byte; `IndexError` if the data may end within it."""
+        step = self.first[data[start]]
+        position = start
+        while step is not None:
+            if step.head is not None:
+                return step.head
+            position += 1
+            byte = data[position]
+            further = step.further
+            step = further[byte] if byte < len(further) else None
+        return None
 
     def add(self, head: bytes, meaning: Head) -> None:
         """Remember a head, which is not known yet."""
         length = len(head)
-        if length > _LONGEST or len(self.known) > _MOST:
+        if length > _LONGEST or self.count > _MOST:
+            return
+        self.count += 1
+        if IS_COMPILED and length <= _SHORT:
+            self.add_steps(head, meaning)
             return
         lengths = self.lengths[head[0]]
         if length not in lengths:
-            # Replaced, not changed: somebody may be going through it.
             self.lengths[head[0]] = sorted([*lengths, length])
         self.known[head] = meaning
+
+    def add_steps(self, head: bytes, meaning: Head) -> None:
+        """Remember a head to be found byte by byte."""
+        first = head[0]
+        step = self.first[first]
+        if step is None:
+            step = self.first[first] = _Step()
+        for byte in head[1:]:
+            further = step.further
+            if byte >= len(further):
+                # Room for the next ones too: types are numbered as they come.
+                further = step.further = further + [None] * ((byte | 15) + 1 - len(further))
+            following = further[byte]
+            if following is None:
+                following = further[byte] = _Step()
+            step = following
+        step.head = meaning
 
 
 def kept_attributes(

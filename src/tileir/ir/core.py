@@ -37,6 +37,7 @@ PRINTING: Final = Printing()
 
 NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
 NO_REGIONS: Final[list[Region]] = []
+NO_OPERANDS: Final[list[Value]] = []
 
 
 class Operation:

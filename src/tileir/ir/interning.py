@@ -196,3 +196,6 @@ def add(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Valu
 
 
 register(COMPOSITES, COMPOSITE)
+
+# Whether the package was compiled: nothing but functions of Python's own has code.
+IS_COMPILED: Final = not hasattr(register, "__code__")

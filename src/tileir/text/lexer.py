@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
+from tileir.ir.interning import IS_COMPILED
 
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.  No type
 # has the name of a value in it: one that is not closed is looked at up to there, not to the end of the text.
@@ -103,7 +104,3 @@ def unescape(literal: str) -> str:
         else:
             raise ValueError("unknown escape in string literal")
     return data.decode("utf-8", "surrogateescape")
-
-
-# Nothing but functions of Python's own has code.
-IS_COMPILED: Final = not hasattr(unescape, "__code__")

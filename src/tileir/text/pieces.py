@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.text.lexer import IS_COMPILED, tokens_of
+from tileir.ir.interning import IS_COMPILED
+from tileir.text.lexer import tokens_of
 
 NAME: Final = re.compile(r"(%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?)", re.ASCII)
 # What may have the name of a value in it that is none; and such a name.
