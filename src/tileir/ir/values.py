@@ -18,13 +18,30 @@ _MANY_USERS: Final = 24
 _MANY_OPERANDS: Final = 16
 
 
-class Value:
-    """Something an operation can take: the result of an operation or the argument of a block."""
+class Scope:
+    """A block that is being verified: what it defines is visible while it is open, within the same area.
 
-    __slots__ = ("_users", "type")
+    An area is what an isolated operation has inside, in one verification.
+    """
+
+    __slots__ = ("area", "is_open")
+
+    def __init__(self, area: object) -> None:
+        self.area: object = area
+        self.is_open: bool = True
+
+
+class Value:
+    """Something an operation can take: the result of an operation or the argument of a block.
+
+    `scope` is where a verification has come upon its definition last.
+    """
+
+    __slots__ = ("_users", "scope", "type")
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
+        self.scope: Scope | None = None
         # The only use; one entry per use in a list; once there are many, the number of uses per operation.
         self._users: Operation | list[Operation] | dict[Operation, int] | None = None
 
@@ -85,6 +102,14 @@ class Value:
         return len(users) <= 1 if isinstance(users, dict) else True
 
     @property
+    def only_user(self) -> Operation | None:
+        """The operation that takes this value, if no other one does; None also where that takes long to tell."""
+        users = self._users
+        if isinstance(users, list):
+            return users[0] if self.has_one_user_at_most and users else None
+        return None if isinstance(users, dict) else users
+
+    @property
     def users(self) -> list[Operation]:
         """The operations that take this value, each once, in the order the uses were made."""
         users = self._users
@@ -140,6 +165,7 @@ class OperationResult(Value):
 
     def __init__(self, type: Type, operation: Operation, index: int) -> None:
         self.type = type
+        self.scope = None
         self._users = None
         self.operation: Operation = operation
         self.index: int = index

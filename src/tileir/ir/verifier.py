@@ -11,6 +11,7 @@ from tileir.annotations import Final
 from tileir.ir.alike import Finding
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
+    ISOLATED,
     NEWEST,
     NO_TERMINATOR,
     ONE,
@@ -29,6 +30,7 @@ from tileir.ir.dominance import verify_dominance
 from tileir.ir.location import Location
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type
+from tileir.ir.values import Scope
 
 # After this many characters of findings verification stops: messages spell types out, hostile files have long types in
 # every operation, and nobody reads on here.
@@ -115,50 +117,75 @@ def operation_name(operation: Operation, version: Version) -> str:
 
 def verify_operation(root: Operation, context: VerifyContext) -> None:
     """Verify an operation and all it contains; findings go to `context.diagnostics`."""
-    _verify_tree(root, context)
+    in_order = _verify_tree(root, context)
     # Dominance of a program with broken structure only repeats what was said.
-    if not context.errors:
+    if not context.errors and not in_order:
         verify_dominance(root, context.report)
 
 
 class _Open:
-    """An operation whose regions are being verified: the blocks still to come, and where the one at hand goes on."""
+    """An operation whose regions are being verified: the blocks still to come, and where the one at hand goes on.
 
-    __slots__ = ("block", "blocks", "errors", "next", "operation", "sound")
+    `area` is where what the blocks define is visible, and `scope` that of the block at hand.
+    """
 
-    def __init__(self, operation: Operation, sound: bool, errors: int) -> None:
+    __slots__ = ("area", "block", "blocks", "errors", "next", "operation", "scope", "sound")
+
+    def __init__(self, operation: Operation, sound: bool, errors: int, area: object) -> None:
         self.operation: Operation = operation
         self.sound: bool = sound
         self.errors: int = errors
+        self.area: object = object() if operation.declaration.traits & ISOLATED else area
+        self.scope: Scope = Scope(self.area)
         self.blocks: list[Block] = [block for region in operation.regions for block in region.blocks]
         self.blocks.reverse()
         self.block: Block | None = None
         self.next: Operation | None = None
 
+    def enter_block(self) -> None:
+        """Begin with the next block."""
+        block = self.block = self.blocks.pop()
+        self.next = block.first
+        self.scope = Scope(self.area)
+        for argument in block.arguments:
+            argument.scope = self.scope
 
-def _verify_tree(root: Operation, context: VerifyContext) -> None:
-    """Each operation before what it contains, with an explicit stack, because programs may nest deeply."""
-    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors)]
+    def leave_block(self) -> None:
+        self.scope.is_open = False
+        self.block = None
+
+
+def _verify_tree(root: Operation, context: VerifyContext) -> bool:
+    """Each operation before what it contains, with an explicit stack, because programs may nest deeply.
+
+    Gives whether every value was come upon before its uses, and in a place from which it reaches them.  If not, it may
+    still do so: in regions of several blocks and where order does not matter, or if another thread verifies as well.
+    """
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors, object())]
     verified = _Verified()
     while path and not context.stopped:
         top = path[-1]
         block = top.block
         if block is not None:
-            inner = _verify_row(top.next, context, verified)
+            inner = _verify_row(top.next, context, verified, top.scope)
             if inner is not None:
                 top.next = inner.next
-                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors))
+                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors, top.area))
                 continue
             _verify_end(block, top.operation.declaration, context)
-            top.block = None
+            top.leave_block()
         elif top.blocks:
-            top.block = top.blocks.pop()
-            top.next = top.block.first
+            top.enter_block()
         else:
             path.pop()
+            if path:
+                # What an operation gives is visible behind it, not inside it.
+                for result in top.operation.results:
+                    result.scope = path[-1].scope
             # The rules about a region's contents take for granted that the contents are sound.
             if top.operation.regions and top.sound and context.errors == top.errors:
                 _verify_region_rules(top.operation, context)
+    return verified.in_order
 
 
 def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
@@ -195,22 +222,34 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
 
 
 class _Verified:
-    """What was found correct, by the rules of one context, which `rules` stands for, and how much was looked at."""
+    """What was found correct, by the rules of one context, which `rules` stands for, and how much was looked at.
 
-    __slots__ = ("count", "known", "rules")
+    `in_order` tells whether all values were come upon before their uses.
+    """
+
+    __slots__ = ("count", "in_order", "known", "rules")
 
     def __init__(self) -> None:
+        self.in_order: bool = True
         self.rules: object = object()
         self.known: set[tuple[object, ...]] = set()
         self.count: int = 0
 
 
-def _verify_row(operation: Operation | None, context: VerifyContext, verified: _Verified) -> Operation | None:
+def _verify_row(
+    operation: Operation | None, context: VerifyContext, verified: _Verified, scope: Scope
+) -> Operation | None:
     """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
     rules = verified.rules
     while operation is not None:
+        for value in operation.operands:
+            found = value.scope
+            if found is not scope and (found is None or not found.is_open or found.area is not scope.area):
+                verified.in_order = False
         if operation.regions:
             return operation
+        for result in operation.results:
+            result.scope = scope
         if operation.declaration.is_verified_alone:
             alike = operation.alike
             if alike is None:
@@ -267,10 +306,20 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
 
 def type_key(operation: Operation) -> tuple[object, ...]:
     """What the declared type rules of an operation depend on."""
-    types: list[object] = [value.type for value in operation.operands]
+    operands = operation.operands
+    results = operation.results
+    if len(results) == 1 and operation.segments is None:
+        # Most operations: what is found out below, in one step.
+        if not operands:
+            return (0, results[0].type)
+        if len(operands) == 1:
+            return (operands[0].type, 1, results[0].type)
+        if len(operands) == 2:
+            return (operands[0].type, operands[1].type, 2, results[0].type)
+    types: list[object] = [value.type for value in operands]
     # Tells where the results begin: none and one operand more have the same types.
     types.append(len(types))
-    for result in operation.results:
+    for result in results:
         types.append(result.type)
     if operation.segments is not None:
         types.append(operation.segments)
