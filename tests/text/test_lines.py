@@ -194,6 +194,44 @@ def test_what_takes_a_value_of_another_function_is_printed_all_the_same():
     assert str(module) == whole(module)
 
 
+def test_parts_that_take_a_value_from_elsewhere_are_printed_all_the_same():
+    module = tileir.parse(
+        "entry @f(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }\n"
+        "entry @g(%a: tile<f32>) { %b = addf %a, %a : tile<f32> return }"
+    )
+    first, second = [op for op in module.walk() if op.declaration is ADDF]
+    second.set_operand(0, first.result)
+    function = second.parent_operation
+    assert "= cuda_tile.addf %outer2, %arg0  : tile<f32>" in function.text()
+    assert 'addf"(%outer2, %arg0)' in function.text(generic=True)
+    assert second.text() == "%2 = cuda_tile.addf %0, %1  : tile<f32>"
+    assert '"(%outer2, %arg0)' in second.text(generic=True)
+    # Nothing has the operation any more that makes the value.
+    first.parent_operation.detach()
+    assert "= addf %outer2, %arg0  : tile<f32>" in str(module)
+    assert "= addf %outer2, %arg0  : tile<f32>" in print_disassembly(module)
+
+
+def test_names_that_are_forgotten_in_long_functions_are_not_needed_again():
+    """Values that one operation takes, soon or late, once or twice, and those that many take or none."""
+    chosen = Random(7)
+    lines = ["entry @k(%arg0: tile<f32>) {"]
+    taken = set()
+    for number in range(40_000):
+        near = [f"%{at}" for at in range(max(0, number - 9_000), number, 197)]
+        fresh = [name for name in near if name not in taken]
+        one, two = chosen.choice([*fresh, "%arg0"]), chosen.choice([*near[-3:], "%arg0"])
+        taken |= {one, two}
+        if number % 3:
+            lines.append(f"  %{number} = addf {one}, {two if number % 2 else one}  : tile<f32>")
+        elif number % 5:
+            lines.append(f"  %{number} = maxf {one}, %{number - 1} propagate_nan : tile<f32>")
+        else:
+            lines.append(f"  %{number} = negf {two} : tile<f32>")
+    text = "\n".join([*lines, "  return", "}", ""])
+    assert print_disassembly(tileir.parse(text)) == text
+
+
 @pytest.mark.parametrize("count", [0, 2])
 def test_operations_with_too_few_or_too_many_operands_are_printed_alone_as_in_the_program(count):
     module = tileir.parse("entry @k(%a: tile<f32>) { %b = ceil %a : tile<f32> return }")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
@@ -49,6 +51,16 @@ class DenseAttribute(Attribute):
         size = element_bytes(self.element_type)
         mask = element_mask(self.element_type)
         data = self.data
+        if sys.byteorder == "little" and mask == (1 << (8 * size)) - 1:
+            # In one step where the machine has its numbers in this order too.
+            if size == 4:
+                return memoryview(data).cast("I").tolist()
+            if size == 8:
+                return memoryview(data).cast("Q").tolist()
+            if size == 2:
+                return memoryview(data).cast("H").tolist()
+            if size == 1:
+                return list(data)
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
 
     @property

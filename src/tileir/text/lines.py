@@ -14,6 +14,7 @@ from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.interning import IS_COMPILED
 from tileir.ir.values import Value
 from tileir.text.format import assembly_of
 
@@ -25,6 +26,8 @@ MARK: Final = "\0"
 
 # So many pieces of text are put together at a time: their memory is then used again for the next ones.
 _PIECES: Final = 2048
+# When so many values have names, those that nothing takes any more are forgotten: more do not fit into caches.
+_MANY_NAMES: Final = 1 << 15
 
 
 class PlainHead:
@@ -100,6 +103,8 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
         if operation is omit:
             operation = operation.next
             continue
+        if IS_COMPILED and is_naming and len(names) > _MANY_NAMES:
+            _forget_names(names, operation.previous)
         if len(out) > _PIECES and printer.in_pieces and not printer.aside:
             printer.done.append("".join(out))
             out.clear()
@@ -192,6 +197,14 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
             out.append(line.end)
             out.append(tail)
         operation = operation.next
+
+
+def _forget_names(names: dict[Value, str], printed: Operation | None) -> None:
+    """Forget the names of values that only an operation takes that is printed."""
+    if printed is not None:
+        for value in printed.operands:
+            if value.only_user is printed and value in names:
+                del names[value]
 
 
 def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHead:

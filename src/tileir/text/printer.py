@@ -311,6 +311,7 @@ def print_operation(
             # Before it is verified, a function may take what is another's.
             printer = Printer(generic, names == "draft", version, aliases, lossless)
             printer.naming.name_regions(operation)
+            _name_outside(operation, printer)
             printer.print_operation(operation)
     else:
         scope = _isolated_scope(operation) if generic else None
@@ -318,7 +319,12 @@ def print_operation(
             numbering = Numbering()
             numbering.name_regions(scope)
             printer.names.update(numbering.names)
+            _name_outside(operation, printer)
         else:
+            values: list[Value] = [*operation.operands, *operation.results]
+            for index, value in enumerate(values):
+                if value not in printer.names:
+                    printer.names[value] = f"%{index}"
             _name_outside(operation, printer)
             printer.naming.name_regions(operation)
         printer.print_operation(operation)
@@ -340,11 +346,7 @@ def _isolated_scope(operation: Operation) -> Operation | None:
 
 
 def _name_outside(operation: Operation, printer: Printer) -> None:
-    """Names for what a lone operation refers to: its operands and results."""
-    values: list[Value] = [*operation.operands, *operation.results]
-    for index, value in enumerate(values):
-        if value not in printer.names:
-            printer.names[value] = f"%{index}"
+    """Names for what an operation and those in it refer to and does not have one, since it is from elsewhere."""
     inside = set(operation.walk())
     for inner in operation.walk():
         for value in inner.operands:
@@ -359,17 +361,19 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     printer = Printer(False, False, version, aliases, lossless=False)
     # Without names of its own, as it is nearly always, the module leaves naming to its functions.
     printer.in_scopes = not printer.naming.name_regions(module, isolated=False) and not printer.names
+    if not printer.in_scopes:
+        printer.naming.name_regions(module)
     try:
         return _disassembly(module, printer)
     except KeyError:
         # Before it is verified, a function may take what is another's.
         printer = Printer(False, False, version, aliases, lossless=False)
+        printer.naming.name_regions(module)
+        _name_outside(module, printer)
     return _disassembly(module, printer)
 
 
 def _disassembly(module: Operation, printer: Printer) -> str:
-    if not printer.in_scopes:
-        printer.naming.name_regions(module)
     printer.elide = printer.in_pieces = True
     out = printer.out
     aliases = printer.aliases
