@@ -15,7 +15,9 @@ is always the rows of a block with the columns of A that one operation has, howe
 so that the result does not depend on that.
 
 The unit falls asleep some 200 ns after a product and takes 300 ns to wake up (Emerald Rapids).  What a product is added
-to is therefore in C before it: to add it later would be a nest between this product and the next.
+to is therefore in C before it: to add it later would be a nest between this product and the next.  Products without a
+purpose that keep it awake meanwhile cost more than they save, and to compute the first product of a turn at the end of
+the one before, next to another, saves nothing that can be measured.
 
 The registers have no shape until `configure`; generated code does that once before the products and `release` after
 them.
