@@ -1,7 +1,8 @@
 """Emission of chains of vector products: a whole k loop, parts of it at a time (`lowering.chains`).
 
 The left operand is read where it lies, and the right one packed, many tiles at a time.  The left operand of a part over
-an edge is copied, with what the tiles of the loop would have there: so no loop is needed behind the chain.
+an edge is copied, with what the tiles of the loop would have there: so no loop is needed behind the chain.  Where only
+k ends, with both operands, the last part ends there too, and nothing is copied.
 """
 
 from __future__ import annotations
