@@ -11,12 +11,22 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.alike import Finding
 from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.interning import IS_COMPILED
 from tileir.ir.values import Value
-from tileir.text.format import assembly_of
+from tileir.text.directive import (
+    AttributeDictionary,
+    Flag,
+    FullTypeOf,
+    Literal,
+    OperandRow,
+    SingleOperand,
+    TrailingType,
+    TypeOf,
+)
+from tileir.text.format import Assembly, assembly_of
 
 if TYPE_CHECKING:
     from tileir.text.printer import Printer
@@ -31,14 +41,67 @@ _MANY_NAMES: Final = 1 << 15
 
 
 class PlainHead:
-    """What stands before and behind the operands in the line of an operation without attributes, if that is plain."""
+    """What stands around the operands and types in the line of an operation without attributes.
 
-    __slots__ = ("end", "is_plain", "start")
+    It `is_plain` if that is operands and the type of the result, with `start` before them and `end` between.  Where it
+    is operands and types, `count` is how many operands there are, and -1 otherwise: then `marks` stand before the
+    types, which are those of the operands with the numbers `places`, or of the result where that is -1.  It `is_arrow`
+    if it is one operand, its type and that of the result.
+    """
 
-    def __init__(self, name: str, middle: str | None) -> None:
+    __slots__ = ("count", "end", "is_arrow", "is_plain", "marks", "places", "start")
+
+    def __init__(self, name: str, declaration: OperationDeclaration, assembly: Assembly | None) -> None:
+        middle = assembly.plain_middle if assembly is not None else None
         self.is_plain: bool = middle is not None
         self.start: str = f" = {name} "
         self.end: str = f"{middle} : "
+        self.marks: list[str] = []
+        self.places: list[int] = []
+        self.count: int = -1
+        if assembly is not None and middle is None and _has_single_values(declaration, assembly):
+            self.count = self._types(assembly, len(declaration.operands))
+        if not self.count:
+            self.start = f" = {name}"
+        self.is_arrow: bool = self.count == 1 and self.places == [0, -1]
+
+    def _types(self, assembly: Assembly, count: int) -> int:
+        """Find out what stands before the types; give the number of operands, or -1 where there is anything else."""
+        pieces = list(assembly.directives)
+        if count and not isinstance(pieces.pop(0), OperandRow if count > 1 else SingleOperand):
+            return -1
+        mark = ""
+        for piece in pieces:
+            type: TypeOf | None = None
+            if isinstance(piece, TrailingType):
+                mark += " : "
+                type = piece.type
+            elif isinstance(piece, Literal):
+                mark += piece.lead + piece.text
+            elif isinstance(piece, TypeOf) and piece.index >= 0 and not isinstance(piece, FullTypeOf):
+                mark += piece.lead
+                type = piece
+            elif not isinstance(piece, (AttributeDictionary, Flag)):
+                return -1
+            if type is not None:
+                self.marks.append(mark)
+                self.places.append(-1 if type.is_result else type.index)
+                mark = ""
+        return count if self.marks and not mark else -1
+
+    def types(self, operation: Operation) -> str:
+        """The types of an operation, with all that stands before them."""
+        text = ""
+        operands = operation.operands
+        for index, mark in enumerate(self.marks):
+            place = self.places[index]
+            spelling = operands[place].type.spelling if place >= 0 else operation.results[0].type.spelling
+            text = f"{text}{mark}{spelling}"
+        return text
+
+
+def _has_single_values(declaration: OperationDeclaration, assembly: Assembly) -> bool:
+    return declaration.plain_operands and not assembly.segmented and assembly.result_counts == [ONE]
 
 
 class Line:
@@ -153,6 +216,17 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                         out.append(f"{indent}{result}{head.start}{row}{head.end}{type}{tail}")
                     operation = operation.next
                     continue
+                if len(operands) == head.count and (head.is_arrow or operation.alike is None):
+                    if head.is_arrow:
+                        taken = operands[0]
+                        start, middle = taken.type.spelling, head.marks[1]
+                        type = f"{head.marks[0]}{start}{middle}{results[0].type.spelling}"
+                        out.append(f"{indent}{result}{head.start}{names[taken]}{type}{tail}")
+                    else:
+                        row = ", ".join([names[value] for value in operands])
+                        out.append(f"{indent}{result}{head.start}{row}{head.types(operation)}{tail}")
+                    operation = operation.next
+                    continue
             elif declaration is CONSTANT and constant_start and len(attributes) == 1:
                 # Nearly each has a value of its own.
                 value = attributes.get("value")
@@ -209,8 +283,9 @@ def _forget_names(names: dict[Value, str], printed: Operation | None) -> None:
 
 def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHead:
     assembly = assembly_of(declaration) if declaration.syntax and not printer.generic else None
-    middle = assembly.plain_middle if assembly is not None and assembly.doubtful is None else None
-    return PlainHead(printer.custom_name(declaration), middle)
+    if assembly is not None and assembly.doubtful is not None:
+        assembly = None
+    return PlainHead(printer.custom_name(declaration), declaration, assembly)
 
 
 def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | None:
