@@ -6,10 +6,10 @@ import re
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import NUMBER
+from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_REGIONS, Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
@@ -26,9 +26,9 @@ class ConstantForm(PlainForm):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__([], [], 0)
+        super().__init__(CONSTANT, [], [], 0)
 
-    def read(self, cursor: ValueCursor, declaration: OperationDeclaration, name_token: int) -> Operation | None:
+    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
         tokens = cursor.tokens
         place = name_token + 4
         if tokens[name_token + 1] != "<" or tokens[name_token + 3] != ":":
@@ -48,10 +48,11 @@ class ConstantForm(PlainForm):
             if value is None or not NUMBER.accepts(type):
                 return None
             attributes = cursor.constants[(type, number)] = {"value": value}
-        if tokens[place + 4] == "{":
+        if tokens[place + 4] == "{" or (block is not None and tokens[place + 4] == "loc"):
             return None
         cursor.position = place + 4
-        return Operation(declaration, [], [type], attributes, NO_REGIONS, TextLocation(cursor.source, name_token))
+        location = TextLocation(cursor.source, name_token)
+        return Operation(CONSTANT, [], [type], attributes, NO_REGIONS, location, None, None, block)
 
 
 def scalar(type: Type, number: str) -> Attribute | None:

@@ -71,6 +71,7 @@ class Parser(ValueCursor):
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
         self.declarations: dict[str, OperationDeclaration] = {}
+        self.forms: dict[OperationDeclaration, PlainForm] = {}
         self.dialects: list[str] = ["cuda_tile"]
         self.end_is_missing: bool = False
         self.collect_aliases()
@@ -124,13 +125,14 @@ class Parser(ValueCursor):
         nesting = self.nesting
         self.block = block
         while True:
-            token = tokens[self.position]
+            self._read_plain(block)
+            start = self.position
+            token = tokens[start]
             if token == "}" or token == "" or token[:1] == "^":
                 self.block = outer
                 return
-            start = self.position
             try:
-                if token[:1] in ("#", "!") and tokens[self.position + 1] == "=":
+                if token[:1] in ("#", "!") and tokens[start + 1] == "=":
                     self.parse_alias_definition()
                 else:
                     self.parse_operation(block)
@@ -287,19 +289,15 @@ class Parser(ValueCursor):
         if declaration is None:
             operation = self.parse_generic(self, name)
         else:
-            assembly = declaration.assembly
-            if assembly is None:
-                assembly = assembly_of(declaration)
-            assert isinstance(assembly, Assembly)
-            form = assembly.plain_form
+            form = self.forms.get(declaration)
             if form is None:
-                form = ConstantForm() if declaration is CONSTANT else plain_form_of(declaration, assembly)
-                assembly.plain_form = form
-            assert isinstance(form, PlainForm)
-            plain = form.read(self, declaration, name_position)
+                form = self.forms[declaration] = self._form_of(declaration)
+            plain = form.read(self, name_position, None)
             if plain is not None:
                 operation = plain
             else:
+                assembly = declaration.assembly
+                assert isinstance(assembly, Assembly)
                 self.position = name_position + 1
                 state = ParseState(declaration, assembly, name_position, self.source)
                 for directive in assembly.directives:
@@ -322,6 +320,37 @@ class Parser(ValueCursor):
                 self._bind_results(operation, [(token, 1, start)], start)
         elif names is not None:
             self._bind_results(operation, names, start)
+
+    def _read_plain(self, block: Block) -> None:
+        """Read statements as long as they define one value and have nothing but operands and types."""
+        tokens = self.tokens
+        declarations = self.declarations
+        forms = self.forms
+        values = self.values
+        defined = self.defined
+        while True:
+            start = self.position
+            name = tokens[start]
+            if name[:1] != "%" or tokens[start + 1] != "=" or name in values or "#" in name:
+                return
+            declaration = declarations.get(tokens[start + 2])
+            if declaration is None:
+                return
+            form = forms.get(declaration)
+            operation = form.read(self, start + 2, block) if form is not None else None
+            if operation is None:
+                return
+            values[name] = operation.results[0]
+            defined.append(name)
+
+    def _form_of(self, declaration: OperationDeclaration) -> PlainForm:
+        assembly = assembly_of(declaration)
+        form = assembly.plain_form
+        if form is None:
+            form = ConstantForm() if declaration is CONSTANT else plain_form_of(declaration, assembly)
+            assembly.plain_form = form
+        assert isinstance(form, PlainForm)
+        return form
 
     def _place(self, operation: Operation, location: Location) -> None:
         """Give an operation its location, and the terminators the text left out with it."""

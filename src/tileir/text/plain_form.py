@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
@@ -30,24 +30,29 @@ class PlainForm:
     the types each operand has, `result_type` the only result.
     """
 
-    __slots__ = ("marks", "operand_types", "result_type")
+    __slots__ = ("declaration", "marks", "operand_types", "result_type", "to_types")
 
-    def __init__(self, operand_types: list[int], marks: list[str], result_type: int) -> None:
+    def __init__(
+        self, declaration: OperationDeclaration, operand_types: list[int], marks: list[str], result_type: int
+    ) -> None:
+        self.declaration: OperationDeclaration = declaration
         self.operand_types: list[int] = operand_types
         self.marks: list[str] = marks
         self.result_type: int = result_type
+        # So many tokens from the name of the operation to the first mark.
+        self.to_types: int = 2 * len(operand_types) or 1
 
-    def read(self, cursor: ValueCursor, declaration: OperationDeclaration, name_token: int) -> Operation | None:
+    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
         """The operation whose name is at a token; None, and nothing done, where it is not of this form.
 
-        Nor is it where a value or a type is not known yet: the directives know what to say.
+        Nor is it where a value or a type is not known yet: the directives know what to say.  It stands at the end of
+        `block`, if that is given, and its location does not follow then.
         """
         marks = self.marks
         if not marks:
             return None
         tokens = cursor.tokens
-        count = len(self.operand_types)
-        position = name_token + 2 * count if count else name_token + 1
+        position = name_token + self.to_types
         if position + 2 * len(marks) >= len(tokens) or tokens[position] != ":":
             return None
         known = cursor.known_types
@@ -70,14 +75,51 @@ class PlainForm:
                 return None
             operands.append(value)
             place += 2
+        if block is not None and tokens[position] == "loc":
+            return None
         cursor.position = position
         return Operation(
-            declaration,
+            self.declaration,
             operands,
             types if len(types) == 1 else [types[self.result_type]],
             NO_ATTRIBUTES,
             NO_REGIONS,
             TextLocation(cursor.source, name_token),
+            None,
+            None,
+            block,
+        )
+
+
+class PairForm(PlainForm):
+    """`%a, %b : type`: two operands and a result of one type, which much of a program has."""
+
+    __slots__ = ()
+
+    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
+        tokens = cursor.tokens
+        if name_token + 6 >= len(tokens) or tokens[name_token + 4] != ":" or tokens[name_token + 2] != ",":
+            return None
+        type = cursor.known_types.get(tokens[name_token + 5])
+        if type is None:
+            return None
+        values = cursor.values
+        first, second = values.get(tokens[name_token + 1]), values.get(tokens[name_token + 3])
+        if first is None or second is None or first.type is not type or second.type is not type:
+            return None
+        if block is not None and tokens[name_token + 6] == "loc":
+            return None
+        cursor.position = name_token + 6
+        return Operation(
+            self.declaration,
+            [first, second],
+            [type],
+            NO_ATTRIBUTES,
+            NO_REGIONS,
+            TextLocation(cursor.source, name_token),
+            None,
+            None,
+            block,
         )
 
 
@@ -87,7 +129,7 @@ _LEFT_OUT: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 
 def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> PlainForm:
     """What a format comes to without what is optional; without marks unless that is operands, a colon and types."""
-    none = PlainForm([], [], 0)
+    none = PlainForm(declaration, [], [], 0)
     if not declaration.plain_operands or assembly.segmented or assembly.result_counts != [ONE]:
         return none
     operand_slots, result_slot = assembly.operand_slots, assembly.result_slots[0]
@@ -113,4 +155,5 @@ def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> Plai
         return none
     if not {result_slot, *operand_slots} <= set(slots):
         return none
-    return PlainForm([slots.index(slot) for slot in operand_slots], marks, slots.index(result_slot))
+    form = PairForm if count == 2 and len(marks) == 1 else PlainForm
+    return form(declaration, [slots.index(slot) for slot in operand_slots], marks, slots.index(result_slot))

@@ -179,6 +179,8 @@ class RepeatingTextParser(Parser):
                     break
             elif count and not self._are_new(names[piece : piece + count]):
                 break
+            alike = meaning.alike
+            alike.count += 1
             operation = Operation(
                 meaning.declaration,
                 operands,
@@ -189,7 +191,7 @@ class RepeatingTextParser(Parser):
                 meaning.segments,
                 None,
                 block,
-                meaning.alike,
+                alike,
             )
             for result in operation.results:
                 name = names[piece]

@@ -11,6 +11,7 @@ differ from those of another in the number only.
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute
@@ -23,6 +24,10 @@ from tileir.text.constants import scalar
 from tileir.text.directive import OperandRow
 from tileir.text.format import Assembly
 from tileir.text.pieces import Piece
+from tileir.text.view_syntax import TensorView
+
+# What operands begin with whose names stand in their order, so that one may be named twice.
+_IN_ORDER: Final = (OperandRow, TensorView)
 
 
 class Meaning:
@@ -190,7 +195,7 @@ def _order(operation: Operation, taken: list[Value | None]) -> list[int] | None:
     if len(taken) != len(operands):
         return None
     assembly = operation.declaration.assembly
-    if len(taken) > 1 and not (isinstance(assembly, Assembly) and isinstance(assembly.directives[0], OperandRow)):
+    if len(taken) > 1 and not (isinstance(assembly, Assembly) and isinstance(assembly.directives[0], _IN_ORDER)):
         if len(set(taken)) != len(taken) or set(taken) != set(operands):
             return None
         return [taken.index(operand) for operand in operands]
