@@ -87,9 +87,9 @@ ADDITION = records_of(NEWEST)[ADDI.opcode]
 HEADS = st.lists(st.tuples(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=9)), min_size=1, max_size=40)
 
 
-@pytest.mark.parametrize("by_byte", [False, True])
+@pytest.mark.parametrize("in_trees", [False, True])
 @given(described=HEADS)
-def test_a_head_is_found_whatever_came_before_it(by_byte, described):
+def test_a_head_is_found_whatever_came_before_it(in_trees, described):
     """A head says first how long it is, so that none is the beginning of another."""
     written = [bytes([first, len(rest), *rest]) for first, rest in described]
     heads = Heads()
@@ -99,5 +99,5 @@ def test_a_head_is_found_whatever_came_before_it(by_byte, described):
         assert meaning is None or meaning is meanings[head]
         if meaning is None:
             meanings[head] = Head(ADDITION, 0, [], {}, len(head))
-            (heads.add_steps if by_byte else heads.add)(head, meanings[head])
+            (heads.add_to_tree if in_trees else heads.add)(head, meanings[head])
             assert found_by(heads, head + b"\x07") is meanings[head]

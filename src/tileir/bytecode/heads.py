@@ -3,7 +3,7 @@
 The head of a record is its opcode, result types, flags and attributes.  It is read field by field once; where the same
 bytes stand again, they mean the same.  How long a head is follows from its bytes, so that none is the beginning of
 another.  Those that begin with the same byte have few lengths, and with the right one a look-up finds the head; where
-tileir is compiled, a short one is found sooner byte by byte, without a copy of its bytes.
+tileir is compiled, it is found sooner in a tree: heads lead to those with other bytes.
 
 The heads of constants differ in the number of the constant, each from nearly every other: what is remembered stands in
 front of it.
@@ -25,8 +25,6 @@ from tileir.ir.types import Type
 # Heads that are longer, or come when there are so many, are not worth remembering.
 _LONGEST: Final = 48
 _MOST: Final = 1 << 16
-# Heads of so many bytes are found byte by byte: most are shorter.
-_SHORT: Final = 8
 
 _NO_LENGTHS: Final[list[int]] = []
 
@@ -45,10 +43,13 @@ class Head:
         "constants",
         "declaration",
         "fixed",
+        "further",
+        "key",
         "length",
         "plan",
         "record",
         "result_types",
+        "second",
         "segmented",
         "variants",
     )
@@ -65,6 +66,10 @@ class Head:
         self.declaration: OperationDeclaration = record.declaration
         self.result_types: list[Type] = result_types
         self.length: int = length
+        # Its bytes, the second of them, and the heads behind it, where it is in a tree.
+        self.key: bytes = b""
+        self.second: int = -1
+        self.further: list[Head | None] = _NO_HEADS
         plan = record.plan
         segments: tuple[int, ...] | None = None
         self.segmented: bool = False
@@ -116,44 +121,39 @@ class Head:
         return found
 
 
-class _Step:
-    """Where the bytes of short heads lead: to a head, or further by the next byte."""
-
-    __slots__ = ("further", "head")
-
-    def __init__(self) -> None:
-        self.head: Head | None = None
-        self.further: list[_Step | None] = _NO_STEPS
-
-
-_NO_STEPS: Final[list[_Step | None]] = []
+_NO_HEADS: Final[list[Head | None]] = []
 
 
 class Heads:
     """The heads of a file by their bytes; `lengths` has those of the known ones by their first byte, in order.
 
-    Those that are found byte by byte, from a step for their first one on, are not among the others.
+    Or they are in trees, one for each first byte: behind the head that came first stand those with other second bytes,
+    behind the first of these those with other third ones, and so on.
     """
 
-    __slots__ = ("count", "first", "known", "lengths")
+    __slots__ = ("count", "known", "lengths", "trees")
 
     def __init__(self) -> None:
         self.count: int = 0
-        self.first: list[_Step | None] = [None] * 256
+        self.trees: list[Head | None] = [None] * 256
         self.known: dict[bytes, Head] = {}
         self.lengths: list[list[int]] = [_NO_LENGTHS] * 256
 
     def find(self, data: bytes, start: int) -> Head | None:
-        """The head that stands at a place of the data, byte by byte; `IndexError` if the data may end within it."""
-        step = self.first[data[start]]
-        position = start
-        while step is not None:
-            if step.head is not None:
-                return step.head
-            position += 1
+        """The head in the trees that stands at a place of the data; `IndexError` if the data may end within it."""
+        head = self.trees[data[start]]
+        if head is None:
+            return None
+        position = start + 1
+        second = data[position]
+        while head is not None:
+            # The second byte, which is mostly that of a type, tells most of them apart without a copy.
+            if head.second == second and data[start : start + head.length] == head.key:
+                return head
+            further = head.further
             byte = data[position]
-            further = step.further
-            step = further[byte] if byte < len(further) else None
+            position += 1
+            head = further[byte] if byte < len(further) else None
         return None
 
     def add(self, head: bytes, meaning: Head) -> None:
@@ -162,30 +162,32 @@ class Heads:
         if length > _LONGEST or self.count > _MOST:
             return
         self.count += 1
-        if IS_COMPILED and length <= _SHORT:
-            self.add_steps(head, meaning)
+        if IS_COMPILED and length > 1:
+            self.add_to_tree(head, meaning)
             return
         lengths = self.lengths[head[0]]
         if length not in lengths:
             self.lengths[head[0]] = sorted([*lengths, length])
         self.known[head] = meaning
 
-    def add_steps(self, head: bytes, meaning: Head) -> None:
-        """Remember a head to be found byte by byte."""
-        first = head[0]
-        step = self.first[first]
-        if step is None:
-            step = self.first[first] = _Step()
-        for byte in head[1:]:
-            further = step.further
+    def add_to_tree(self, head: bytes, meaning: Head) -> None:
+        """Remember a head of two bytes or more to be found in a tree."""
+        meaning.key = head
+        meaning.second = head[1]
+        before = self.trees[head[0]]
+        if before is None:
+            self.trees[head[0]] = meaning
+        depth = 1
+        while before is not None:
+            byte = head[depth]
+            depth += 1
+            further = before.further
             if byte >= len(further):
                 # Room for the next ones too: types are numbered as they come.
-                further = step.further = further + [None] * ((byte | 15) + 1 - len(further))
-            following = further[byte]
-            if following is None:
-                following = further[byte] = _Step()
-            step = following
-        step.head = meaning
+                further = before.further = further + [None] * ((byte | 7) + 1 - len(further))
+            before = further[byte]
+            if before is None:
+                further[byte] = meaning
 
 
 def kept_attributes(
