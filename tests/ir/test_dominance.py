@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileir
-from tileir.ir import verifier
+from tileir.ir import dominance
 from tileir.ir.dominance import verify_dominance
 from tileir.ir.verifier import VerifyContext, verify_operation
 
@@ -47,7 +47,7 @@ def test_a_value_from_elsewhere_is_found_either_way(text, seed, changes):
 
 def test_programs_in_order_need_no_second_look(monkeypatch):
     asked = []
-    monkeypatch.setattr(verifier, "verify_dominance", lambda root, report: asked.append(root))
+    monkeypatch.setattr(dominance, "verify_dominance", lambda root, report: asked.append(root))
     for text in PROGRAMS:
         tileir.parse(text, verify=True)
     # Compiled callers do not see a replaced function.
