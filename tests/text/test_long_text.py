@@ -234,3 +234,20 @@ def test_functions_that_come_again_are_alike():
     functions = ["".join([f"entry @k{number}() {{\n", *lines, "  return\n}\n"]) for number in range(5)]
     assert not reading.has_alike_lines(functions[0])
     assert reading.has_alike_lines("".join(functions))
+
+
+def test_tensors_that_name_a_size_twice(monkeypatch):
+    """Their operands stand in the order of their names, whichever of these are the same."""
+    lines = []
+    for number in range(60):
+        one, two, three = (("m", "n", "m"), ("n", "m", "m"), ("m", "m", "m"))[number % 3]
+        lines.append(
+            f"  %t{number} = make_tensor_view %p, shape = [%{one}, %{two}], strides = [%{three}, 1] : "
+            "tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>"
+        )
+    text = "\n".join(["entry @k(%p: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>) {", *lines, "  return", "}"])
+    ordinary, found = in_both_ways(monkeypatch, text)
+    agree(ordinary, found)
+    known = [operation for operation in found.module.walk() if operation.alike is not None]
+    assert len(known) > 50
+    assert max(operation.alike.count for operation in known) == len(known)
