@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +15,13 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.execute.interrupting import interrupted, steps
 from tests.execute.test_product_loops import program
 
 import tileir
 from tileir.execute.dtypes import Array
 from tileir.execute.interpreter import control_flow, looking_ahead, product_loops
+from tileir.execute.interpreter import kernel as kernels
 from tileir.execute.interpreter.looking_ahead import LookAhead
 
 
@@ -146,9 +150,9 @@ def test_what_a_tile_block_writes_is_read_by_the_next(factor: int, monkeypatch: 
 def test_what_is_told_of_progress_may_change_arrays() -> None:
     sizes = (16, 16, 16)
     results = []
-    for steps in (True, False):
+    for by_step in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            if steps:
+            if by_step:
                 patch.setattr(control_flow, "product_loop", lambda *arguments: None)
             arrays = matrices(*sizes)
 
@@ -213,3 +217,111 @@ def test_work_that_fails_is_done_again_where_it_is_asked_for() -> None:
     ahead.close()
     assert results == [0, 1, 2, 3, 4]
     assert failures and (failures[0] != launcher or len(failures) == 1)
+
+
+def test_what_a_signal_handler_raises_is_not_taken_for_a_failure_of_work() -> None:
+    """The thread that launches does the work of later tile blocks, too."""
+    launcher = threading.get_ident()
+    begun = threading.Event()
+
+    def work(number: int) -> Array:
+        if threading.get_ident() != launcher:
+            begun.set()
+            meeting.wait(30)
+        elif number > 1:
+            meeting.set()
+            raise TimeoutError
+        return numpy.full(1, number)
+
+    meeting = threading.Event()
+    tasks = [(number,) for number in range(9)]
+    ahead = LookAhead(work, 9)
+    try:
+        ahead.result(0, tasks[0], tasks.__getitem__)
+        assert begun.wait(30)
+        with pytest.raises(TimeoutError):
+            ahead.result(1, tasks[1], tasks.__getitem__)
+    finally:
+        meeting.set()
+        ahead.close()
+
+
+def test_an_interrupt_at_each_step_leaves_no_helpers_behind() -> None:
+    kernel = tileir.compile(tileir.parse(program()), backend="interpreter")
+    sizes = (8, 16, 4)
+    arrays = matrices(*sizes)
+    places = (looking_ahead.__file__, kernels.__file__)
+
+    def work() -> None:
+        kernel.launch((2, 4), *arrays, *sizes, 0, 1)
+
+    work()
+    # Not always the same ones, as threads go.
+    for number in range(1, steps(work, places) + 1):
+        interrupted(work, number, places)
+    work()
+
+
+def test_results_that_no_tile_block_asks_for_are_not_kept() -> None:
+    tasks = [(number,) for number in range(100)]
+    ahead = LookAhead(lambda number: numpy.full(1, number), 100)
+    for number in range(0, 100, 3):
+        assert ahead.result(number, tasks[number], tasks.__getitem__).item() == number
+        assert len(ahead._tasks) < 8
+    ahead.close()
+
+
+def test_memory_that_does_not_suffice_to_look_ahead_fails_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(product_loops, "registers_of", fail)
+    sizes = (16, 16, 16)
+    assert launched(program(), matrices(*sizes), *sizes) == by_steps(program(), matrices(*sizes), *sizes)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize("place", ["work", "result", "close"])
+def test_a_fork_in_the_middle_leaves_a_child_that_goes_on_alone(place: str) -> None:
+    """As by a signal handler; the threads are not there."""
+    program = f"""
+import faulthandler, os, signal, threading, warnings
+warnings.simplefilter("ignore")
+faulthandler.dump_traceback_later(60, exit=True)
+import numpy
+from tileir.execute.interpreter import looking_ahead
+looking_ahead.processors = lambda: 3
+launcher, begun, going_on, child = threading.get_ident(), threading.Event(), threading.Event(), -1
+
+def work(number):
+    if threading.get_ident() != launcher:
+        begun.set()
+        going_on.wait()
+    elif number == 0 and "{place}" == "work":
+        begun.wait()
+        fork()
+    return numpy.full(1, number)
+
+def fork(*arguments):
+    global child
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+    going_on.set()
+
+signal.signal(signal.SIGALRM, fork)
+tasks = [(number,) for number in range(9)]
+ahead = looking_ahead.LookAhead(work, 9)
+results = [ahead.result(0, tasks[0], tasks.__getitem__).item()]
+begun.wait()
+signal.setitimer(signal.ITIMER_REAL, 0 if "{place}" == "work" else 0.2)
+if "{place}" == "close":
+    ahead.close()
+results += [ahead.result(number, tasks[number], tasks.__getitem__).item() for number in range(1, 9)]
+ahead.close()
+assert results == list(range(9)), results
+if child == 0:
+    os._exit(0)
+assert child > 0 and os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=90)

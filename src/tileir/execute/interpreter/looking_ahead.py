@@ -8,7 +8,7 @@ the blocks come in an order that was not foreseen, the result is thrown away and
 launch.
 
 The thread that launches does not wait while there is anything to do: it takes what no helper has begun.  Helpers end
-with the launch.
+with the launch; with the memory of its `LookAhead` at the latest, if an interrupt comes in between.
 
 What a tile block will ask for follows from its number, if operations without effects lead from there to it.
 """
@@ -16,6 +16,8 @@ What a tile block will ask for follows from its number, if operations without ef
 from __future__ import annotations
 
 import _thread
+import os
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -52,10 +54,18 @@ class _Task:
         self.finished.acquire()
 
     def run(self, work: Work) -> None:
-        # What fails here is done again where it is asked for, and fails there.
-        with suppress(Exception):
-            self.result = work(*self.given)
-        self.finished.release()
+        # What fails here is done again where it is asked for, and fails there; what a signal handler raises does not
+        # belong to the work.
+        try:
+            with suppress(MemoryError, RecursionError):
+                self.result = work(*self.given)
+        finally:
+            self.finish()
+
+    def finish(self) -> None:
+        # Once more after a fork in the middle.
+        with suppress(RuntimeError):
+            self.finished.release()
 
 
 class LookAhead:
@@ -65,7 +75,8 @@ class LookAhead:
         self._work: Work = work
         self._count: int = count
         self._tasks: dict[int, _Task] = {}
-        self._waiting: SimpleQueue[_Task | None] = SimpleQueue()
+        # Whatever is no task is the end.
+        self._waiting: SimpleQueue[object] = SimpleQueue()
         # Each is free once its thread has ended.
         self._helpers: list[_thread.LockType] = []
         self._wanted: int = min(processors() - 1, _MOST_HELPERS)
@@ -73,7 +84,7 @@ class LookAhead:
 
     def result(self, number: int, given: Given, foretell: Callable[[int], Given | None]) -> Array:
         """What the tile block of a number asks for; `foretell` says what a later one will, None if that is unknown."""
-        task = self._tasks.pop(number, None)
+        task = self._tasks.get(number)
         if self._wanted:
             has_changed = task is not None and any(map(_differ, task.given, given))
             if has_changed or 0 < self._following <= number:
@@ -88,13 +99,17 @@ class LookAhead:
             except Empty:
                 task.finished.acquire()
                 break
-            assert other is not None
-            other.run(self._work)
+            if isinstance(other, _Task):
+                other.run(self._work)
+        self._tasks.pop(number, None)
         return task.result if task.result is not None else self._work(*given)
 
     def _look_from(self, number: int, foretell: Callable[[int], Given | None]) -> None:
         """Have the work of some following tile blocks done: enough for nobody to wait."""
         self._following = max(self._following, number + 1)
+        # Tile blocks that have ended without asking.
+        for passed in [each for each in self._tasks if each < number]:
+            del self._tasks[passed]
         end = min(number + 2 + 2 * self._wanted, self._count)
         for later in range(self._following, end):
             given = foretell(later)
@@ -107,28 +122,41 @@ class LookAhead:
         self._following = max(self._following, end)
 
     def _start(self) -> None:
+        if not self._helpers:
+            _launches.add(self)
         running = _thread.allocate_lock()
         running.acquire()
         try:
-            _thread.start_new_thread(_help, (self._waiting, self._work, running))
+            # Queues put what they are given in one step, which no interrupt divides.
+            _thread.start_new_thread(_help, (self._waiting, self._work, running, weakref.ref(self, self._waiting.put)))
         except RuntimeError:
             # The system starts no more threads: this one does it all.
-            self._wanted = len(self._helpers)
+            self._wanted = min(len(self._helpers), self._wanted)
             return
         self._helpers.append(running)
 
     def close(self) -> None:
         """Forget what was foretold, look no further, and end the helpers."""
+        if not self._wanted:
+            return
         self._wanted = 0
-        self._tasks.clear()
         with suppress(Empty):
             while True:
                 self._waiting.get_nowait()
-        helpers, self._helpers = self._helpers, []
-        for _ in helpers:
-            self._waiting.put(None)
-        for running in helpers:
-            running.acquire()
+        self._waiting.put(None)
+        self._tasks.clear()
+        while self._helpers:
+            self._helpers[-1].acquire()
+            self._helpers.pop()
+
+    def abandon(self) -> None:
+        """Do without helpers, which are not there any more, nor what they were about to finish."""
+        self._wanted = 0
+        for task in self._tasks.values():
+            task.finish()
+        for running in self._helpers:
+            if running.locked():
+                running.release()
 
 
 def _differ(one: object, other: object) -> bool:
@@ -174,11 +202,29 @@ def registers_of(registers: Registers, number: int, steps: list[Step]) -> Regist
     return made
 
 
-def _help(waiting: SimpleQueue[_Task | None], work: Work, running: _thread.LockType) -> None:
+def _help(waiting: SimpleQueue[object], work: Work, running: _thread.LockType, launch: weakref.ref[LookAhead]) -> None:
     try:
         with numpy.errstate(all="ignore"):
-            while (task := waiting.get()) is not None:
-                task.run(work)
+            while isinstance(task := waiting.get(), _Task):
+                # No signal handler runs here.
+                with suppress(Exception):
+                    task.run(work)
                 del task
     finally:
+        # For the other helpers.
+        waiting.put(None)
         running.release()
+
+
+_launches: weakref.WeakSet[LookAhead] = weakref.WeakSet()
+"""Those with helpers."""
+
+
+def _abandon_helpers() -> None:
+    """In a process made by a fork: a signal handler may fork in the middle of a launch, whose helpers are not there."""
+    for launch in list(_launches):
+        launch.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_helpers)

@@ -118,7 +118,7 @@ def product_loop(
         """What the tile block of a number will find; None if it may find anything else."""
         try:
             given = find(registers_of(registers, number, steps))
-        except ExecutionError:
+        except (ExecutionError, MemoryError, RecursionError):
             # It is told of where it happens.
             return None
         return given[0] if given is not None and given[1] else None
