@@ -262,3 +262,10 @@ def test_dense_bytes_are_little_endian_and_elements_are_read_back() -> None:
     assert found.literal == "[-1, 7]"
     assert dense_attribute(tile_type((2,), I1), (2,), I1, bytes([1, 0])).literal == "[true, false]"
     assert dense_attribute(tile_type((2,), I8), (2,), I8, bytes([5, 5])).is_splat
+
+
+@pytest.mark.parametrize(("element", "data", "literal"), [(I32, b"\1\0\0\0\2", "[1, 2]"), (I64, b"\3", "[3]")])
+def test_dense_elements_that_are_not_whole_are_shown_all_the_same(element, data, literal):
+    """Nothing keeps anyone from making one, and what is wrong with a program is told with its text."""
+    found = dense_attribute(tile_type((2,), element), (2,), element, data)
+    assert found.literal == literal

@@ -51,8 +51,8 @@ class DenseAttribute(Attribute):
         size = element_bytes(self.element_type)
         mask = element_mask(self.element_type)
         data = self.data
-        if sys.byteorder == "little" and mask == (1 << (8 * size)) - 1:
-            # In one step where the machine has its numbers in this order too.
+        if sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
+            # In one step where the machine has its numbers in this order too, and the last of them is whole.
             if size == 4:
                 return memoryview(data).cast("I").tolist()
             if size == 8:
