@@ -14,11 +14,13 @@ from typing import Any
 import numpy
 import pytest
 from tests.execute.cpu.native import count, counting, cpu_kernel
+from tests.execute.interrupting import Interrupt, interrupted, steps
 
 import tileir
 from tileir import processors as machine
 from tileir.execute import memory
 from tileir.execute.cpu.native import helpers, posting, scratch, thread_pool
+from tileir.execute.cpu.native.posting_code import ARENA
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, LANES, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
@@ -146,7 +148,7 @@ def test_mailbox_of_a_helper_that_lost_its_memory_is_asked_for_again(
         raise LaunchError("no more memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(helpers.Scratch, "reserve", lambda self, size: arena(size))
+        patched.setattr(helpers, "arena_of", arena)
         with pytest.raises(LaunchError, match="no more memory"):
             helpers.boxes_of(taken, 1 << 40)
     assert helpers._team == ([], 0, [])
@@ -154,6 +156,62 @@ def test_mailbox_of_a_helper_that_lost_its_memory_is_asked_for_again(
     assert helpers._team == (taken, size, [helper.box_for(size) for helper in taken])
     helpers._release_memory()
     assert helpers._team == ([], 0, [])
+
+
+def test_mailbox_names_the_memory_of_its_helper_whenever_an_interrupt_comes(function: Loaded) -> None:
+    if posting.post() is None:
+        pytest.skip("no mailboxes without posting")
+    taken: list[helpers.Helper] = []
+    helpers.take_helpers(1, taken)
+    helper = taken[0]
+    places = tuple(module.__file__ for module in (helpers, scratch, posting))
+
+    # Memory that is still there is at no other's address.
+    before: list[scratch.Arena | None] = []
+
+    def work() -> None:
+        before.append(helper.arena)
+        helper.arena = None
+        helper.box_for(1 << 12)
+
+    for number in range(1, steps(work, places) + 1):
+        interrupted(work, number, places)
+        assert helper.box is not None
+        assert helper.arena is None or helper.box._words[ARENA] == helper.arena.address, number
+    helpers.give_back(taken)
+
+
+def test_launch_is_taken_back_once_however_often_it_is_interrupted(
+    function: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as helpers are given back, their mailboxes may have the launches of others."""
+    if posting.post() is None:
+        pytest.skip("no mailboxes without posting")
+    function.pace = 10_000_000
+    count(function, 20, 1, 3)
+    launch, take_back, give_back = posting.Post.launch, posting.Post.take_back, helpers.give_back
+    order: list[str] = []
+
+    def launching(self: posting.Post, *arguments: Any) -> int:
+        launch(self, *arguments)
+        raise Interrupt
+
+    def taking_back(self: posting.Post, table: posting.Table) -> int:
+        order.append("take back")
+        return take_back(self, table)
+
+    def giving_back(taken: list[helpers.Helper]) -> None:
+        order.append("give back")
+        give_back(taken)
+        if len(order) == 2:
+            raise Interrupt
+
+    monkeypatch.setattr(posting.Post, "launch", launching)
+    monkeypatch.setattr(posting.Post, "take_back", taking_back)
+    monkeypatch.setattr(helpers, "give_back", giving_back)
+    with pytest.raises(Interrupt):
+        count(function, 20, 1, 3)
+    assert order == ["take back", "give back", "give back"]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tileir.execute.cpu.native import posting
 from tileir.execute.cpu.native.posting import Mailbox, Post
-from tileir.execute.cpu.native.scratch import Arena, Scratch
+from tileir.execute.cpu.native.scratch import Arena, Scratch, arena_of
 from tileir.execute.releasing import release_with
 
 
@@ -61,9 +61,12 @@ class Helper(Scratch):
     def reserve(self, size: int) -> Arena:
         # There may not be so much.
         _forget_team()
-        arena = super().reserve(size)
+        self.arena = None
+        arena = arena_of(size)
+        # First: after an interrupt in between, the mailbox must not name other memory than is there.
         if self.box is not None:
             self.box.give(arena.address)
+        self.arena = arena
         return arena
 
     def clear(self) -> None:

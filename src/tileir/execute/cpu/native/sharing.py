@@ -102,6 +102,8 @@ def _posted(
                 if not is_over and table.is_begun and not table.is_abandoned and post.take_back(table):
                     while not table.is_abandoned and post.finish(table):
                         pass
+                # Once: after another interrupt the mailboxes may have the launches of others.
+                is_over = True
                 _awaited.pop(table, None)
                 if table.is_abandoned:
                     taken.clear()
