@@ -306,6 +306,22 @@ def test_singles_of_ordinary_size_agree_with_doubles(name):
     )
 
 
+@pytest.mark.parametrize("first", [0, 7, 100_003])
+def test_powers_of_two_are_the_same_with_the_power_before_and_after_rounding(first):
+    """`exp2_of_float32` goes the short way if all elements are within 125, and the other if one is not."""
+    patterns = numpy.arange(first, 1 << 32, 9973, dtype=numpy.uint32).view(numpy.float32)
+    ordinary = numpy.linspace(-126, 126, 100_000, dtype=numpy.float32)
+    source = numpy.concatenate([patterns, ordinary, GENERATOR.uniform(-1, 1, 50_000).astype(numpy.float32)])
+    wanted = exponential.exp2_single(source).astype(numpy.float32)
+    near = numpy.abs(source) <= 125
+    for chosen in (near, ~near, numpy.ones_like(near)):
+        result = exponential.exp2_of_float32(source[chosen])
+        assert result.dtype == numpy.float32
+        same = (result.view(numpy.uint32) == wanted[chosen].view(numpy.uint32)) | numpy.isnan(wanted[chosen])
+        assert source[chosen][~same].tolist() == []
+        assert numpy.array_equal(numpy.isnan(result), numpy.isnan(wanted[chosen]))
+
+
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_singles_near_multiples_of_half_pi_agree_with_doubles(name):
     counts = numpy.concatenate([numpy.arange(1, 20_000), 2.0 ** numpy.arange(14, 126, 0.01)])

@@ -90,3 +90,19 @@ def test_tiles_and_edges_have_the_bits_of_the_interpreter(operation: str, tile: 
         tileir.compile(module, backend=backend, exact=True).launch(-(-count // tile), a, b, count)
         results.append(b)
     assert numpy.array_equal(results[0], results[1], equal_nan=True)
+
+
+@pytest.mark.parametrize("tile", [1, 16, 64, 256])
+def test_one_element_that_needs_care_among_others(tile: int) -> None:
+    """A vector goes the short way or the other as a whole: wherever the one is, no result depends on it."""
+    careful = [-numpy.inf, -149.5, -126.25, -125.00001, 125.5, 128.0, numpy.inf, numpy.nan]
+    source = numpy.linspace(-20, 3, 1024, dtype=numpy.float32)
+    source[numpy.arange(len(careful)) * 101] = careful
+    results = []
+    for backend in ("cpu", "interpreter"):
+        kernel = tileir.compile(tileir.parse(program("exp2 %x", tile)), backend=backend)
+        result = numpy.zeros_like(source)
+        kernel.launch(source.size // tile, source, result, source.size)
+        results.append(result)
+    assert results[0].tobytes() == results[1].tobytes()
+    assert numpy.isnan(results[0][7 * 101]) and results[0][0] == 0 and results[0][5 * 101] == numpy.inf

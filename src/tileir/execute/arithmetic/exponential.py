@@ -70,6 +70,12 @@ SINH: Final = (
 
 SINGLE_LIMIT: Final = 200.0
 """Exponentials and powers of two beyond it are zero or infinity in every type of at most 24 bits."""
+_PLAIN_LIMIT: Final = numpy.float32(125.0)
+"""Powers of two within it are normal numbers of f32."""
+_SINGLE_SHIFTER: Final = numpy.float32(12582912.0)
+"""1.5 * 2**23, as `SHIFTER` for float32."""
+_FRACTION_BITS: Final = numpy.int32(23)
+"""Of float32; a Python number would make a NumPy 1 scalar a wider one."""
 DOUBLE_LIMIT: Final = 800.0
 """The same for f64."""
 
@@ -97,6 +103,19 @@ def exp2_single(x: Any) -> Any:
     result = horner(x - (shifted - POWER_SHIFTER), EXP2_SINGLE)
     result *= shifted_power(shifted)
     return result
+
+
+def exp2_of_float32(x: Any) -> Any:
+    """What `exp2_single` is, rounded to float32, of float32.
+
+    Where no result is subnormal, or overflows, the rounding may come before the power of two: then only the polynomial
+    is in double.
+    """
+    if numpy.count_nonzero(~(numpy.abs(x) <= _PLAIN_LIMIT)):
+        return exp2_single(x).astype(numpy.float32)
+    shifted = x + _SINGLE_SHIFTER
+    result = horner(widened(x - (shifted - _SINGLE_SHIFTER)), EXP2_SINGLE).astype(numpy.float32)
+    return (result.view(numpy.int32) + (shifted.view(numpy.int32) << _FRACTION_BITS)).view(numpy.float32)
 
 
 def _exp_minus_one_single(magnitude: Any) -> Any:

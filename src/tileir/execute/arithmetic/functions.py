@@ -81,6 +81,8 @@ def _unary(declaration: OperationDeclaration, element: FloatType, rounding: str)
             return draft_function(widened(a))
 
         return _function(evaluate, element, narrow(element))
+    if declaration is ops.EXP2 and element is F32:
+        return exponential.exp2_of_float32
     single, wide = _FUNCTIONS[declaration]
     return _function(wide if element is F64 else single, element, function_result(element))
 

@@ -104,14 +104,18 @@ class Module:
         return "\n".join([*parts, *self._declarations, *self.functions, *likely, ""])
 
 
+def _set_somewhere(mask: Register) -> bool:
+    return True
+
+
 class Builder:
     """A function being written: instructions go to the current list of lines."""
 
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
-        self.answer: tuple[bool, list[Register]] = (True, [])
-        """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
+        self.asked: Callable[[Register], bool] = _set_somewhere
+        """What `tracing` tells a kernel that asks whether a mask is set anywhere."""
         self.products: dict[str, tuple[Register, Register]] | None = None
         """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
         self.stack: Callable[[str, int, int, str], str] | None = None

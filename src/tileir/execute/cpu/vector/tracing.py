@@ -44,70 +44,82 @@ def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]
     """Emit what a kernel computes of operands of one width (scalars among vectors are spread).
 
     A kernel that does more where a mask is set somewhere (`numpy.count_nonzero(mask)`) is emitted twice if that is
-    much more: without it, and, behind a test of all such masks, whole.
+    much more: without it, and, behind a test of all such masks, whole.  So is one that asks before all else, and then
+    goes one way or another.
     """
     width = max([operand.width for operand in operands])
     spread = [builder.splat(operand, width) for operand in operands]
     outer = builder.lines
-    whole, whole_lines, masks = _traced(builder, kernel, spread, [], True)
-    if masks:
-        short, short_lines, masks = _traced(builder, kernel, spread, [], False)
-        if len(whole_lines) - len(short_lines) >= _WORTH_A_BRANCH:
+    whole = _Traced(builder, kernel, spread, True)
+    if whole.masks:
+        short = _Traced(builder, kernel, spread, False)
+        asks_first = len(short.masks) == 1 and short.asked <= _FIRST
+        if asks_first or len(whole.lines) - len(short.lines) >= _WORTH_A_BRANCH:
             builder.lines = outer
-            return _either(builder, (short, short_lines), (whole, whole_lines), masks)
-    outer.extend(whole_lines)
+            return _either(builder, short, whole, short.asked if asks_first else len(short.lines))
+    outer.extend(whole.lines)
     builder.lines = outer
-    return whole
+    return whole.result
 
 
 _WORTH_A_BRANCH: Final = 24
 """Instructions that a test and a branch may save."""
+_FIRST: Final = 4
+"""Instructions that may come before a question that is the first."""
 
 
-def _traced(
-    builder: Builder, kernel: Callable[..., Any], operands: list[Register], masks: list[Register], taken: bool
-) -> tuple[Register, list[str], list[Register]]:
-    """A kernel's result, the instructions for it, and the masks it asked about; `taken` answers for all of them."""
-    builder.lines = []
-    outer, builder.answer = builder.answer, (taken, masks)
-    try:
-        with numpy.errstate(all="ignore"):
-            result = kernel(*[Tracer(builder, operand) for operand in operands])
-    finally:
-        builder.answer = outer
-    if isinstance(result, Tracer):
-        return result.register, builder.lines, masks
-    width = operands[0].width
-    return _constant(result, numpy.asarray(result).dtype, width), builder.lines, masks
+class _Traced:
+    """The result of a kernel, the instructions for it, and the masks it asked about; `taken` answers for all of them.
+
+    The first was asked about after `asked` instructions.
+    """
+
+    def __init__(self, builder: Builder, kernel: Callable[..., Any], operands: list[Register], taken: bool) -> None:
+        self.masks: Final[list[Register]] = []
+        self.taken: Final = taken
+        self.asked: int = 0
+        self.lines: Final[list[str]] = []
+        builder.lines = self.lines
+        outer, builder.asked = builder.asked, self.ask
+        try:
+            with numpy.errstate(all="ignore"):
+                result = kernel(*[Tracer(builder, operand) for operand in operands])
+        finally:
+            builder.asked = outer
+        if isinstance(result, Tracer):
+            self.result: Register = result.register
+        else:
+            self.result = _constant(result, numpy.asarray(result).dtype, operands[0].width)
+
+    def ask(self, mask: Register) -> bool:
+        if not self.masks:
+            self.asked = len(self.lines)
+        self.masks.append(mask)
+        return self.taken
 
 
 def _asked(mask: Tracer) -> int:
     """The answer to a question for set elements."""
-    taken, masks = mask.builder.answer
-    masks.append(truth(mask.builder, mask.register))
-    return 1 if taken else 0
+    return int(mask.builder.asked(truth(mask.builder, mask.register)))
 
 
-def _either(
-    builder: Builder, short: tuple[Register, list[str]], whole: tuple[Register, list[str]], masks: list[Register]
-) -> Register:
-    """The short way, or the whole one if a mask has an element set."""
-    builder.lines.extend(short[1])
-    together = masks[0]
-    for mask in masks[1:]:
+def _either(builder: Builder, short: _Traced, whole: _Traced, common: int) -> Register:
+    """The short way, or the whole one if a mask has an element set; the `common` instructions come before."""
+    builder.lines.extend(short.lines[:common])
+    together = short.masks[0]
+    for mask in short.masks[1:]:
         together = binary(builder, "or", together, mask)
-    found = together.name
+    nowhere = builder.emit(f"xor i1 {together.name}, true") if not together.width else ""
     if together.width:
         bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
-        found = builder.emit(f"icmp ne i{together.width} {bits}, 0")
-    first, second = short[0], whole[0]
+        nowhere = builder.emit(f"icmp eq i{together.width} {bits}, 0")
 
-    def everything() -> list[str]:
-        builder.lines.extend(whole[1])
-        return [second.typed]
+    def follow(way: _Traced, first: int) -> list[str]:
+        builder.lines.extend(way.lines[first:])
+        return [way.result.typed]
 
-    (name,) = builder.branch(found, everything, lambda: [first.typed])
-    return Register(name, first.dtype, first.width)
+    (name,) = builder.branch(nowhere, lambda: follow(short, common), lambda: follow(whole, 0), likely=True)
+    return Register(name, short.result.dtype, short.result.width)
 
 
 def _constant(value: Any, dtype: DType, width: int) -> Register:
