@@ -10,10 +10,12 @@ tiles over an edge of k.
 from __future__ import annotations
 
 from tileir.execute.cpu.emission import chain_functions
+from tileir.execute.cpu.emission.chain_sides import Side
 from tileir.execute.cpu.emission.context import Emission, Member
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import panel_of
-from tileir.execute.cpu.emission.vector_chains import Side, VectorChain
+from tileir.execute.cpu.emission.pointer_chains import emit_pointer_chain
+from tileir.execute.cpu.emission.vector_chains import VectorChain
 from tileir.execute.cpu.loops.statements import Chain, Group
 from tileir.execute.cpu.matrix.plan import Rows
 from tileir.execute.cpu.vector.builder import Number
@@ -24,6 +26,9 @@ _WIDE: int = 1 << 40
 
 def emit_vector_chain(emission: Emission, statement: Chain) -> None:
     """Emit a chain, for the group of the tile block where it can be."""
+    if statement.paths is not None:
+        emit_pointer_chain(emission, statement)
+        return
     chain = VectorChain(emission, statement)
 
     def clear() -> list[str]:
@@ -140,7 +145,7 @@ class _Grouped:
         chain, builder = self.chain, self.chain.builder
         plan = self.group.plan
         extent = chain.extent(turn, count, plan)
-        column = builder.emit(f"sub i64 {chain.emission.whole(chain.statement.memo.keys[0])}, {self.member.column}")
+        column = builder.emit(f"sub i64 {chain.column}, {self.member.column}")
         if self.group.counts[1] > 1:
             column = builder.emit(f"udiv i64 {column}, {self.group.counts[1]}")
         key = extent

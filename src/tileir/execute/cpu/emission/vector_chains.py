@@ -12,74 +12,23 @@ from typing import Final
 
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses, bounds, chain_functions
+from tileir.execute.cpu.emission.affine import AffineForms, Exact
+from tileir.execute.cpu.emission.chain_sides import PointerSide, Side, ViewSide
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.destinations import Destination, destination_of
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
-from tileir.execute.cpu.emission.views import Box
-from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.affine import Path
+from tileir.execute.cpu.loops.expressions import Gathered, Viewed
 from tileir.execute.cpu.loops.statements import Chain
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
-from tileir.execute.dtypes import memory_bytes
 
 _TURN: Final = 4
 """Steps along k that blocks of C may take in one turn of the innermost loop."""
-
-
-class Side:
-    """An operand of a chain: the box of its first turn, whether it lies there in rows, and for how many turns."""
-
-    def __init__(self, emission: Emission, load: Viewed, along: int, first: Number, plan: MmaPlan) -> None:
-        builder = emission.builder
-        self.box: Box = accesses.open_box(emission, load.operation)
-        view, starts = self.box.view, self.box.starts
-        across = 1 - along
-        self.in_rows: bool = view.strides[1] == 1
-        """Whether it always lies in rows: then what is not whole is over an edge."""
-        starts_inside = ("true" if first >= 0 else "false") if isinstance(first, int) else ""
-        self.rows: str = builder.all_of(
-            [
-                starts_inside or builder.emit(f"icmp sge i64 {first}, 0"),
-                view.tensor.fits(load.operation),
-                "true" if self.in_rows else builder.emit(f"icmp eq i64 {view.strides[1]}, 1"),
-            ]
-        )
-        """An i1: what lies in the tensor of a turn lies in memory, in rows of neighbours."""
-        padding = view.type.padding
-        self.is_plain: bool = padding is None or padding.keyword == "zero"
-        """Whether what is over an edge is zero."""
-        operands = [f"i64 {view.extents[across]}", f"i64 {starts[across]}"]
-        self.across: str = builder.call("i64", "llvm.usub.sat.i64", operands)
-        """How much of the tensor is left in the other dimension."""
-        self.whole: str = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[across]}")])
-        """An i1: `rows`, and the tile lies in the tensor in the other dimension."""
-        operands = [f"i64 {view.extents[along]}", f"i64 {starts[along]}"]
-        self.along: str = builder.call("i64", "llvm.usub.sat.i64", operands)
-        """How much of the tensor is left along k."""
-        self.room: str = builder.emit(f"udiv i64 {self.along}, {plan.k}")
-        """How many turns lie in it."""
-        size = memory_bytes(view.tensor.element)
-        self.row: Number = builder.multiply(view.strides[0], size)
-        self._step: Number = builder.multiply(builder.multiply(view.strides[along], size), plan.k)
-
-    def at(self, emission: Emission, turn: Number) -> str:
-        """A pointer to the tile of a turn."""
-        return emission.builder.moved(self.box.pointer, emission.builder.multiply(turn, self._step))
-
-    def known(self, emission: Emission, turn: Number, extents: tuple[str, int], k: int) -> tuple[str, str]:
-        """How much of a part from a turn on lies in the tensor, along k and in the other dimension."""
-        builder = emission.builder
-        operands = [f"i64 {self.along}", f"i64 {builder.multiply(turn, k)}"]
-        left = builder.call("i64", "llvm.usub.sat.i64", operands)
-        along, across = (
-            builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {extent}"])
-            for rest, extent in zip((left, self.across), extents, strict=True)
-        )
-        return along, across
 
 
 class VectorChain:
@@ -91,17 +40,12 @@ class VectorChain:
         self.statement: Final = statement
         self.product: Final = statement.product
         self.plan: Final = statement.product.plan
-        loop = statement.loop.operation
-        self.counter: Final = loop.regions[0].blocks[0].arguments[0]
-        self.lower, upper = (emission.whole(value) for value in loop.operands[:2])
-        operands = [f"i64 {upper}", f"i64 {self.lower}"]
-        self.turns: Final = emission.builder.call("i64", "llvm.ssub.sat.i64", operands)
-        # The boxes of the first turn: the counter is the lower bound.
-        emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
-        lhs, rhs = self.product.lhs, self.product.rhs
-        assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
-        self.left: Final = Side(emission, lhs, 1, self.lower, self.plan)
-        self.right: Final = Side(emission, rhs, 0, self.lower, self.plan)
+        self.counter: Final = statement.loop.operation.regions[0].blocks[0].arguments[0]
+        self.exact: Final = Exact(emission)
+        """The conditions under which it is a chain at all."""
+        self.lower, self.turns, self.left, self.right = (
+            self._through_views() if statement.paths is None else self._through_pointers(statement.paths)
+        )
         self.cut: Final = self._is_cut()
         """An i1: k ends with both tensors, within the last turn, and parts go no further."""
         if self.cut != "false":
@@ -111,6 +55,44 @@ class VectorChain:
         self.room: Final = emission.builder.call("i64", "llvm.umin.i64", rooms)
         """The turns before tiles begin to lie over an edge."""
         self.destination: Final[Destination | None] = destination_of(emission, statement)
+        self.column: Final[str] = self.right.words[0] if statement.paths is None else self._column_of_pointers()
+        """A number that each column of tiles of the right operand has."""
+
+    def _through_views(self) -> tuple[Number, Number, Side, Side]:
+        emission, loop = self.emission, self.statement.loop.operation
+        lower, upper = (emission.whole(value) for value in loop.operands[:2])
+        turns = emission.builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {lower}"])
+        # The boxes of the first turn: the counter is the lower bound.
+        emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
+        lhs, rhs = self.product.lhs, self.product.rhs
+        assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
+        left, right = (ViewSide(emission, load, 1 - side, lower, self.plan) for side, load in enumerate((lhs, rhs)))
+        return lower, turns, left, right
+
+    def _through_pointers(self, paths: tuple[Path, Path]) -> tuple[Number, Number, Side, Side]:
+        emission, builder, exact, plan = self.emission, self.builder, self.exact, self.plan
+        lower, upper, step = (emission.whole(value) for value in self.statement.loop.operation.operands[:3])
+        exact.need("sge", step, 1)
+        divisor = step
+        if not isinstance(step, int):
+            divisor = builder.call("i64", "llvm.smax.i64", [f"i64 {step}", "i64 1"])
+        distance = exact.plus(exact.minus(upper, lower), builder.subtract(divisor, 1))
+        turns = builder.emit(f"sdiv i64 {distance}, {divisor}")
+        exact.need("sge", turns, 1)
+        lhs, rhs = self.product.lhs, self.product.rhs
+        assert isinstance(lhs, Gathered) and isinstance(rhs, Gathered)
+        sides = []
+        for side, (load, path) in enumerate(zip((lhs, rhs), paths, strict=True)):
+            rows, columns = load.shape
+            forms = AffineForms(emission, exact, (rows, columns, turns))
+            sides.append(PointerSide(emission, load, path, 1 - side, forms, plan, turns))
+        left, right = sides
+        # Panels are found by the address of the first turn.
+        return 0, turns, left, right
+
+    def _column_of_pointers(self) -> str:
+        width = self.plan.n * self.plan.rhs_dtype.itemsize
+        return self.builder.emit(f"udiv i64 {self.right.words[0]}, {width}")
 
     def _is_cut(self) -> str:
         """Whether nothing but zeros lies behind the end of both tensors, and the last turn goes beyond it.
@@ -119,6 +101,8 @@ class VectorChain:
         """
         builder, left, right = self.builder, self.left, self.right
         if not (left.is_plain and right.is_plain):
+            return "false"
+        if self.statement.paths is not None and not any(path.limits for path in self.statement.paths):
             return "false"
         turns = builder.emit(f"udiv i64 {builder.add(left.along, self.plan.k - 1)}, {self.plan.k}")
         # Where no tile is packed on its own, the right one may lie over an edge in the other dimension.
@@ -197,6 +181,7 @@ class VectorChain:
                 def one(number: Number) -> None:
                     # The left operand is looked at first: of several mistakes the first is reported.
                     self._go_to(turn, number)
+                    assert isinstance(self.left, ViewSide)
                     lhs = accesses.open_box(self.emission, self.left.box.operation)
                     builder.branch(left, None, lambda: bounds.look_at_box(self.emission, lhs))
                     start = builder.multiply(number, self.plan.k * self.plan.columns * self.plan.rhs_dtype.itemsize)
@@ -224,7 +209,7 @@ class VectorChain:
                 return found, distance
 
             target = self.emission.buffer(self.product.accumulator)
-            column = str(self.emission.whole(self.statement.memo.keys[0]))
+            column = self.column
             fresh = "false"
             if self.statement.clearing is not None:
                 fresh = builder.emit(f"icmp eq i64 {turn}, 0")
@@ -317,5 +302,6 @@ class VectorChain:
             apart = statement.memo.slots // emission.group.counts[1]
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
-        panel, _ = panel_of(emission, statement.memo, [str(first), *keys], slot, size, pack_part)
+        words = [str(first), *(keys[:1] if statement.paths is None else self.right.words), *keys[1:]]
+        panel, _ = panel_of(emission, statement.memo, words, slot, size, pack_part)
         chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh, addend)

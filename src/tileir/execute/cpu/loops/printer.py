@@ -123,6 +123,8 @@ class LoopPrinter:
             self._multiply(statement, indent)
         elif isinstance(statement, statements.Chain):
             limit = " where all tiles lie within their tensors" if statement.product.plan.kind != "fma" else ""
+            if statement.paths is not None:
+                limit = " where tiles lie side by side in their arrays"
             head = f"chain: {statement.tiles} iterations at once{limit}"
             operations = (statement.loop.operation, statement.product.operation)
             self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)

@@ -18,6 +18,7 @@ from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
+    from tileir.execute.cpu.loops.affine import Path
     from tileir.execute.cpu.loops.checks import Check
     from tileir.execute.cpu.matrix.plan import MmaPlan
 
@@ -234,6 +235,8 @@ class Chain(Statement):
     """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
     group: Group | None = None
     """The tile blocks whose products may be computed together; what they start from is in `clearing`."""
+    paths: tuple[Path, Path] | None = None
+    """Where the operands are read through pointers: their places, turn after turn."""
 
     @property
     def written(self) -> list[Buffer]:

@@ -14,7 +14,7 @@ import numpy
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Table, Viewed
+from tileir.execute.cpu.loops.expressions import Gathered, Table, Viewed
 from tileir.execute.cpu.loops.order import block_axis, may_change_order
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import (
@@ -28,6 +28,7 @@ from tileir.execute.cpu.loops.statements import (
     memo_slots,
 )
 from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.lowering.pointer_chains import chained_through_pointers
 from tileir.execute.cpu.matrix.plan import plan_of_vectors
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
@@ -51,12 +52,16 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     """The loop as a chain of products; None where it is none, or nothing is gained."""
     operation = loop.operation
     if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
-        return None
+        largest = lowering.target.second_cache_bytes // _PANEL_PARTS["fma"]
+        return chained_through_pointers(lowering, loop, _LENGTHS["fma"], largest)
     product, end = loop.body
     if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind not in _PANEL_PARTS:
         return None
     plan = product.plan
     lhs, rhs = product.lhs, product.rhs
+    largest = lowering.target.second_cache_bytes // _PANEL_PARTS[plan.kind]
+    if isinstance(lhs, Gathered):
+        return chained_through_pointers(lowering, loop, _LENGTHS[plan.kind], largest)
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
         return None
     if len(lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1 or not product.in_place or product.start:
@@ -69,7 +74,6 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     if end.operation.operands[0] is not product.operation.results[0]:
         return None
-    largest = lowering.target.second_cache_bytes // _PANEL_PARTS[plan.kind]
     tiles = max(min(_LENGTHS[plan.kind] // plan.k, largest // plan.packed_bytes), 1)
     size = tiles * plan.packed_bytes
     if size > largest:
@@ -188,7 +192,7 @@ def take_clearing(lowering: Lowering, chain: Chain) -> None:
     root = sink.expression
     if not isinstance(root, Table) or any(root.array.tobytes()):
         return
-    if chain.product.plan.kind == "fma":
+    if chain.product.plan.kind == "fma" and chain.paths is None:
         chain.group = _group(lowering, chain)
     chain.clearing = last
     body.pop()
