@@ -115,6 +115,51 @@ def test_alias_may_use_aliases_defined_later() -> None:
     assert read("loc(#here)", after=after).inner == 'callsite("a":1:1 at "b"("a":1:1))'
 
 
+# What a definition of a place in a file may look like, and what it means or what is said of it, as inside a `loc`.
+PLACES = [
+    '"k.py":3:7',
+    '"k.py":0x10:7',
+    '"":0:0',
+    '"a\\\\b\\22.py":1:4294967295',
+    '"k.py":4294967296:1',
+    '"k.py":12345678901:1',
+    '"k.py":\u00b2:1',
+    '"k.py":-1:1',
+    '"k.py":3',
+    '"k.py":3:',
+    '"k.py" 3:7',
+    "k:3:7",
+]
+
+
+@pytest.mark.parametrize("inside", PLACES)
+@pytest.mark.parametrize("in_scope", [False, True])
+def test_alias_of_a_place_is_what_is_written_out(inside: str, in_scope: bool) -> None:
+    definitions = f"#place = loc({inside})\n"
+    written = f"loc({inside})"
+    name = "#place"
+    if in_scope:
+        definitions = f"#placed = #cuda_tile.di_loc<#place in #scope>\n{definitions}#scope = {SUBPROGRAM}\n"
+        written = f"loc(#cuda_tile.di_loc<loc({inside}) in {SUBPROGRAM}>)"
+        name = "#placed"
+    wanted = read_text(text_with(written))
+    for before, after in ((definitions, ""), ("", definitions)):
+        found = read_text(text_with(f"loc({name})", before, after))
+        assert [each.message for each in found.diagnostics[:1]] == [each.message for each in wanted.diagnostics]
+        if wanted.module is not None:
+            assert read(f"loc({name})", before, after) is read(written)
+
+
+def test_definitions_of_places_are_read_where_nothing_uses_them() -> None:
+    known = f'#a = loc("k.py":1:2)\n#c = #cuda_tile.di_loc<#a in #s>\n#s = {SUBPROGRAM}\n'
+    assert read("loc(#c)", after=known) is read("loc(#c)", before=known)
+    assert read("loc(unknown)", after=known) is UNKNOWN
+    assert mistakes("loc(#a)", after=f'{known}#a = loc("k.py":1:2)\n') == [
+        "redefinition of attribute alias id 'a'",
+    ]
+    assert mistakes("loc(#c)", after=f"{known}#d = #cuda_tile.di_loc<#a in #a>\n")[0].startswith("invalid kind of")
+
+
 def test_alias_of_an_attribute_stands_wherever_an_attribute_may() -> None:
     text = "#fact = #cuda_tile.div_by<16>\ncuda_tile.module @m {\nentry @k(%x: tile<i32>) {\n%r = assume #fact, %x : tile<i32>\nreturn\n}\n}"
     assert "%assume = assume div_by<16>, %arg0 : tile<i32>" in str(tileir.parse(text))

@@ -9,7 +9,7 @@ from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.types import TypeCursor
 
 # More tokens than any text has, where their number is of no interest.
-_COUNTLESS: Final = 1 << 60
+COUNTLESS: Final = 1 << 60
 
 _OPENING: Final = frozenset("<([{")
 _ENDING: Final = frozenset(">)]}")
@@ -29,6 +29,8 @@ class AliasCursor(TypeCursor):
         self.open_aliases: set[str] = set()
         # How many tokens each alias stands for.
         self.alias_costs: dict[str, int] = {}
+        # How many tokens those definitions have that were read by their form alone.
+        self.alias_lengths: dict[str, int] = {}
         # Why a definition could not be read.
         self.broken_aliases: dict[str, SyntaxFailure] = {}
         # Positive while a location is read.
@@ -40,15 +42,19 @@ class AliasCursor(TypeCursor):
 
     def alias(self, name: str, use: int) -> Attribute:
         """The attribute an alias stands for, read now if its definition comes later."""
-        found = self.aliases.get(name)
+        found = self.known_alias(name)
         if found is None:
             found = self._read_alias_of(name, use)
         tokens = self.alias_costs[name]
-        self.expansion = min(self.expansion + tokens, _COUNTLESS)
+        self.expansion = min(self.expansion + tokens, COUNTLESS)
         # Locations share their parts and are printed with aliases again; anywhere else they are written out.
         if not self.locating and tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
             self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", use)
         return found
+
+    def known_alias(self, name: str) -> Attribute | None:
+        """The attribute an alias stands for, if it is read already or its form alone tells (`text/locations.py`)."""
+        return self.aliases.get(name)
 
     def _read_alias_of(self, name: str, use: int) -> Attribute:
         """Read the definition of an alias, and first of those it uses: they may stand in any order, and be many."""
@@ -130,7 +136,7 @@ class AliasCursor(TypeCursor):
         tokens = self.expansion + self.position - start
         if not self.is_shared(found) and tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
             self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", start)
-        self.alias_costs[name] = min(tokens, _COUNTLESS)
+        self.alias_costs[name] = min(tokens, COUNTLESS)
         self.expansion = outer_expansion
         self.aliases[name] = found
         return found

@@ -9,11 +9,10 @@ from tileir.dialect.constraints import NUMBER
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, parse_float
-from tileir.ir.location import TextLocation
 from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.values import Value
 from tileir.text.plain_form import PlainForm
 from tileir.text.values import ValueCursor
 
@@ -28,7 +27,7 @@ class ConstantForm(PlainForm):
     def __init__(self) -> None:
         super().__init__(CONSTANT, [], [], 0)
 
-    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
+    def match(self, cursor: ValueCursor, name_token: int) -> list[Value] | None:
         tokens = cursor.tokens
         place = name_token + 4
         if tokens[name_token + 1] != "<" or tokens[name_token + 3] != ":":
@@ -48,11 +47,12 @@ class ConstantForm(PlainForm):
             if value is None or not NUMBER.accepts(type):
                 return None
             attributes = cursor.constants[(type, number)] = {"value": value}
-        if tokens[place + 4] == "{" or (block is not None and tokens[place + 4] == "loc"):
+        if tokens[place + 4] == "{":
             return None
         cursor.position = place + 4
-        location = TextLocation(cursor.source, name_token)
-        return Operation(CONSTANT, [], [type], attributes, NO_REGIONS, location, None, None, block)
+        cursor.matched_types = [type]
+        cursor.matched_attributes = attributes
+        return []
 
 
 def scalar(type: Type, number: str) -> Attribute | None:

@@ -23,6 +23,7 @@ from tileir.text import draft_spellings as drafts
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.plain_form import PlainForm, plain_form_of
 from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
@@ -90,10 +91,16 @@ class Parser(ValueCursor):
         tokens = self.tokens
         if not has_aliases(self.source.text):
             return
-        for index, token in enumerate(tokens):
-            if token[:1] in ("#", "!") and tokens[index + 1] == "=" and "." not in token and "<" not in token:
-                if self._starts_line(index):
-                    self.alias_positions.setdefault(token, index + 2)
+        # Behind the last one there is another, so that each is found without asking whether there is one.
+        tokens.append("=")
+        end = len(tokens) - 1
+        index = tokens.index("=")
+        while index < end:
+            token = tokens[index - 1] if index else ""
+            if token[:1] in ("#", "!") and "." not in token and "<" not in token and self._starts_line(index - 1):
+                self.alias_positions.setdefault(token, index + 1)
+            index = tokens.index("=", index + 1)
+        tokens.pop()
 
     def _starts_line(self, index: int) -> bool:
         """A definition follows the end of something, never an `=`, `,` or bracket that would make it a use."""
@@ -111,10 +118,13 @@ class Parser(ValueCursor):
             return
         if self.alias_positions.get(token, self.position) != self.position:
             self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
-        if token in self.aliases:
-            self.parse_attribute()
-        else:
+        known = self.known_alias(token)
+        if known is None:
             self.read_alias(token)
+        elif token in self.alias_lengths:
+            self.position += self.alias_lengths[token]
+        else:
+            self.parse_attribute()
 
     # --- blocks and regions ---
 
@@ -134,6 +144,9 @@ class Parser(ValueCursor):
             try:
                 if token[:1] in ("#", "!") and tokens[start + 1] == "=":
                     self.parse_alias_definition()
+                    while tokens[self.position] in self.alias_lengths and tokens[self.position + 1] == "=":
+                        start = self.position
+                        self.parse_alias_definition()
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
@@ -292,9 +305,16 @@ class Parser(ValueCursor):
             form = self.forms.get(declaration)
             if form is None:
                 form = self.forms[declaration] = self._form_of(declaration)
-            plain = form.read(self, name_position, None)
-            if plain is not None:
-                operation = plain
+            operands = form.match(self, name_position)
+            if operands is not None:
+                operation = Operation(
+                    declaration,
+                    operands,
+                    self.matched_types,
+                    self.matched_attributes,
+                    NO_REGIONS,
+                    TextLocation(self.source, name_position),
+                )
             else:
                 assembly = declaration.assembly
                 assert isinstance(assembly, Assembly)
@@ -328,6 +348,7 @@ class Parser(ValueCursor):
         forms = self.forms
         values = self.values
         defined = self.defined
+        source = self.source
         while True:
             start = self.position
             name = tokens[start]
@@ -337,9 +358,30 @@ class Parser(ValueCursor):
             if declaration is None:
                 return
             form = forms.get(declaration)
-            operation = form.read(self, start + 2, block) if form is not None else None
-            if operation is None:
+            operands = form.match(self, start + 2) if form is not None else None
+            if operands is None:
                 return
+            location: Location
+            if tokens[self.position] == "loc":
+                known = self.trailing_alias(self.position)
+                if known is None:
+                    self.position = start
+                    return
+                self.position += TRAILING_LENGTH
+                location = known
+            else:
+                location = TextLocation(source, start + 2)
+            operation = Operation(
+                declaration,
+                operands,
+                self.matched_types,
+                self.matched_attributes,
+                NO_REGIONS,
+                location,
+                None,
+                None,
+                block,
+            )
             values[name] = operation.results[0]
             defined.append(name)
 

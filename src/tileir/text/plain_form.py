@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import ONE, OperationDeclaration
-from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.directive import (
@@ -42,11 +41,11 @@ class PlainForm:
         # So many tokens from the name of the operation to the first mark.
         self.to_types: int = 2 * len(operand_types) or 1
 
-    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
-        """The operation whose name is at a token; None, and nothing done, where it is not of this form.
+    def match(self, cursor: ValueCursor, name_token: int) -> list[Value] | None:
+        """The operands of the operation whose name is at a token; None, and nothing done, where it is not of this form.
 
-        Nor is it where a value or a type is not known yet: the directives know what to say.  It stands at the end of
-        `block`, if that is given, and its location does not follow then.
+        Nor is it where a value or a type is not known yet: the directives know what to say.  The cursor stands behind
+        it then, and has the types of the results and the attributes.
         """
         marks = self.marks
         if not marks:
@@ -75,20 +74,10 @@ class PlainForm:
                 return None
             operands.append(value)
             place += 2
-        if block is not None and tokens[position] == "loc":
-            return None
         cursor.position = position
-        return Operation(
-            self.declaration,
-            operands,
-            types if len(types) == 1 else [types[self.result_type]],
-            NO_ATTRIBUTES,
-            NO_REGIONS,
-            TextLocation(cursor.source, name_token),
-            None,
-            None,
-            block,
-        )
+        cursor.matched_types = types if len(types) == 1 else [types[self.result_type]]
+        cursor.matched_attributes = NO_ATTRIBUTES
+        return operands
 
 
 class PairForm(PlainForm):
@@ -96,7 +85,7 @@ class PairForm(PlainForm):
 
     __slots__ = ()
 
-    def read(self, cursor: ValueCursor, name_token: int, block: Block | None) -> Operation | None:
+    def match(self, cursor: ValueCursor, name_token: int) -> list[Value] | None:
         tokens = cursor.tokens
         if name_token + 6 >= len(tokens) or tokens[name_token + 4] != ":" or tokens[name_token + 2] != ",":
             return None
@@ -107,20 +96,10 @@ class PairForm(PlainForm):
         first, second = values.get(tokens[name_token + 1]), values.get(tokens[name_token + 3])
         if first is None or second is None or first.type is not type or second.type is not type:
             return None
-        if block is not None and tokens[name_token + 6] == "loc":
-            return None
         cursor.position = name_token + 6
-        return Operation(
-            self.declaration,
-            [first, second],
-            [type],
-            NO_ATTRIBUTES,
-            NO_REGIONS,
-            TextLocation(cursor.source, name_token),
-            None,
-            None,
-            block,
-        )
+        cursor.matched_types = [type]
+        cursor.matched_attributes = NO_ATTRIBUTES
+        return [first, second]
 
 
 # Directives that read nothing where a colon comes.

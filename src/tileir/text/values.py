@@ -55,6 +55,9 @@ class ValueCursor(LocationCursor):
         self.poisoned: set[str] = set()
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
+        # What the form of a statement told that was matched last (`text/plain_form.py`).
+        self.matched_types: list[Type] = []
+        self.matched_attributes: dict[str, Attribute] = {}
         # How many braces are open before each token; counted at the first mistake.
         self.braces: list[int] = []
 
