@@ -12,7 +12,7 @@ import tileir
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.loops.statements import Goal
+from tileir.execute.cpu.loops.statements import Chain, Goal, Nest
 
 TILE = (64, 64, 32)
 
@@ -96,6 +96,20 @@ def test_a_result_that_is_stored_as_it_is(extents: tuple[int, int, int], start: 
     assert destinations(text)
     agrees(text, extents)
     agrees(text, extents, extents[1] + 5)
+
+
+def test_a_view_that_is_made_behind_the_loop_is_made_before_it() -> None:
+    made = "%tw = make_tensor_view %c, shape = [%m, %n], strides = [%pitch.c, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>"
+    made += "\n%vw = make_partition_view %tw : VIEW\n%p = addi %i, %one : tile<i32>\n%q = subi %p, %one : tile<i32>"
+    text = program(made, place="%q, %j").replace("weak %sum, %vc[", "weak %sum, %vw[")
+    (goal,) = destinations(text)
+    entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
+    body = CpuKernel(entry, {}).lower(Options()).program.body
+    (chain,) = [place for place, statement in enumerate(body) if isinstance(statement, Chain)]
+    assert isinstance(body[chain + 1], Nest)
+    assert goal.is_shared is False
+    agrees(text, (128, 192, 96))
+    agrees(text, (100, 90, 50))
 
 
 @pytest.mark.parametrize("pitch", [1, 17, 63])

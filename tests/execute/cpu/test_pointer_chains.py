@@ -278,3 +278,28 @@ def test_pointers_that_are_used_behind_the_loop() -> None:
         assert not outcome(text, backend, tile, (16, 32, 24), [a, b, c], [32, 40, 40])
         results.append(a.tobytes() + c.tobytes())
     assert results[0] == results[1]
+
+
+def test_a_result_that_is_stored_through_a_view() -> None:
+    """The chain writes it there itself, and the nest does so where the loop runs."""
+    tile = (16, 32, 8)
+    view = "partition_view<tile=(16x32), tensor_view<?x?xf32, strides=[?,1]>>"
+    for masks in ("", "mnk"):
+        text = program(tile, masks=masks, adds=False)
+        start = text.index("%stored = ")
+        text = f"""{text[:start]}%t = make_tensor_view %c, shape = [%m, %n], strides = [%pitch.c, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+          %view = make_partition_view %t : {view}
+          %stored = store_view_tko weak %sum, %view[%x, %y] : tile<16x32xf32>, {view}, tile<i32> -> token
+          return }} }}"""
+        entry = next(operation for operation in tileir.parse(text).walk() if operation.name == "cuda_tile.entry")
+        assert CpuKernel(entry, {}).lower(Options()).program.destinations
+        agrees(text, tile, (32, 64, 24))
+        _, b, c = matrices((32, 64, 24))
+        both = numpy.concatenate([b.reshape(-1)[:384], b.reshape(-1)])
+        results = []
+        for backend in ("cpu", "interpreter"):
+            d = c.copy()
+            # The second half of A lies in the array of B.
+            assert not outcome(text, backend, tile, (32, 64, 24), [both[:384], both[384:], d], [24, 64, 64])
+            results.append(d.tobytes())
+        assert results[0] == results[1]

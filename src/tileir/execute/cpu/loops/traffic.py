@@ -28,7 +28,7 @@ from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Stored, Viewed
+from tileir.execute.cpu.loops.expressions import Gathered, Stored, Viewed
 from tileir.execute.cpu.loops.order import block_axis, may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
@@ -172,7 +172,31 @@ def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
                 if prod(type.tile_shape[:-2]) == 1 and type.tile_shape[-2:] == (plan.m, plan.n):
                     if nest is statement and _is_copy(program, chain, place, nest, sink):
                         found[chain] = Goal(nest, sink, _is_shared(program, chain, sink))
+    for chain, goal in found.items():
+        _make_place(program.body, chain, goal.nest)
     return found
+
+
+def _make_place(body: list[Statement], chain: Statement, nest: Statement) -> None:
+    """Have the scalars and views between a chain and the nest behind it before the chain: so it knows where its result
+    goes.  What is made of the chain's own results stays."""
+    assert isinstance(chain, Chain)
+    first = body.index(chain)
+    late: set[Value] = set(chain.loop.operation.results)
+    before: list[Statement] = []
+    behind: list[Statement] = []
+    for statement in body[first + 1 : body.index(nest)]:
+        if isinstance(statement, Alias):
+            made, used = [statement.value], [statement.source]
+        else:
+            assert isinstance(statement, Let)
+            made, used = [*statement.operation.results], statement.operation.operands
+        if any(value in late for value in used):
+            late.update(made)
+            behind.append(statement)
+        else:
+            before.append(statement)
+    body[first : first + 1 + len(before) + len(behind)] = [*before, chain, *behind]
 
 
 def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: StoreView) -> bool:
@@ -189,9 +213,12 @@ def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: Store
         return False
     origins = Origins(program.entry, False)
     read: set[object] = set()
-    for load in (chain.product.lhs, chain.product.rhs):
-        assert isinstance(load, Viewed)
-        read |= origins.provenance(load.operation.operand_group("view")[0])
+    for root in (chain.product.lhs, chain.product.rhs):
+        for load in root.reads:
+            assert isinstance(load, (Viewed, Gathered))
+            source = load.operation.declaration.reads
+            assert source is not None
+            read |= origins.provenance(load.operation.operand_group(source)[0])
     return _is_apart(sink, origins, frozenset(read))
 
 
