@@ -9,12 +9,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Final, NoReturn, Protocol, cast
+
+    # A number of four bytes in the compiled build.
+    from mypy_extensions import i32
 else:
     # Loaded with Python itself, unlike `collections.abc`, which comes with all of `collections`.
     from _collections_abc import Callable, Iterable, Iterator, Sequence
 
     Any = Final = NoReturn = None
     Protocol = object
+    i32 = int
 
     def cast(type, value):
         """The value, which is known to be of the type."""
@@ -32,4 +36,5 @@ __all__ = [
     "Protocol",
     "Sequence",
     "cast",
+    "i32",
 ]

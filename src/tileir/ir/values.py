@@ -5,7 +5,7 @@ A program has many values, and most of them have one user or two: the only user 
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Final, i32
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
@@ -34,16 +34,21 @@ class Scope:
 class Value:
     """Something an operation can take: the result of an operation or the argument of a block.
 
-    `scope` is where a verification has come upon its definition last.
+    `index` tells which result of the operation or which argument of the block it is.  `scope` is where a verification
+    has come upon its definition last, and `place` where a printer has kept its name last: who looks there has to see
+    whether it is this value's.
     """
 
-    __slots__ = ("_users", "scope", "type")
+    __slots__ = ("_users", "index", "place", "scope", "type")
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
         self.scope: Scope | None = None
         # The only use; one entry per use in a list; once there are many, the number of uses per operation.
         self._users: Operation | list[Operation] | dict[Operation, int] | None = None
+        # Small ones: a value is no larger for both of them.
+        self.index: i32 = 0
+        self.place: i32 = 0
 
     def add_user(self, user: Operation) -> None:
         """Note one use by `user`; an operation that takes the value twice is noted twice."""
@@ -102,14 +107,6 @@ class Value:
         return len(users) <= 1 if isinstance(users, dict) else True
 
     @property
-    def only_user(self) -> Operation | None:
-        """The operation that takes this value, if no other one does; None also where that takes long to tell."""
-        users = self._users
-        if isinstance(users, list):
-            return users[0] if self.has_one_user_at_most and users else None
-        return None if isinstance(users, dict) else users
-
-    @property
     def users(self) -> list[Operation]:
         """The operations that take this value, each once, in the order the uses were made."""
         users = self._users
@@ -161,14 +158,15 @@ class Value:
 
 
 class OperationResult(Value):
-    __slots__ = ("index", "operation")
+    __slots__ = ("operation",)
 
     def __init__(self, type: Type, operation: Operation, index: int) -> None:
         self.type = type
         self.scope = None
         self._users = None
+        self.index = index
+        self.place = 0
         self.operation: Operation = operation
-        self.index: int = index
 
     @property
     def defining_operation(self) -> Operation | None:
@@ -183,12 +181,12 @@ class OperationResult(Value):
 
 
 class BlockArgument(Value):
-    __slots__ = ("block", "index", "location")
+    __slots__ = ("block", "location")
 
     def __init__(self, type: Type, block: Block, index: int, location: Location = UNKNOWN) -> None:
         super().__init__(type)
+        self.index = index
         self.block: Block = block
-        self.index: int = index
         self.location: Location = location
 
     @property

@@ -36,8 +36,6 @@ MARK: Final = "\0"
 
 # So many pieces of text are put together at a time: their memory is then used again for the next ones.
 _PIECES: Final = 2048
-# When so many values have names, those that nothing takes any more are forgotten: more do not fit into caches.
-_MANY_NAMES: Final = 1 << 15
 
 
 class PlainHead:
@@ -161,20 +159,21 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
     is_naming = naming.waiting is block
     if is_naming:
         naming.waiting = None
+    # Whether their names are kept in the row: interpreted, a dictionary is faster.
+    keeps = IS_COMPILED and is_naming
     operation = block.first
     while operation is not None:
         if operation is omit:
             operation = operation.next
             continue
-        if IS_COMPILED and is_naming and len(names) > _MANY_NAMES:
-            _forget_names(names, operation.previous)
         if len(out) > _PIECES and printer.in_pieces and not printer.aside:
             printer.done.append("".join(out))
             out.clear()
         if operation.regions or operation.successors is not None:
             if is_naming:
                 # What is inside takes numbers behind those of the whole block.
-                is_naming = False
+                is_naming = keeps = False
+                naming.bring_all()
                 naming.name_rest(operation)
             printer.print_scope(operation)
             out.append("\n")
@@ -197,9 +196,16 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                     naming.numbers = number + 1
                 else:
                     result = naming.next_number()
-                names[results[0]] = result
+                if keeps:
+                    naming.keep(results[0], result)
+                else:
+                    names[results[0]] = result
             else:
-                result = naming.name_result(operation)
+                result = naming.result_name(operation)
+                if keeps:
+                    naming.keep(results[0], result)
+                else:
+                    names[results[0]] = result
             if not attributes:
                 head = heads.get(declaration)
                 if head is None:
@@ -207,12 +213,16 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                 if head.is_plain:
                     type = results[0].type.spelling
                     if len(operands) == 2:
-                        first, second = names[operands[0]], names[operands[1]]
+                        if keeps:
+                            first, second = naming.name(operands[0]), naming.name(operands[1])
+                        else:
+                            first, second = names[operands[0]], names[operands[1]]
                         out.append(f"{indent}{result}{head.start}{first}, {second}{head.end}{type}{tail}")
                     elif len(operands) == 1:
-                        out.append(f"{indent}{result}{head.start}{names[operands[0]]}{head.end}{type}{tail}")
+                        first = naming.name(operands[0]) if keeps else names[operands[0]]
+                        out.append(f"{indent}{result}{head.start}{first}{head.end}{type}{tail}")
                     else:
-                        row = ", ".join([names[value] for value in operands])
+                        row = naming.row(operands) if keeps else ", ".join([names[value] for value in operands])
                         out.append(f"{indent}{result}{head.start}{row}{head.end}{type}{tail}")
                     operation = operation.next
                     continue
@@ -221,9 +231,10 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                         taken = operands[0]
                         start, middle = taken.type.spelling, head.marks[1]
                         type = f"{head.marks[0]}{start}{middle}{results[0].type.spelling}"
-                        out.append(f"{indent}{result}{head.start}{names[taken]}{type}{tail}")
+                        first = naming.name(taken) if keeps else names[taken]
+                        out.append(f"{indent}{result}{head.start}{first}{type}{tail}")
                     else:
-                        row = ", ".join([names[value] for value in operands])
+                        row = naming.row(operands) if keeps else ", ".join([names[value] for value in operands])
                         out.append(f"{indent}{result}{head.start}{row}{head.types(operation)}{tail}")
                     operation = operation.next
                     continue
@@ -250,6 +261,8 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
         if line is None:
             line = _known_line(printer, operation, lines)
             if line is None:
+                if keeps:
+                    naming.bring(operands)
                 out.append(f"{indent}{result} = " if results else indent)
                 printer.print_rest(operation)
                 out.append(tail)
@@ -257,28 +270,24 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                 continue
         if line.count == 2:
             start, middle = line.pieces
-            first, second = names[operands[0]], names[operands[1]]
+            if keeps:
+                first, second = naming.name(operands[0]), naming.name(operands[1])
+            else:
+                first, second = names[operands[0]], names[operands[1]]
             out.append(f"{indent}{result}{start}{first}{middle}{second}{line.end}{tail}")
         elif line.count == 1:
-            out.append(f"{indent}{result}{line.pieces[0]}{names[operands[0]]}{line.end}{tail}")
+            first = naming.name(operands[0]) if keeps else names[operands[0]]
+            out.append(f"{indent}{result}{line.pieces[0]}{first}{line.end}{tail}")
         else:
             out.append(indent)
             out.append(result)
             pieces = line.pieces
             for index, place in enumerate(line.places):
                 out.append(pieces[index])
-                out.append(names[operands[place]])
+                out.append(naming.name(operands[place]) if keeps else names[operands[place]])
             out.append(line.end)
             out.append(tail)
         operation = operation.next
-
-
-def _forget_names(names: dict[Value, str], printed: Operation | None) -> None:
-    """Forget the names of values that only an operation takes that is printed."""
-    if printed is not None:
-        for value in printed.operands:
-            if value.only_user is printed and value in names:
-                del names[value]
 
 
 def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHead:

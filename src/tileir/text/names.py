@@ -32,7 +32,9 @@ class Naming:
     so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
 
     The block of a function may be named while it is printed, up to the first operation with regions (`begin`): then it
-    is gone through once.  Until that begins, it is `waiting`.
+    is gone through once.  Until that begins, it is `waiting`.  The names of what is named so may be kept in a row
+    (`keep`), where looking for them takes less than in `names`: `kept_values` has the values and `kept_names` their
+    names, and each value knows its place there.
     """
 
     __slots__ = (
@@ -42,6 +44,8 @@ class Naming:
         "draft_hints",
         "draft_names",
         "first_names",
+        "kept_names",
+        "kept_values",
         "names",
         "numbered",
         "numbers",
@@ -66,6 +70,8 @@ class Naming:
         # The block that is named while it is printed, and what it found.
         self.waiting: Block | None = None
         self.state: _State | None = None
+        self.kept_values: list[Value] = []
+        self.kept_names: list[str] = []
 
     def name_regions(self, operation: Operation, isolated: bool = True) -> bool:
         """Name what is inside an operation; without `isolated` not what is inside isolated ones there: then False."""
@@ -79,13 +85,46 @@ class Naming:
         self._name_arguments(block, operation, region, 0, self.state.added)
         self.waiting = block
 
-    def name_result(self, operation: Operation) -> str:
-        """Name the only result of an operation without regions."""
+    def keep(self, value: Value, name: str) -> None:
+        """Keep a name in the row."""
+        value.place = len(self.kept_values)
+        self.kept_values.append(value)
+        self.kept_names.append(name)
+
+    def name(self, value: Value) -> str:
+        """The name of a value, from the row or from `names`."""
+        place = value.place
+        kept = self.kept_values
+        if place < len(kept) and kept[place] is value:
+            return self.kept_names[place]
+        return self.names[value]
+
+    def row(self, values: list[Value]) -> str:
+        """The names of values with commas between them."""
+        return ", ".join([self.name(value) for value in values])
+
+    def bring(self, values: list[Value]) -> None:
+        """Put names that are kept in the row into `names`, where all that prints looks for them."""
+        names = self.names
+        for value in values:
+            if value not in names:
+                names[value] = self.name(value)
+
+    def bring_all(self) -> None:
+        """Put all names of the row into `names`."""
+        for place, value in enumerate(self.kept_values):
+            self.names[value] = self.kept_names[place]
+        self.forget_kept()
+
+    def forget_kept(self) -> None:
+        self.kept_values.clear()
+        self.kept_names.clear()
+
+    def result_name(self, operation: Operation) -> str:
+        """A new name for the only result of an operation without regions."""
         state = self.state
         hint = self.hint(operation)
-        name = self.next_number() if hint is None or state is None else self._unique(hint, state.added)
-        self.names[operation.results[0]] = name
-        return name
+        return self.next_number() if hint is None or state is None else self._unique(hint, state.added)
 
     def name_results(self, operation: Operation) -> None:
         """Name the results of an operation without regions that has several."""
@@ -109,6 +148,7 @@ class Naming:
         if waiting is not None:
             self.name_rest(waiting.first)
         self.waiting = self.state = None
+        self.forget_kept()
         if state is not None:
             self._give_back(state)
 
