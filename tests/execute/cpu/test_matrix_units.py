@@ -423,19 +423,23 @@ def test_the_versions_of_a_kernel_agree_where_the_unit_is_not_used(unit, element
     assert_same(numpy.where(finite, 0, plain), numpy.where(finite, 0, left @ right).astype(numpy.float32))
 
 
-@pytest.mark.parametrize("grid", [(9, 5), (2, 7), (16, 1)], ids=str)
-def test_left_operand_is_remembered_for_a_row_of_tile_blocks(unit, grid):
+@pytest.mark.parametrize("grid", [(9, 5), (9, 3), (23, 4), (2, 7), (16, 1)], ids=str)
+def test_left_operand_is_remembered_for_rows_of_tile_blocks(unit, grid):
+    """Each row in a place of its own, where there are columns enough and no more rows than places, or all in one."""
     m, n, k = 16 * grid[0], 16 * grid[1], 2080
     kernel = tileir.compile(tileir.parse(matmul("bf16", (16, 16, 32))), backend="cpu", cpu=unit)
-    assert "left operand: 4 packed panels remembered" in kernel.dump("loops")
+    assert "left operand: 64 packed panels remembered" in kernel.dump("loops")
     generator = numpy.random.default_rng(grid)
     a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((m, k), (k, n)))
-    a[3, 70] = 2.0**-130
     c = numpy.full((m, n), numpy.nan, numpy.float32)
-    kernel.launch(grid, a, b, c, m, n, k, num_threads=1)
-    # Sums of integers are exact, and the one number that is not an integer is too small to count.
-    a[3, 70] = 0
-    numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32))
+    for _ in range(2):
+        a[3, 70] = 2.0**-130
+        kernel.launch(grid, a, b, c, m, n, k, num_threads=1)
+        # Sums of integers are exact, and the one number that is not an integer is too small to count.
+        a[3, 70] = 0
+        numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32))
+        # Nothing is left of one launch in the next.
+        a[:] = a[::-1].copy()
 
 
 def test_left_operand_of_all_turns_of_a_loop_is_remembered(unit):

@@ -7,11 +7,12 @@ from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
 from tileir.execute.cpu.emission.grouped_chains import emit_vector_chain
-from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of
+from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of, row_place
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
 from tileir.execute.cpu.emission.tile_packing import pack_tiles
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.order import block_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
 from tileir.execute.cpu.vector import casting
@@ -108,7 +109,9 @@ def _emit_part(
             return bring_rows(builder, plan, rows, extent, stage)
 
         size = statement.tiles * plan.m * plan.k * plan.parts * plan.lhs_dtype.itemsize
-        stage, found = panel_of(emission, statement.left, [str(first), index, extent], stretch, size, bring)
+        axes = block_axis(statement.left.keys[0]), block_axis(memo.keys[0])
+        place = row_place(emission, statement.left, axes, stretch, stretches)
+        stage, found = panel_of(emission, statement.left, [str(first), index, extent], place, size, bring)
         odd, staged = builder.any_of([odd, found]), True
     target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
     emit_mma(

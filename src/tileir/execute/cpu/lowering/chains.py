@@ -42,10 +42,10 @@ _PANEL_PARTS: Final[dict[str, int]] = {"amx": 2, "dots": 4, "fma": 2}
 """How large the packed operand of that may be: such a part of the second cache.  It is read once for every few rows,
 and should stay there beside the rest."""
 
-_LEFT_SLOTS: Final = 4
-"""Stretches of k of which the left operand of matrix tiles is remembered."""
+_LEFT_SLOTS: Final = 64
+"""Stretches of k of rows of tile blocks of which the left operand of matrix tiles is remembered, at most."""
 _LEFT_BYTES: Final = 1 << 22
-"""How much memory that may take."""
+"""How much memory that may take; what is not used of it is never touched."""
 
 
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
@@ -123,9 +123,9 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
         return
     size = chain.tiles * plan.m * plan.k * plan.parts
     slots = _LEFT_SLOTS
-    while slots > 1 and slots * size * plan.lhs_dtype.itemsize > _LEFT_BYTES:
+    while slots and slots * size * plan.lhs_dtype.itemsize > _LEFT_BYTES:
         slots //= 2
-    if slots * size * plan.lhs_dtype.itemsize > _LEFT_BYTES:
+    if not slots:
         return
     panels = lowering.new_buffer(plan.lhs_dtype, slots * size)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
