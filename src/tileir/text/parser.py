@@ -23,6 +23,7 @@ from tileir.text import draft_spellings as drafts
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.layouts import Layouts
 from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.plain_form import PlainForm, plain_form_of
 from tileir.text.stack import on_fresh_stack
@@ -71,8 +72,8 @@ class Parser(ValueCursor):
         self.block: Block = Block()
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
-        self.declarations: dict[str, OperationDeclaration] = {}
         self.forms: dict[OperationDeclaration, PlainForm] = {}
+        self.layouts: dict[OperationDeclaration, Layouts] = {}
         self.dialects: list[str] = ["cuda_tile"]
         self.end_is_missing: bool = False
         self.collect_aliases()
@@ -316,13 +317,8 @@ class Parser(ValueCursor):
                     TextLocation(self.source, name_position),
                 )
             else:
-                assembly = declaration.assembly
-                assert isinstance(assembly, Assembly)
-                self.position = name_position + 1
-                state = ParseState(declaration, assembly, name_position, self.source)
-                for directive in assembly.directives:
-                    directive.parse(self, state)
-                operation = state.assembly.build(self, state)
+                laid_out = self._read_laid_out(declaration, name_position)
+                operation = self._read_directives(declaration, name_position) if laid_out is None else laid_out
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
             self._place(operation, self.parse_trailing_location())
         block.append(operation)
@@ -340,6 +336,43 @@ class Parser(ValueCursor):
                 self._bind_results(operation, [(token, 1, start)], start)
         elif names is not None:
             self._bind_results(operation, names, start)
+
+    def _read_laid_out(self, declaration: OperationDeclaration, name_token: int) -> Operation | None:
+        """An operation that is written as one before it was, the values and types aside; None where it is not."""
+        layouts = self.layouts.get(declaration)
+        if layouts is not None:
+            for layout in layouts.found:
+                operands = layout.match(self, name_token)
+                if operands is not None:
+                    layouts.balance += 1
+                    return Operation(
+                        declaration,
+                        operands,
+                        self.matched_types,
+                        self.matched_attributes,
+                        NO_REGIONS,
+                        TextLocation(self.source, name_token),
+                        layout.segments,
+                    )
+        return None
+
+    def _read_directives(self, declaration: OperationDeclaration, name_token: int) -> Operation:
+        """An operation as the directives of its format read it."""
+        assembly = declaration.assembly
+        assert isinstance(assembly, Assembly)
+        self.position = name_token + 1
+        told = len(self.diagnostics)
+        state = ParseState(declaration, assembly, name_token, self.source)
+        for directive in assembly.directives:
+            directive.parse(self, state)
+        operation = state.assembly.build(self, state)
+        layouts = self.layouts.get(declaration)
+        if layouts is None:
+            # Many come once.
+            self.layouts[declaration] = Layouts()
+        elif layouts.balance > 0 and not operation.regions and told == len(self.diagnostics):
+            layouts.learn(self, state, operation)
+        return operation
 
     def _read_plain(self, block: Block) -> None:
         """Read statements as long as they define one value and have nothing but operands and types."""
