@@ -61,19 +61,21 @@ def test_products_show_their_plan_and_their_operands() -> None:
     lines = native(EXAMPLES / "matmul.mlir").dump("loops").splitlines()
     start = next(number for number, line in enumerate(lines) if "multiply" in line)
     assert lines[start : start + 3] == [
-        "  multiply 64x64x32: b0 += %pview[%blockId_x, %loopIdx] x %pview_4[%loopIdx, %blockId_y]",
-        "    plan: fma, blocks of 6x16 in vectors of 8, float32 x float32 to float32",
-        "    left: a copy in b1; right: 256 packed panels remembered in b2 by %loopIdx, %blockId_y (b3)",
+        "    multiply 64x64x32: b0 += %pview[%blockId_x, %loopIdx] x %pview_4[%loopIdx, %blockId_y]",
+        "      plan: fma, blocks of 6x16 in vectors of 8, float32 x float32 to float32",
+        "      left: a copy in b1; right: 64 packed panels remembered in b2 by %blockId_y (b3)",
     ]
+    assert "chain: 16 iterations at once; 64 packed panels remembered in b2 by %blockId_y (b3)" in lines
+    assert "  left operand: 32 packed panels remembered in b4 by %blockId_x (b5)" in lines
     assert any(line.endswith("kept from tile block to tile block") for line in lines)
 
 
 def test_loops_are_indented_and_closed() -> None:
     lines = native(EXAMPLES / "matmul.mlir").dump("loops").splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("%for = for %loopIdx in ("))
-    end = lines.index("}")
+    start = next(number for number, line in enumerate(lines) if line.startswith("  %for = for %loopIdx in ("))
+    end = lines.index("  }")
     assert start < end
-    assert all(line.startswith("  ") for line in lines[start + 1 : end])
+    assert all(line.startswith("    ") for line in lines[start + 1 : end])
 
 
 def test_both_branches_are_shown() -> None:

@@ -12,6 +12,7 @@ from tileir.execute.cpu.loops.expressions import Gathered, Viewed
 from tileir.execute.cpu.matrix.plan import MmaPlan
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes
+from tileir.ir.values import Value
 
 
 class Side:
@@ -57,36 +58,56 @@ class Side:
 
 
 class ViewSide(Side):
-    """An operand that is read through a view: the box of its first turn."""
+    """An operand that is read through a view: the box of its first turn.
 
-    def __init__(self, emission: Emission, load: Viewed, along: int, first: Number, plan: MmaPlan) -> None:
+    The matrix is its last two dimensions; those before have one element each.
+    """
+
+    def __init__(
+        self, emission: Emission, load: Viewed, along: int, first: Number, counter: Value, plan: MmaPlan
+    ) -> None:
         builder = emission.builder
         self.box: Box = accesses.open_box(emission, load.operation)
         self.pointer = self.box.pointer
-        view, starts = self.box.view, self.box.starts
+        view = self.box.view
+        starts, extents, strides = self.box.starts[-2:], view.extents[-2:], view.strides[-2:]
         across = 1 - along
-        self.in_rows = view.strides[1] == 1
+        self.in_rows = strides[1] == 1
         starts_inside = ("true" if first >= 0 else "false") if isinstance(first, int) else ""
+        before = [
+            builder.emit(f"icmp ult i64 {start}, {extent}")
+            for start, extent in zip(self.box.starts[:-2], view.extents[:-2], strict=True)
+        ]
         self.rows = builder.all_of(
             [
                 starts_inside or builder.emit(f"icmp sge i64 {first}, 0"),
                 view.tensor.fits(load.operation),
-                "true" if self.in_rows else builder.emit(f"icmp eq i64 {view.strides[1]}, 1"),
+                "true" if self.in_rows else builder.emit(f"icmp eq i64 {strides[1]}, 1"),
+                *before,
             ]
         )
         padding = view.type.padding
         self.is_plain = padding is None or padding.keyword == "zero"
-        operands = [f"i64 {view.extents[across]}", f"i64 {starts[across]}"]
-        self.across = builder.call("i64", "llvm.usub.sat.i64", operands)
-        self.whole = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[across]}")])
-        operands = [f"i64 {view.extents[along]}", f"i64 {starts[along]}"]
-        self.along = builder.call("i64", "llvm.usub.sat.i64", operands)
+        self.across = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {extents[across]}", f"i64 {starts[across]}"])
+        self.whole = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[-2:][across]}")])
+        self.along = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {extents[along]}", f"i64 {starts[along]}"])
         self.room = builder.emit(f"udiv i64 {self.along}, {plan.k}")
         size = memory_bytes(view.tensor.element)
-        self.row = builder.multiply(view.strides[0], size)
-        self.step = builder.multiply(builder.multiply(view.strides[along], size), plan.k)
-        index = load.operation.operand_group("index")
-        self.words = [str(emission.whole(index[1]))] if along == 0 else []
+        self.row = builder.multiply(strides[0], size)
+        self.step = builder.multiply(builder.multiply(strides[along], size), plan.k)
+        indices = [] if along else [index for index in load.operation.operand_group("index") if index is not counter]
+        self.words = [str(emission.whole(index)) for index in dict.fromkeys(reversed(indices))]
+
+
+class ComputedSide(Side):
+    """An operand that is brought tile by tile, whatever it is made of: converted, turned, computed."""
+
+    def __init__(self, emission: Emission, keys: list[Value]) -> None:
+        self.pointer, self.rows, self.whole = "poison", "false", "false"
+        self.in_rows, self.is_plain = False, False
+        self.across, self.along, self.room = 0, 0, 1 << 62
+        self.row, self.step = 0, 0
+        self.words = [str(emission.whole(key)) for key in keys]
 
 
 class PointerSide(Side):

@@ -184,6 +184,11 @@ def copy_left(
     assert statement.left is not None
     pointer, distance = target or (emission.buffer(statement.left), plan.k * plan.lhs_dtype.itemsize)
     roots = [statement.lhs, *statement.scales[:1]]
+    size = plan.lhs_dtype.itemsize
+    side = min(emission.target.vector_bytes // size, plan.m, plan.k)
+    if not statement.scales and size in (4, 8) and side > 1 and lies_in_columns(emission, statement.lhs):
+        _copy_columns(emission, statement, batch, (pointer, distance), side)
+        return
     lanes = min([lanes_of(emission, roots, []), plan.k, *[plan.k // scale.shape[-1] for scale in statement.scales[:1]]])
 
     def emit(masked: bool) -> None:
@@ -195,6 +200,45 @@ def copy_left(
         nest.close()
 
     (over_an_edge if edge else versions)(emission, roots, [], emit)
+
+
+def _copy_columns(emission: Emission, statement: Multiply, batch: Number, target: Rows, side: int) -> None:
+    """Copy a left operand that lies in columns, squares of so many elements a side (`_pack_columns`)."""
+    builder, plan = emission.builder, statement.plan
+    dtype = plan.lhs_dtype
+    square = emission.frame.stack("i8", side * side * dtype.itemsize, 64, f"square{side * side * dtype.itemsize}")
+
+    def columns(first: Number) -> None:
+        def rows(top: Number) -> None:
+            def bring(masked: bool) -> None:
+                nest = NestEmission(emission, (side, side), side, masked)
+                number, lanes = nest.index
+                with nest.at_level(number.level):
+                    column = Axis(builder.add(first, number.base), False, number.level)
+                down = Axis(top, True, 0)
+                register = nest.spread_lanes(_element(emission, nest, statement, 0, batch, down, column), down)
+                nest.store(square, [(number, side * dtype.itemsize), (lanes, dtype.itemsize)], register, "")
+                nest.close()
+
+            versions(emission, [statement.lhs], [], bring)
+            place = builder.add(builder.multiply(top, target[1]), builder.multiply(first, dtype.itemsize))
+            there = builder.moved(target[0], place)
+            for number, row in enumerate(_turned_square(emission, square, dtype, side)):
+                where = builder.moved(there, builder.multiply(number, target[1]))
+                builder.do(f"store {row.typed}, ptr {where}, align {dtype.itemsize}{emission.arena_suffix}")
+
+        builder.count(0, plan.m, side, rows)
+
+    builder.count(0, plan.k, side, columns)
+
+
+def _turned_square(emission: Emission, square: str, dtype: DType, side: int) -> list[Register]:
+    """The columns of a square in memory."""
+    builder, size = emission.builder, dtype.itemsize
+    kind = f"<{side} x {scalar_type(dtype)}>"
+    places = [builder.moved(square, number * side * size) for number in range(side)]
+    vectors = [builder.value(f"load {kind}, ptr {each}, align 64", dtype, side) for each in places]
+    return transposed(builder, vectors, size)
 
 
 def _element(

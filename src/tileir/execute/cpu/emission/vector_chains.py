@@ -13,16 +13,16 @@ from typing import Final
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses, bounds, chain_functions
 from tileir.execute.cpu.emission.affine import AffineForms, Exact
-from tileir.execute.cpu.emission.chain_sides import PointerSide, Side, ViewSide
+from tileir.execute.cpu.emission.chain_sides import ComputedSide, PointerSide, Side, ViewSide
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.destinations import Destination, destination_of
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.loops.affine import Path
-from tileir.execute.cpu.loops.expressions import Gathered, Viewed
+from tileir.execute.cpu.loops.expressions import Gathered, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Chain
-from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
+from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -55,7 +55,7 @@ class VectorChain:
         self.room: Final = emission.builder.call("i64", "llvm.umin.i64", rooms)
         """The turns before tiles begin to lie over an edge."""
         self.destination: Final[Destination | None] = destination_of(emission, statement)
-        self.column: Final[str] = self.right.words[0] if statement.paths is None else self._column_of_pointers()
+        self.column: Final[str] = self._column()
         """A number that each column of tiles of the right operand has."""
 
     def _through_views(self) -> tuple[Number, Number, Side, Side]:
@@ -64,9 +64,15 @@ class VectorChain:
         turns = emission.builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {lower}"])
         # The boxes of the first turn: the counter is the lower bound.
         emission.scalars[self.counter] = emission.scalars[loop.operands[0]]
-        lhs, rhs = self.product.lhs, self.product.rhs
-        assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
-        left, right = (ViewSide(emission, load, 1 - side, lower, self.plan) for side, load in enumerate((lhs, rhs)))
+        sides: list[Side] = []
+        for side, operand in enumerate((self.product.lhs, self.product.rhs)):
+            load = matrix_in_memory(operand)
+            if load is None or side in self.statement.computed:
+                keys = [key for key in self.statement.memo.keys if key is not self.counter] if side else []
+                sides.append(ComputedSide(emission, keys))
+            else:
+                sides.append(ViewSide(emission, load, 1 - side, lower, self.counter, self.plan))
+        left, right = sides
         return lower, turns, left, right
 
     def _through_pointers(self, paths: tuple[Path, Path]) -> tuple[Number, Number, Side, Side]:
@@ -90,9 +96,11 @@ class VectorChain:
         # Panels are found by the address of the first turn.
         return 0, turns, left, right
 
-    def _column_of_pointers(self) -> str:
-        width = self.plan.n * self.plan.rhs_dtype.itemsize
-        return self.builder.emit(f"udiv i64 {self.right.words[0]}, {width}")
+    def _column(self) -> str:
+        words = self.right.words
+        if self.statement.paths is None:
+            return words[0] if words else "0"
+        return self.builder.emit(f"udiv i64 {words[0]}, {self.plan.n * self.plan.rhs_dtype.itemsize}")
 
     def _is_cut(self) -> str:
         """Whether nothing but zeros lies behind the end of both tensors, and the last turn goes beyond it.
@@ -179,11 +187,11 @@ class VectorChain:
 
             def pack_each(panel: str) -> None:
                 def one(number: Number) -> None:
-                    # The left operand is looked at first: of several mistakes the first is reported.
                     self._go_to(turn, number)
-                    assert isinstance(self.left, ViewSide)
-                    lhs = accesses.open_box(self.emission, self.left.box.operation)
-                    builder.branch(left, None, lambda: bounds.look_at_box(self.emission, lhs))
+                    if isinstance(self.left, ViewSide):
+                        # The left operand is looked at first: of several mistakes the first is reported.
+                        lhs = accesses.open_box(self.emission, self.left.box.operation)
+                        builder.branch(left, None, lambda: bounds.look_at_box(self.emission, lhs))
                     start = builder.multiply(number, self.plan.k * self.plan.columns * self.plan.rhs_dtype.itemsize)
                     pack(self.emission, self.product, 0, builder.moved(panel, start), extent, self.right.in_rows)
 
@@ -199,11 +207,16 @@ class VectorChain:
                     known = self.right.known(self.emission, turn, (extent, self.plan.n), self.plan.k)
                     chain_functions.pack_over_edge(self.emission, self.plan, source, panel, extent, known)
 
+                if isinstance(self.right, ComputedSide):
+                    pack_each(panel)
+                    return "false"
                 is_sure = self.left.rows == self.right.rows == "true" and self.right.is_plain
                 builder.branch(right, whole, over_edge if is_sure else lambda: pack_each(panel))
                 return "false"
 
             def rows() -> Rows:
+                if isinstance(self.left, ComputedSide):
+                    return self._computed(turn, count, extent)
                 place = f"ptr {self.left.at(self.emission, turn)}", f"i64 {self.left.row}"
                 found, distance = builder.branch(left, lambda: place, lambda: self._copied(turn, count, extent))
                 return found, distance
@@ -243,18 +256,13 @@ class VectorChain:
         size = self.plan.lhs_dtype.itemsize
         copy, row = self.emission.buffer(self.product.left), builder.multiply(extent, size)
 
-        def one(number: Number) -> None:
-            self._go_to(turn, number)
-            place = builder.moved(copy, builder.multiply(number, self.plan.k * size))
-            copy_left(self.emission, self.product, 0, (place, row), self.left.in_rows)
-
         def rows() -> None:
             source = self.left.at(self.emission, turn), self.left.row
             along, across = self.left.known(self.emission, turn, (extent, self.plan.m), self.plan.k)
             chain_functions.copy_over_edge(self.emission, self.plan, source, copy, extent, (across, along))
 
         def tiles() -> None:
-            builder.count(0, count, 1, one)
+            self._copy_tiles(turn, count, (copy, row))
 
         if not self.left.is_plain:
             tiles()
@@ -263,6 +271,45 @@ class VectorChain:
         else:
             builder.branch(self.left.rows, rows, tiles)
         return [f"ptr {copy}", f"i64 {row}"]
+
+    def _copy_tiles(self, turn: Number, count: str, target: Rows) -> None:
+        """Copy the left operand of a part tile by tile."""
+        builder = self.builder
+
+        def one(number: Number) -> None:
+            self._go_to(turn, number)
+            place = builder.moved(target[0], builder.multiply(number, self.plan.k * self.plan.lhs_dtype.itemsize))
+            copy_left(self.emission, self.product, 0, (place, target[1]), self.left.in_rows)
+
+        builder.count(0, count, 1, one)
+
+    def _computed(self, turn: Number, count: str, extent: str) -> Rows:
+        """The left operand of a part, where it is brought tile by tile; found, if it stays as it is."""
+        emission, builder, memo = self.emission, self.builder, self.statement.left
+        size = self.plan.lhs_dtype.itemsize
+        row = builder.multiply(builder.add(extent, COPY_GAP), size)
+        assert self.product.left is not None
+        if memo is None:
+            copy = emission.buffer(self.product.left)
+            self._copy_tiles(turn, count, (copy, row))
+            return copy, row
+
+        def bring(panel: str) -> str:
+            self._copy_tiles(turn, count, (panel, row))
+            return "false"
+
+        keys = [str(emission.whole(key)) for key in memo.keys]
+        first = builder.add(self.lower, turn)
+        tiles = self.statement.tiles
+        stretches = builder.emit(f"udiv i64 {builder.add(self.turns, tiles - 1)}, {tiles}")
+        place: Number = builder.emit(f"udiv i64 {turn}, {tiles}")
+        for key in keys:
+            place = builder.add(place, builder.multiply(key, stretches))
+        # Where there are more than are remembered, the first ones stay, and the others share a place.
+        place = builder.call("i64", "llvm.umin.i64", [f"i64 {place}", f"i64 {memo.slots - 1}"])
+        bytes = self.product.left.count * size
+        found, _ = panel_of(emission, memo, [str(first), *keys, extent], place, bytes, bring)
+        return found, row
 
     def _result(self, end: Number, target: str) -> Rows | None:
         """Where the sum up to a turn goes, if not always to the target: after the last one it may go to memory."""
@@ -302,6 +349,11 @@ class VectorChain:
             apart = statement.memo.slots // emission.group.counts[1]
             slot = builder.add(slot, builder.multiply(emission.member.column, apart))
         size = tiles * (plan if statement.group is None else statement.group.plan).packed_bytes
-        words = [str(first), *(keys[:1] if statement.paths is None else self.right.words), *keys[1:]]
+        # Of a group the column is its own.
+        words = [
+            str(first),
+            *([keys[0], *self.right.words[1:]] if statement.paths is None else self.right.words),
+            keys[1],
+        ]
         panel, _ = panel_of(emission, statement.memo, words, slot, size, pack_part)
         chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh, addend)

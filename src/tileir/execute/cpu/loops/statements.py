@@ -235,6 +235,8 @@ class Chain(Statement):
     """What fills the accumulator with zeros before the loop, where that is not done yet: the unit begins with none."""
     group: Group | None = None
     """The tile blocks whose products may be computed together; what they start from is in `clearing`."""
+    computed: frozenset[int] = frozenset()
+    """Which of the operands (0 and 1) are not read where they lie, but converted, turned or computed tile by tile."""
     paths: tuple[Path, Path] | None = None
     """Where the operands are read through pointers: their places, turn after turn."""
 

@@ -5,33 +5,26 @@ from __future__ import annotations
 from math import prod
 from typing import Final, cast
 
-import numpy
-
 from tileir.dialect.ops import MMAF_SCALED, SCAN
 from tileir.dialect.types import tile_type
-from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
-    Applied,
     Buffer,
-    Count,
     Expression,
-    Mapped,
     Mapping,
-    Splat,
     Stored,
     Table,
-    Viewed,
     is_along_lanes,
     matrix_in_memory,
-    nodes,
 )
 from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar
 from tileir.execute.cpu.loops.statements import Alias, Memo, Multiply, Nest, Reduce, memo_slots, works_on_vectors
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.lowering.memos import memo_keys, remembered
 from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
-from tileir.execute.dtypes import DType, value_dtype
+from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
@@ -187,11 +180,11 @@ def _memo(
     lowering: Lowering, operation: Operation, right: Expression, scales: list[Expression], plan: MmaPlan
 ) -> Memo | None:
     """How packed right operands can be remembered; None where they cannot."""
-    keys = _keys(lowering, [right, *scales[1:]])
+    keys = memo_keys(lowering, [right, *scales[1:]])
     slots = memo_slots(plan.packed_bytes)
     if not keys or slots == 1:
         return None
-    return _remembered(lowering, keys, slots, plan.rhs_dtype, plan.packed_elements)
+    return remembered(lowering, keys, slots, plan.rhs_dtype, plan.packed_elements)
 
 
 def _brought(lowering: Lowering, operation: Operation, left: Expression, plan: MmaPlan) -> Memo | None:
@@ -200,42 +193,11 @@ def _brought(lowering: Lowering, operation: Operation, left: Expression, plan: M
     batch = left.shape[0] if len(left.shape) == 3 else 1
     if load is None or load.operation.parent is operation.parent or batch > _LARGEST_BATCH:
         return None
-    keys = _keys(lowering, [left])
+    keys = memo_keys(lowering, [left])
     if not keys:
         return None
-    return _remembered(lowering, keys, batch, plan.lhs_dtype, plan.m * plan.k * plan.parts)
+    return remembered(lowering, keys, batch, plan.lhs_dtype, plan.m * plan.k * plan.parts)
 
 
 _LARGEST_BATCH: Final = 8
 """Products of one operation whose left operands are remembered side by side."""
-
-
-def _remembered(lowering: Lowering, keys: list[Value], slots: int, dtype: DType, elements: int) -> Memo:
-    """Memory for so many operands of a size, and the indices they are made for."""
-    panels = lowering.new_buffer(dtype, slots * elements)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 3))
-    panels.persistent = tags.persistent = True
-    return Memo(keys, slots, panels, tags)
-
-
-def _keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
-    """The numbers that operands depend on, besides memory that stays as it is; none where they depend on more."""
-    keys: dict[Value, None] = {}
-    for node in nodes(roots):
-        if isinstance(node, Viewed):
-            view = node.operation.operand_group("view")[0]
-            if node.positions is not None or not lowering.origins.is_launch_constant(view):
-                return []
-            if not lowering.is_never_written(lowering.origins.of(view)):
-                return []
-            for index in node.operation.operand_group("index"):
-                keys[index] = None
-        elif isinstance(node, Splat):
-            keys[node.scalar] = None
-        elif isinstance(node, Mapped):
-            for _, scalar in node.mapping:
-                if scalar is not None:
-                    keys[scalar] = None
-        elif not isinstance(node, (Applied, Table, Count)):
-            return []
-    return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []

@@ -14,7 +14,7 @@ import numpy
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Gathered, Table, Viewed
+from tileir.execute.cpu.loops.expressions import Expression, Gathered, Table, Viewed, matrix_in_memory
 from tileir.execute.cpu.loops.order import block_axis, may_change_order
 from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import (
@@ -28,8 +28,9 @@ from tileir.execute.cpu.loops.statements import (
     memo_slots,
 )
 from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.lowering.memos import memo_keys, remembered
 from tileir.execute.cpu.lowering.pointer_chains import chained_through_pointers
-from tileir.execute.cpu.matrix.plan import plan_of_vectors
+from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, plan_of_vectors
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.types import TF32
@@ -42,72 +43,143 @@ _PANEL_PARTS: Final[dict[str, int]] = {"amx": 2, "dots": 4, "fma": 2}
 """How large the packed operand of that may be: such a part of the second cache.  It is read once for every few rows,
 and should stay there beside the rest."""
 
+_COPY_PARTS: Final = 4
+"""How large a left operand that is computed may be: such a part of the second cache."""
+_COPY_LENGTH: Final = 1024
+"""About how many terms of it are taken together: many rows are to be remembered."""
 _LEFT_SLOTS: Final = 64
 """Stretches of k of rows of tile blocks of which the left operand of matrix tiles is remembered, at most."""
 _LEFT_BYTES: Final = 1 << 22
 """How much memory that may take; what is not used of it is never touched."""
 
 
-def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
-    """The loop as a chain of products; None where it is none, or nothing is gained."""
+def chained(lowering: Lowering, loop: Repeat) -> list[Chain]:
+    """The loop as chains of products, one for each sum that it carries; none where it is something else, or nothing is
+    gained."""
     operation = loop.operation
-    if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
-        largest = lowering.target.second_cache_bytes // _PANEL_PARTS["fma"]
-        return chained_through_pointers(lowering, loop, _LENGTHS["fma"], largest)
-    product, end = loop.body
-    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind not in _PANEL_PARTS:
-        return None
-    plan = product.plan
-    lhs, rhs = product.lhs, product.rhs
+    if operation.declaration is not FOR:
+        return []
+    *products, end = loop.body
+    block = operation.regions[0].blocks[0]
+    if not isinstance(end, Terminator) or not products or len(products) != len(operation.results):
+        return _through_pointers(lowering, loop)
+    found: list[Chain] = []
+    for product in products:
+        if not isinstance(product, Multiply) or product.plan.kind not in _PANEL_PARTS:
+            return _through_pointers(lowering, loop)
+        if isinstance(product.lhs, Gathered):
+            return _through_pointers(lowering, loop)
+        if len(products) > 1 and product.plan.kind != "fma":
+            return []
+        start, result = product.operation.operands[2], product.operation.results[0]
+        places = [number for number, value in enumerate(end.operation.operands) if value is result]
+        if len(places) != 1 or block.arguments[1 + places[0]] is not start:
+            return []
+        if not _suits(lowering, operation, product):
+            return []
+    for product in products:
+        assert isinstance(product, Multiply)
+        part = Repeat(operation, [product, end]) if len(products) > 1 else loop
+        found.append(_chained(lowering, part, product))
+    return found
+
+
+def _through_pointers(lowering: Lowering, loop: Repeat) -> list[Chain]:
+    largest = lowering.target.second_cache_bytes // _PANEL_PARTS["fma"]
+    chain = chained_through_pointers(lowering, loop, _LENGTHS["fma"], largest)
+    return [chain] if chain is not None else []
+
+
+def _tiles(lowering: Lowering, plan: MmaPlan) -> int:
+    """How many iterations are taken together; 0 where even one has too large a panel."""
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS[plan.kind]
-    if isinstance(lhs, Gathered):
-        return chained_through_pointers(lowering, loop, _LENGTHS[plan.kind], largest)
-    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
-        return None
-    if len(lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1 or not product.in_place or product.start:
-        return None
+    tiles = max(min(_LENGTHS[plan.kind] // plan.k, largest // plan.packed_bytes), 1)
+    return tiles if tiles * plan.packed_bytes <= largest else 0
+
+
+def _suits(lowering: Lowering, operation: Operation, product: Multiply) -> bool:
+    """Whether the products of a loop may be a chain."""
+    if product.scales or product.start or len(product.lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1:
+        return False
+    if not _tiles(lowering, product.plan):
+        return False
+    if product.plan.kind == "fma":
+        if product.memo is None or product.left is None or "unsignedCmp" in operation.attributes:
+            return False
+        return 0 not in _computed(lowering, operation, product) or _may_be_copied(product.lhs)
+    lhs, rhs = product.lhs, product.rhs
     counter = operation.regions[0].blocks[0].arguments[0]
+    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or not product.in_place:
+        return False
     if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):
-        return None
+        return False
     view = rhs.operation.operand_group("view")[0]
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
-        return None
-    if end.operation.operands[0] is not product.operation.results[0]:
-        return None
-    tiles = max(min(_LENGTHS[plan.kind] // plan.k, largest // plan.packed_bytes), 1)
-    size = tiles * plan.packed_bytes
-    if size > largest:
-        return None
-    slots = memo_slots(size)
+        return False
+    return _lie_in_rows(lhs, rhs)
+
+
+def _chained(lowering: Lowering, loop: Repeat, product: Multiply) -> Chain:
+    """The loop of one product as a chain."""
+    plan = product.plan
+    tiles = _tiles(lowering, plan)
     if plan.kind == "fma":
-        return _without_the_loop(loop, product, tiles, slots)
-    if not _lie_in_rows(lhs, rhs):
-        return None
-    panels = lowering.new_buffer(plan.rhs_dtype, slots * size // plan.rhs_dtype.itemsize)
-    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
-    panels.persistent = tags.persistent = True
-    chain = Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
+        return _without_the_loop(lowering, loop, product, tiles)
+    lhs, rhs = product.lhs, product.rhs
+    assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
+    size = tiles * plan.packed_bytes
+    slots = memo_slots(size)
+    keys = [rhs.operation.operand_group("index")[1]]
+    memo = remembered(lowering, keys, slots, plan.rhs_dtype, size // plan.rhs_dtype.itemsize, 2)
+    chain = Chain(loop, product, tiles, memo)
     if plan.kind == "amx":
         _remember_left(lowering, chain, lhs)
     return chain
 
 
-def _without_the_loop(loop: Repeat, product: Multiply, tiles: int, slots: int) -> Chain | None:
+def _computed(lowering: Lowering, operation: Operation, product: Multiply) -> list[int]:
+    """The operands (0 and 1) that are not matrices in memory, tiles side by side: they are brought tile by tile."""
+    plan = product.plan
+    counter = operation.regions[0].blocks[0].arguments[0]
+    found = []
+    for side, operand in enumerate((product.lhs, product.rhs)):
+        load = matrix_in_memory(operand)
+        as_it_is = operand.dtype == (plan.lhs_dtype, plan.rhs_dtype)[side] and operand.element is not TF32
+        if load is None or not as_it_is or not _walks(lowering, load, counter, 1 - side, operation):
+            found.append(side)
+    return found
+
+
+def _without_the_loop(lowering: Lowering, loop: Repeat, product: Multiply, tiles: int) -> Chain:
     """A chain that does all turns: what lies over an edge is copied, as long as everything else.
 
     So the buffers of the product hold more, and its panels are found without the loop's counter.
     """
-    plan, memo, rhs = product.plan, product.memo, product.rhs
-    assert isinstance(rhs, Viewed)
-    if memo is None or product.left is None or "unsignedCmp" in loop.operation.attributes:
-        return None
-    if rhs.dtype != plan.rhs_dtype or rhs.element is TF32:
-        return None
-    product.left.count = plan.m * tiles * plan.k
-    memo.panels.count = slots * tiles * plan.k * plan.n
-    memo.tags.count = 5 * slots
-    memo.keys, memo.slots = [rhs.operation.operand_group("index")[1]], slots
-    return Chain(loop, product, tiles, memo)
+    operation, plan, memo = loop.operation, product.plan, product.memo
+    assert memo is not None and product.left is not None
+    counter = operation.regions[0].blocks[0].arguments[0]
+    computed = _computed(lowering, operation, product)
+    if 0 in computed:
+        limit = lowering.target.second_cache_bytes // _COPY_PARTS
+        tiles = max(min(tiles, _COPY_LENGTH // plan.k, limit // (plan.m * plan.k * plan.lhs_dtype.itemsize)), 1)
+    size = plan.m * (tiles * plan.k + COPY_GAP)
+    product.left.count = size
+    left = None
+    keys = memo_keys(lowering, [product.lhs]) if 0 in computed else []
+    if keys:
+        slots = memo_slots(size * plan.lhs_dtype.itemsize)
+        others = [key for key in keys if key is not counter]
+        left = remembered(lowering, others, slots, plan.lhs_dtype, size, 2)
+    memo.keys = [key for key in reversed(memo.keys) if key is not counter]
+    memo.slots = memo_slots(tiles * plan.packed_bytes)
+    memo.panels.count = memo.slots * tiles * plan.packed_elements
+    memo.tags.count = (4 + max(len(memo.keys), 1)) * memo.slots
+    return Chain(loop, product, tiles, memo, left, computed=frozenset(computed))
+
+
+def _may_be_copied(operand: Expression) -> bool:
+    """Whether a left operand is copied in every turn anyway, as the loop would: it is in no buffer."""
+    return not operand.buffers
 
 
 def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
@@ -144,7 +216,8 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     product = chain.product
     small = product.plan
     lhs, rhs = product.lhs, product.rhs
-    assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
+    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or chain.computed or len(lhs.type.shape) != 2:
+        return None
     axes = block_axis(lhs.operation.operand_group("index")[0]), block_axis(rhs.operation.operand_group("index")[1])
     if -1 in axes or axes[0] == axes[1] or not _lie_in_rows(lhs, rhs):
         return None
@@ -177,10 +250,11 @@ def _lie_in_rows(*loads: Viewed) -> bool:
     return not any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views)
 
 
-def take_clearing(lowering: Lowering, chain: Chain) -> None:
+def take_clearing(lowering: Lowering, chain: Chain, is_alone: bool) -> None:
     """Leave it to a chain to begin with zeros, where the statement before it does nothing but write them.
 
-    Others than those on matrix tiles are given the chains of their neighbours with it, if they are small.
+    Others than those on matrix tiles are given the chains of their neighbours with it, if they are small and each the
+    only one of its loop.
     """
     body = lowering.body
     last = body[-1] if body else None
@@ -192,7 +266,7 @@ def take_clearing(lowering: Lowering, chain: Chain) -> None:
     root = sink.expression
     if not isinstance(root, Table) or any(root.array.tobytes()):
         return
-    if chain.product.plan.kind == "fma" and chain.paths is None:
+    if chain.product.plan.kind == "fma" and chain.paths is None and is_alone:
         chain.group = _group(lowering, chain)
     chain.clearing = last
     body.pop()
@@ -204,7 +278,11 @@ def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Op
     view = operation.operand_group("view")[0].type
     if not isinstance(view, PartitionViewType) or not plain_memory(load.element):
         return False
-    indices = operation.operand_group("index")
-    other = indices[1 - axis].defining_operation
-    inside = other is not None and lowering.begins[loop] <= lowering.begins[other] <= lowering.ends[loop]
-    return indices[axis] is counter and indices[1 - axis] is not counter and not inside
+    *before, row, column = operation.operand_group("index")
+    along, across = (row, column) if axis == 0 else (column, row)
+    for other in (*before, across):
+        made = other.defining_operation
+        inside = made is not None and lowering.begins[loop] <= lowering.begins[made] <= lowering.ends[loop]
+        if other is counter or inside:
+            return False
+    return along is counter

@@ -56,10 +56,10 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     body = lowering.inner(block)
     lowering.loops.pop()
     loop = Repeat(operation, body)
-    chain = chained(lowering, loop)
-    if chain is not None:
-        take_clearing(lowering, chain)
-    lowering.body.append(chain or loop)
+    chains = chained(lowering, loop)
+    for chain in reversed(chains):
+        take_clearing(lowering, chain, len(chains) == 1)
+    lowering.body.extend(chains or [loop])
     lowering.stored_results(operation.results, buffers)
 
 
