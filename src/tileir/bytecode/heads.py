@@ -24,6 +24,8 @@ from tileir.ir.types import Type
 
 # Heads that are longer, or come when there are so many, are not worth remembering.
 _LONGEST: Final = 48
+# Up to so many bytes are compared one by one: that takes less than a copy of them.
+_SHORT: Final = 10
 _MOST: Final = 1 << 16
 
 _NO_LENGTHS: Final[list[int]] = []
@@ -147,9 +149,19 @@ class Heads:
         position = start + 1
         second = data[position]
         while head is not None:
-            # The second byte, which is mostly that of a type, tells most of them apart without a copy.
-            if head.second == second and data[start : start + head.length] == head.key:
-                return head
+            # The second byte, which is mostly that of a type, tells most of them apart.
+            if head.second == second:
+                key = head.key
+                length = head.length
+                if length > _SHORT:
+                    if data[start : start + length] == key:
+                        return head
+                else:
+                    place = 2
+                    while place < length and data[start + place] == key[place]:
+                        place += 1
+                    if place >= length:
+                        return head
             further = head.further
             byte = data[position]
             position += 1
