@@ -116,7 +116,7 @@ def test_mapping_tells_what_became_of_results_and_arguments():
     mapping: dict[Value, Value] = {}
     copy = clone(module, mapping)
     for old, new in zip(module.walk(), copy.walk(), strict=True):
-        assert [mapping[result] for result in old.results] == new.results
+        assert [mapping[result] for result in old.results] == list(new.results)
         for region, counterpart in zip(old.regions, new.regions, strict=True):
             for block, other in zip(region.blocks, counterpart.blocks, strict=True):
                 assert [mapping[argument] for argument in block.arguments] == other.arguments

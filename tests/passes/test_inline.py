@@ -102,7 +102,7 @@ def test_a_body_without_results_may_leave_early_too() -> None:
         "%c = cmpi less_than %a, %b, signed : tile<i32> -> tile<i1>\nif %c {\nreturn\n}\nreturn\n}"
     )
     assert names(caller) == ["loop", "store_ptr_tko", "return"]
-    assert caller.regions[0].block.first.results == []
+    assert caller.regions[0].block.first.results == ()
 
 
 def test_calls_can_be_inlined_at_the_end_of_a_block_and_many_times() -> None:

@@ -92,10 +92,9 @@ class Scope:
 
     def set_result_types(self, types: list[Type]) -> None:
         """Give the operation results of these types, once they are known."""
-        results = self.operation.results
-        if not results:
-            for index, type in enumerate(types):
-                results.append(OperationResult(type, self.operation, index))
+        operation = self.operation
+        if not operation.results:
+            operation.results = tuple([OperationResult(type, operation, index) for index, type in enumerate(types)])
 
 
 class EntryScope(Scope):

@@ -7,7 +7,7 @@ Lists that are nearly always empty or short are shared or small: a program has m
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, cast
+from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, Sequence, cast
 from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
@@ -88,9 +88,9 @@ class Operation:
             else:
                 value.add_user(self)
         if len(result_types) == 1:
-            self.results: list[OperationResult] = [OperationResult(result_types[0], self, 0)]
+            self.results: tuple[OperationResult, ...] = (OperationResult(result_types[0], self, 0),)
         else:
-            self.results = [OperationResult(type, self, index) for index, type in enumerate(result_types)]
+            self.results = tuple([OperationResult(type, self, index) for index, type in enumerate(result_types)])
         self.attributes: dict[str, Attribute] = attributes
         self.regions: list[Region] = regions
         if regions:
@@ -322,7 +322,7 @@ class Operation:
                 value.drop_user(self)
             self.operands = []
 
-    def replace_with(self, values: list[Value]) -> None:
+    def replace_with(self, values: Sequence[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"an operation is replaced by a list of values, not by a {type(values).__name__}")

@@ -1,6 +1,6 @@
 """Values: the results of operations and the arguments of blocks, and who uses them.
 
-A program has many values, and most of them have one user or two: the only user needs no list, few no dictionary.
+A program has many values, and most of them have one user or two: these need no list, few no dictionary.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Value:
     def __init__(self, type: Type) -> None:
         self.type: Type = type
         self.scope: Scope | None = None
-        # The only use; one entry per use in a list; once there are many, the number of uses per operation.
-        self._users: Operation | list[Operation] | dict[Operation, int] | None = None
+        # The only use; one entry per use in a pair or a list; once there are many, the number of uses per operation.
+        self._users: Operation | tuple[Operation, Operation] | list[Operation] | dict[Operation, int] | None = None
         # Small ones: a value is no larger for both of them.
         self.index: i32 = 0
         self.place: i32 = 0
@@ -55,6 +55,8 @@ class Value:
         users = self._users
         if users is None:
             self._users = user
+        elif isinstance(users, tuple):
+            self._users = [users[0], users[1], user]
         elif isinstance(users, list):
             if len(users) < _MANY_USERS:
                 users.append(user)
@@ -67,12 +69,17 @@ class Value:
         elif isinstance(users, dict):
             users[user] = users.get(user, 0) + 1
         else:
-            self._users = [users, user]
+            self._users = (users, user)
 
     def drop_user(self, user: Operation) -> None:
         """Take one use by `user` back."""
         users = self._users
-        if isinstance(users, list):
+        if isinstance(users, tuple):
+            one, other = users
+            if user is not one and user is not other:
+                raise ValueError("not a user of this value")
+            self._users = other if user is one else one
+        elif isinstance(users, list):
             users.remove(user)
         elif isinstance(users, dict):
             count = users[user]
@@ -92,7 +99,7 @@ class Value:
     @property
     def use_count(self) -> int:
         users = self._users
-        if isinstance(users, list):
+        if isinstance(users, (tuple, list)):
             return len(users)
         if isinstance(users, dict):
             return sum(users.values())
@@ -102,6 +109,8 @@ class Value:
     def has_one_user_at_most(self) -> bool:
         """Whether no two operations take this value; costs the same however many there are."""
         users = self._users
+        if isinstance(users, tuple):
+            return users[0] is users[1]
         if isinstance(users, list):
             return len(users) <= 1 or (len(users) < 4 and all(user is users[0] for user in users))
         return len(users) <= 1 if isinstance(users, dict) else True
@@ -112,7 +121,7 @@ class Value:
         users = self._users
         if users is None:
             return []
-        if isinstance(users, (list, dict)):
+        if isinstance(users, (tuple, list, dict)):
             return list(dict.fromkeys(users))
         return [users]
 

@@ -5,7 +5,7 @@ Patterns change a program through a `Rewriter` only: what is inserted, changed o
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Sequence
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute
 from tileir.ir.builder import InsertionPoint
@@ -193,7 +193,7 @@ class Rewriter:
             self.modify(user)
         self.touch(value)
 
-    def replace(self, operation: Operation, values: list[Value]) -> None:
+    def replace(self, operation: Operation, values: Sequence[Value]) -> None:
         """Let users of the results take `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"an operation is replaced by a list of values, not by a {type(values).__name__}")

@@ -230,7 +230,7 @@ class Naming:
             numbered.append(name)
         return name
 
-    def _share(self, results: list[OperationResult], name: str) -> None:
+    def _share(self, results: tuple[OperationResult, ...], name: str) -> None:
         for result in results:
             self.names[result] = f"{name}#{result.index}"
 

@@ -213,7 +213,7 @@ def _drop_argument(block: Block, number: int) -> None:
 
 
 def _drop_result(operation: Operation, number: int) -> None:
-    del operation.results[number]
+    operation.results = operation.results[:number] + operation.results[number + 1 :]
     for index, result in enumerate(operation.results):
         result.index = index
 
