@@ -17,6 +17,7 @@ pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 from tileir.execute.cpu.emission import pointer_chains
 from tileir.execute.cpu.kernel import CpuKernel, Options
+from tileir.execute.cpu.loops.affine import Form
 from tileir.execute.cpu.loops.statements import Chain, statements
 
 DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
@@ -303,3 +304,39 @@ def test_a_result_that_is_stored_through_a_view() -> None:
             assert not outcome(text, backend, tile, (32, 64, 24), [both[:384], both[384:], d], [24, 64, 64])
             results.append(d.tobytes())
         assert results[0] == results[1]
+
+
+def test_numbers_that_turn_negative_are_not_counted_up() -> None:
+    """The second half of as many numbers as eight bits have is negative where it is extended with its sign."""
+    tile, extents = (4, 16, 256), (4, 16, 512)
+    head, body = program(tile).split("for %i", 1)
+    line = next(line for line in body.split("\n") if line.endswith("= iota : tile<256xi32>"))
+    name = line.split(" =")[0]
+    counted = f"%bytes = iota : tile<256xi8>\n{name} = exti %bytes signed : tile<256xi8> -> tile<256xi32>"
+    text = f"{head}for %i{body.replace(line, counted)}"
+    said = [
+        outcome(text, backend, tile, extents, matrices(extents), [512, 16, 16]) for backend in ("cpu", "interpreter")
+    ]
+    # Both operands are outside: either may be found first.
+    assert said[0] and said[1]
+
+
+def test_a_number_that_is_doubled_again_and_again_is_found_once() -> None:
+    tile = (16, 32, 8)
+    text = program(tile)
+    line = next(line for line in text.split("\n") if line.endswith("= muli %i, %size.k : tile<i32>"))
+    name = line.split(" =")[0]
+    doubled = "\n".join(f"%d{n + 1} = addi %d{n}, %d{n} : tile<i32>" for n in range(14))
+    far = "%far = muli %i, %size.k : tile<i32>\n%d0 = subi %i, %i : tile<i32>"
+    text = text.replace(line, f"{far}\n{doubled}\n{name} = addi %far, %d14 : tile<i32>")
+    (chain,) = chains(text)
+    assert chain.paths is not None
+    found: dict[int, Form] = {}
+    work = [path.addresses for path in chain.paths]
+    while work:
+        form = work.pop()
+        if id(form) not in found:
+            found[id(form)] = form
+            work += form.parts
+    assert len(found) < 100
+    agrees(text, tile, (32, 64, 24))

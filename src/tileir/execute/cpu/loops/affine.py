@@ -66,6 +66,8 @@ class Forms:
         block = loop.regions[0].blocks[0]
         self._block: Final = block
         self._end: Final = block.last
+        # A scalar that is used twice is found once: those that are made of each other would be as many as their ways.
+        self._known: Final[dict[Value, Form | None]] = {}
 
     def of(self, expression: Expression, axes: tuple[int | None, ...], depth: int = 0) -> Form | None:
         """The form of a tile whose dimensions are these axes; None where it has none."""
@@ -86,6 +88,9 @@ class Forms:
             return Form("constant", frozenset(), number=int(expression.array.reshape(-1)[0]))
         if isinstance(expression, Count):
             (axis,) = axes
+            if expression.shape[0] > 1 << (_width(expression.element) - 1):
+                # Its second half is negative.
+                return None
             return Form("constant" if axis is None else "axis", frozenset() if axis is None else frozenset([axis]),
                         number=0 if axis is None else axis)  # fmt: skip
         if not isinstance(expression, Applied):
@@ -95,19 +100,26 @@ class Forms:
 
     def scalar(self, value: Value, depth: int = 0) -> Form | None:
         """The form of a scalar."""
+        while (renamed := _renamed(value)) is not None:
+            value = renamed
+        if not is_scalar(value) or not _is_number(_element(value)):
+            return None
         number = scalar_constant(value)
         if number is not None:
             return Form("constant", frozenset(), number=number)
-        if depth == _DEEPEST or not is_scalar(value):
+        if depth == _DEEPEST:
             return None
+        if value not in self._known:
+            self._known[value] = self._scalar(value, depth)
+        return self._known[value]
+
+    def _scalar(self, value: Value, depth: int) -> Form | None:
         if not self._is_inside(value):
             self.leaves[value] = None
             return Form("scalar", frozenset(), value=value)
         operation = value.defining_operation
         if operation is None:
             return self._carried(value, depth) if isinstance(value, BlockArgument) else None
-        if operation.declaration in _RENAMING:
-            return self.scalar(operation.operands[0], depth + 1)
         if operation.parent is not self._block or operation.declaration not in _KINDS:
             return None
         return _applied(operation, [self.scalar(operand, depth + 1) for operand in operation.operands])
@@ -210,6 +222,18 @@ def is_scalar_step(operation: Operation) -> bool:
 
 def _element(value: Value) -> object:
     return getattr(value.type, "element", None)
+
+
+def _renamed(value: Value) -> Value | None:
+    """The scalar that a scalar is another name of."""
+    operation = value.defining_operation
+    if operation is None or operation.declaration not in _RENAMING or not is_scalar(operation.operands[0]):
+        return None
+    return operation.operands[0]
+
+
+def _width(element: object) -> int:
+    return element.width if isinstance(element, IntegerType) else 64
 
 
 def _is_number(element: object) -> bool:
