@@ -22,6 +22,8 @@ class DenseReader:
         self.shape: list[int] = []
         self.is_scalar: bool = False
         self.raw: bytes | None = None
+        # What the elements are in the element type, once they were asked for.
+        self.bits: list[int] = []
 
     def read(self) -> None:
         """literal ::= scalar | string | list; list ::= `[` (literal (`,` literal)*)? `]`"""
@@ -53,6 +55,28 @@ class DenseReader:
         self.negative.append(negative)
         cursor.position += 1
 
+    def _read_row(self) -> int:
+        """Read elements with commas between them; give how many there are."""
+        cursor = self.cursor
+        tokens = cursor.tokens
+        count = 0
+        while True:
+            place = cursor.position
+            negative = tokens[place] == "-"
+            if negative:
+                place += 1
+            if tokens[place][:1].isdigit():
+                self.elements.append(place)
+                self.negative.append(negative)
+                cursor.position = place + 1
+            else:
+                self._read_element()
+            count += 1
+            place = cursor.position
+            if tokens[place] != "," or tokens[place + 1] == "[":
+                return count
+            cursor.position = place + 1
+
     def _read_list(self) -> None:
         """Read nested brackets with an explicit stack; every list of one level must have the same length."""
         cursor = self.cursor
@@ -68,11 +92,11 @@ class DenseReader:
                 if cursor.peek() != "]":
                     continue
             else:
-                self._read_element()
+                count = self._read_row()
                 if leaf_depth not in (-1, len(counts)):
                     self._inconsistent()
                 leaf_depth = len(counts)
-                counts[-1] += 1
+                counts[-1] += count
             # Close as many lists as end here; each is a member of the one around it.
             while counts and cursor.accept("]"):
                 depth = len(counts)
@@ -134,11 +158,15 @@ class DenseReader:
                 cursor.fail(
                     f"inferred shape of elements literal ([{found}]) does not match type ([{wanted}])", self.start
                 )
-        chunks = [
-            self._bits(element, token, negative).to_bytes(size, "little")
-            for token, negative in zip(self.elements, self.negative, strict=True)
+        bits = self.bits if element is self.element else []
+        if not bits:
+            bits = self._all_bits(element)
+        return dense_attribute(type, shape, element, b"".join([each.to_bytes(size, "little") for each in bits]))
+
+    def _all_bits(self, element: Type) -> list[int]:
+        return [
+            self._bits(element, token, negative) for token, negative in zip(self.elements, self.negative, strict=True)
         ]
-        return dense_attribute(type, shape, element, b"".join(chunks))
 
     def _bits(self, element: Type, position: int, negative: bool) -> int:
         cursor = self.cursor
@@ -166,5 +194,5 @@ class DenseReader:
 
     def check_elements(self, element: Type) -> None:
         """Refuse elements the element type cannot hold, before the type of the whole is read."""
-        for token, negative in zip(self.elements, self.negative, strict=True):
-            self._bits(element, token, negative)
+        self.element = element
+        self.bits = self._all_bits(element)

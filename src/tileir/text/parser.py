@@ -385,7 +385,8 @@ class Parser(ValueCursor):
         while True:
             start = self.position
             name = tokens[start]
-            if name[:1] != "%" or tokens[start + 1] != "=" or name in values or "#" in name:
+            # Where an `=` follows there is a token.
+            if tokens[start + 1] != "=" or name[0] != "%" or name in values or "#" in name:
                 return
             declaration = declarations.get(tokens[start + 2])
             if declaration is None:
@@ -440,9 +441,21 @@ class Parser(ValueCursor):
     def _parse_result_names(self) -> list[tuple[str, int, int]]:
         """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`; name, count and token number of each"""
         names: list[tuple[str, int, int]] = []
+        tokens = self.tokens
+        # Names alone, with commas between them.
+        place = self.position
+        while tokens[place][:1] == "%" and "#" not in tokens[place]:
+            names.append((tokens[place], 1, place))
+            if tokens[place + 1] == "=":
+                self.position = place + 2
+                return names
+            if tokens[place + 1] != ",":
+                break
+            place += 2
+        names = []
         while True:
             place = self.position
-            name = self.tokens[place]
+            name = tokens[place]
             if name[:1] != "%":
                 self.fail("expected valid ssa identifier")
             if "#" in name:
@@ -475,7 +488,11 @@ class Parser(ValueCursor):
             self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token)
         index = 0
         for name, count, place in names:
-            self.define(name, results[index], place)
+            if name in self.values:
+                self.define(name, results[index], place)
+            else:
+                self.values[name] = results[index]
+                self.defined.append(name)
             if count > 1:
                 self.values[f"{name}#0"] = results[index]
                 self.defined.append(f"{name}#0")

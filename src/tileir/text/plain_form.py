@@ -102,6 +102,25 @@ class PairForm(PlainForm):
         return [first, second]
 
 
+class ArrowForm(PlainForm):
+    """`%a : type -> type`: one operand, its type and that of the result."""
+
+    __slots__ = ()
+
+    def match(self, cursor: ValueCursor, name_token: int) -> list[Value] | None:
+        tokens = cursor.tokens
+        if name_token + 6 >= len(tokens) or tokens[name_token + 2] != ":" or tokens[name_token + 4] != "->":
+            return None
+        known = cursor.known_types
+        value, result = cursor.values.get(tokens[name_token + 1]), known.get(tokens[name_token + 5])
+        if value is None or result is None or value.type is not known.get(tokens[name_token + 3]):
+            return None
+        cursor.position = name_token + 6
+        cursor.matched_types = [result]
+        cursor.matched_attributes = NO_ATTRIBUTES
+        return [value]
+
+
 # Directives that read nothing where a colon comes.
 _LEFT_OUT: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 
@@ -134,5 +153,10 @@ def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> Plai
         return none
     if not {result_slot, *operand_slots} <= set(slots):
         return none
-    form = PairForm if count == 2 and len(marks) == 1 else PlainForm
-    return form(declaration, [slots.index(slot) for slot in operand_slots], marks, slots.index(result_slot))
+    operand_types = [slots.index(slot) for slot in operand_slots]
+    result_type = slots.index(result_slot)
+    if count == 2 and len(marks) == 1:
+        return PairForm(declaration, operand_types, marks, result_type)
+    if operand_types == [0] and result_type == 1 and marks == [":", "->"]:
+        return ArrowForm(declaration, operand_types, marks, result_type)
+    return PlainForm(declaration, operand_types, marks, result_type)
