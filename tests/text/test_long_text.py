@@ -7,8 +7,8 @@ from tests.text.edits import PROGRAMS, random_edits
 from tests.text.test_rereading import dump, told
 
 from tileir.text import reading
+from tileir.text.alias_reading import has_aliases
 from tileir.text.lexer import tokenize
-from tileir.text.parser import has_aliases
 from tileir.text.pieces import pieces_of
 from tileir.text.reading import read_text
 from tileir.text.repeating_text import RepeatingTextParser

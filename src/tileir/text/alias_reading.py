@@ -1,6 +1,8 @@
-"""Reading aliases of attributes, `#name = ..`, and bounding what they stand for."""
+"""Reading aliases, `#name = ..` and `!name = ..`, and bounding what those of attributes stand for."""
 
 from __future__ import annotations
+
+import re
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
@@ -8,11 +10,19 @@ from tileir.ir.declaration import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.types import TypeCursor
 
+# Begins with a line end, which is found more quickly than the begin of a line.
+_ALIAS_DEFINITION: Final = re.compile(r"\n[ \t]*[#!][\w$.\-]+[ \t]*=")
+
 # More tokens than any text has, where their number is of no interest.
 COUNTLESS: Final = 1 << 60
 
 _OPENING: Final = frozenset("<([{")
 _ENDING: Final = frozenset(">)]}")
+
+
+def has_aliases(text: str) -> bool:
+    """Whether a text defines aliases at all; most do not, and then the tokens need not be looked through."""
+    return ("#" in text or "!" in text) and _ALIAS_DEFINITION.search("\n" + text) is not None
 
 
 class AliasCursor(TypeCursor):
@@ -35,6 +45,46 @@ class AliasCursor(TypeCursor):
         self.broken_aliases: dict[str, SyntaxFailure] = {}
         # Positive while a location is read.
         self.locating: int = 0
+
+    def collect_aliases(self) -> None:
+        """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""
+        tokens = self.tokens
+        if not has_aliases(self.source.text):
+            return
+        # Behind the last one there is another, so that each is found without asking whether there is one.
+        tokens.append("=")
+        end = len(tokens) - 1
+        index = tokens.index("=")
+        while index < end:
+            token = tokens[index - 1] if index else ""
+            if token[:1] in ("#", "!") and "." not in token and "<" not in token and self._starts_line(index - 1):
+                self.alias_positions.setdefault(token, index + 1)
+            index = tokens.index("=", index + 1)
+        tokens.pop()
+
+    def _starts_line(self, index: int) -> bool:
+        """A definition follows the end of something, never an `=`, `,` or bracket that would make it a use."""
+        return index == 0 or self.tokens[index - 1] not in ("=", ",", "(", "[", "<", "{", ":", "in", "at")
+
+    def parse_alias_definition(self) -> None:
+        """alias-definition ::= (`#` | `!`) name `=` (attribute | type)"""
+        token = self.tokens[self.position]
+        start = self.position
+        self.position += 2
+        if token[0] == "!":
+            if token in self.type_aliases:
+                self.fail(f"redefinition of type alias id '{token[1:]}'", start)
+            self.type_aliases[token] = self.parse_type()
+            return
+        if self.alias_positions.get(token, self.position) != self.position:
+            self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
+        known = self.known_alias(token)
+        if known is None:
+            self.read_alias(token)
+        elif token in self.alias_lengths:
+            self.position += self.alias_lengths[token]
+        else:
+            self.parse_attribute()
 
     def parse_attribute(self) -> Attribute:
         """Attributes are read one layer further up (`text/attributes.py`)."""

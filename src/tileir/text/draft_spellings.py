@@ -157,7 +157,7 @@ def knows_operation(parser: Parser, declaration: OperationDeclaration, name: str
     return declaration.since is not None and word not in declaration.aliases and not too_new
 
 
-def entry_label(parser: Parser) -> bool:
+def entry_label(parser: Cursor) -> bool:
     """The label of the first block of a region whose arguments are known, which the draft writes (A9)."""
     label = parser.peek()
     if label[:1] != "^" or not parser.draft_spellings or parser.tokens[parser.position + 1] != ":":

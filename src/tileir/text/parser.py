@@ -8,17 +8,13 @@ not add noise.
 
 from __future__ import annotations
 
-import re
-
-from tileir.annotations import Callable, Final, NoReturn
+from tileir.annotations import Callable, NoReturn
 from tileir.dialect.ops import CONSTANT
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.registry import REGISTRY
-from tileir.ir.traversal import DEEPEST_REGION
-from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
@@ -26,26 +22,11 @@ from tileir.text.format import Assembly, assembly_of
 from tileir.text.layouts import Layouts
 from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.plain_form import PlainForm, plain_form_of
-from tileir.text.stack import on_fresh_stack
+from tileir.text.regions import RegionCursor
 from tileir.text.state import ParseState
-from tileir.text.types import DIALECT_TYPES
-from tileir.text.values import ValueCursor
-
-# Begins with a line end, which is found more quickly than the begin of a line.
-_ALIAS_DEFINITION: Final = re.compile(r"\n[ \t]*[#!][\w$.\-]+[ \t]*=")
-
-# So many regions fit well into a stack, with all that may stand around them.
-_REGIONS_PER_STACK: Final = 60
-# The modules and the function around what bytecode counts.
-_AROUND: Final = 4
 
 
-def has_aliases(text: str) -> bool:
-    """Whether a text defines aliases at all; most do not, and then the tokens need not be looked through."""
-    return ("#" in text or "!" in text) and _ALIAS_DEFINITION.search("\n" + text) is not None
-
-
-class Parser(ValueCursor):
+class Parser(RegionCursor):
     """Parses operations.
 
     `allow_unregistered` accepts operations nobody declared, in generic form, which `parse_generic` reads.
@@ -69,13 +50,9 @@ class Parser(ValueCursor):
         self.testing: bool = testing
         self.draft_spellings = draft_spellings
         self.parse_generic: Callable[[Parser, str], Operation] = parse_generic
-        self.block: Block = Block()
-        self.blocks: dict[str, Block] = {}
-        self.waiting_blocks: dict[str, int] = {}
         self.forms: dict[OperationDeclaration, PlainForm] = {}
         self.layouts: dict[OperationDeclaration, Layouts] = {}
         self.dialects: list[str] = ["cuda_tile"]
-        self.end_is_missing: bool = False
         self.collect_aliases()
 
     # --- the whole text ---
@@ -86,48 +63,6 @@ class Parser(ValueCursor):
         if not self.at_end():
             self.note_failure(self.diagnostic("unbalanced '}'"))
         self.close_scope()
-
-    def collect_aliases(self) -> None:
-        """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""
-        tokens = self.tokens
-        if not has_aliases(self.source.text):
-            return
-        # Behind the last one there is another, so that each is found without asking whether there is one.
-        tokens.append("=")
-        end = len(tokens) - 1
-        index = tokens.index("=")
-        while index < end:
-            token = tokens[index - 1] if index else ""
-            if token[:1] in ("#", "!") and "." not in token and "<" not in token and self._starts_line(index - 1):
-                self.alias_positions.setdefault(token, index + 1)
-            index = tokens.index("=", index + 1)
-        tokens.pop()
-
-    def _starts_line(self, index: int) -> bool:
-        """A definition follows the end of something, never an `=`, `,` or bracket that would make it a use."""
-        return index == 0 or self.tokens[index - 1] not in ("=", ",", "(", "[", "<", "{", ":", "in", "at")
-
-    def parse_alias_definition(self) -> None:
-        """alias-definition ::= (`#` | `!`) name `=` (attribute | type)"""
-        token = self.tokens[self.position]
-        start = self.position
-        self.position += 2
-        if token[0] == "!":
-            if token in self.type_aliases:
-                self.fail(f"redefinition of type alias id '{token[1:]}'", start)
-            self.type_aliases[token] = self.parse_type()
-            return
-        if self.alias_positions.get(token, self.position) != self.position:
-            self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
-        known = self.known_alias(token)
-        if known is None:
-            self.read_alias(token)
-        elif token in self.alias_lengths:
-            self.position += self.alias_lengths[token]
-        else:
-            self.parse_attribute()
-
-    # --- blocks and regions ---
 
     def parse_operations(self, block: Block) -> None:
         """Operations up to the end, a closing brace or a block label."""
@@ -153,132 +88,6 @@ class Parser(ValueCursor):
             except SyntaxFailure as failure:
                 self.leave_broken(failure, start, nesting)
                 self.recover_after(start)
-
-    def parse_region(self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False) -> Region:
-        """region ::= `{` operation* (block-label operation*)* `}`; `arguments` are those of the first block."""
-        region = Region()
-        if not isolated:
-            self._enter_region(region, arguments)
-            return region
-        outer = (self.values, self.forward, self.defined, self.poisoned)
-        self.values, self.forward, self.defined, self.poisoned = {}, {}, [], set()
-        try:
-            self._enter_region(region, arguments)
-            self.close_scope()
-        except SyntaxFailure:
-            if self.recover:
-                self.close_scope()
-            raise
-        finally:
-            self.values, self.forward, self.defined, self.poisoned = outer
-        return region
-
-    def _enter_region(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
-        """Read a region, on another stack where this one is near its end."""
-        if self.nesting >= DEEPEST_REGION + _AROUND:
-            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
-        outer = self.stack_base
-        if self.nesting - outer < _REGIONS_PER_STACK:
-            self._parse_region_body(region, arguments)
-            return
-        self.stack_base = self.nesting
-        try:
-            if not on_fresh_stack(lambda: self._parse_region_body(region, arguments)):
-                self.fail(f"nesting is too deep (more than {self.nesting} levels)")
-        finally:
-            self.stack_base = outer
-
-    def _parse_region_body(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
-        self.expect("{")
-        self.enter()
-        nesting = self.nesting
-        outer_defined, outer_blocks, outer_waiting = self.defined, self.blocks, self.waiting_blocks
-        self.defined, self.blocks, self.waiting_blocks = [], {}, {}
-        try:
-            self._parse_blocks(region, arguments)
-            self.nesting = nesting
-            if self.waiting_blocks:
-                name, token = next(iter(self.waiting_blocks.items()))
-                self.fail(f"reference to an undefined block '{name}'", token)
-        finally:
-            for name in self.defined:
-                self.values.pop(name, None)
-            self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
-        if self.at_end() and self.recover:
-            # What was read so far is kept, for those who want to know about a text that is still written.
-            self.note_missing_end()
-        else:
-            self.expect("}")
-        self.leave()
-
-    def _parse_blocks(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
-        first = Block()
-        if arguments is not None:
-            for name, token, type, location in arguments:
-                self.define(name, first.add_argument(type, location), token)
-        if arguments is not None and drafts.entry_label(self):
-            region.append(first)
-            self.parse_operations(first)
-        elif self.peek()[:1] == "^":
-            if arguments:
-                self.fail("invalid block name in region with named arguments")
-        elif self.peek() == "}":
-            # An empty region has no block unless something gives it one.
-            if arguments is not None:
-                region.append(first)
-        else:
-            region.append(first)
-            self.parse_operations(first)
-        while self.peek()[:1] == "^":
-            self._parse_labelled_block(region)
-
-    def _parse_labelled_block(self, region: Region) -> None:
-        """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
-        start = self.position
-        name = self.tokens[start]
-        self.position += 1
-        block = self.block_named(name, start)
-        if self.waiting_blocks.pop(name, None) is None and block.parent is not None:
-            self.fail(f"redefinition of block '{name}'", start)
-        if self.accept("("):
-            opening = self.position
-            if not self.accept(")"):
-                while True:
-                    for argument, token, type, location in self.parse_arguments(1):
-                        self.define(argument, block.add_argument(type, location), token)
-                    if not self.accept(","):
-                        break
-                self.expect(")")
-            self.require_prefixes(opening)
-        self.expect(":")
-        region.append(block)
-        self.parse_operations(block)
-
-    def block_named(self, name: str, token: int) -> Block:
-        found = self.blocks.get(name)
-        if found is None:
-            found = self.blocks[name] = Block()
-            self.waiting_blocks[name] = token
-        return found
-
-    def parse_arguments(self, limit: int = -1) -> list[tuple[str, int, Type, Location]]:
-        """arguments ::= value `:` type attribute-dictionary? location? (`,` ...)*"""
-        found: list[tuple[str, int, Type, Location]] = []
-        while True:
-            token = self.position
-            name = self.tokens[token]
-            if name[:1] != "%":
-                self.fail("expected SSA operand")
-            self.position += 1
-            self.expect(":")
-            type = self.parse_type()
-            location: Location = TextLocation(self.source, token)
-            if self.tokens[self.position] == "loc":
-                location = self.parse_trailing_location()
-            found.append((name, token, type, location))
-            if len(found) == limit or self.tokens[self.position] != ",":
-                return found
-            self.position += 1
 
     # --- operations ---
 
@@ -547,14 +356,6 @@ class Parser(ValueCursor):
             return None
         return found if drafts.knows_operation(self, found, name) else None
 
-    def require_prefixes(self, start: int) -> None:
-        """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
-        if self.draft_spellings:
-            return
-        for position in range(start, self.position):
-            if self.tokens[position].partition("<")[0].strip() in DIALECT_TYPES:
-                self.fail("expected non-function type", position)
-
     def fail_unregistered(self, name: str, token: int) -> NoReturn:
         if name.startswith("cuda_tile."):
             self.fail(
@@ -568,15 +369,6 @@ class Parser(ValueCursor):
             token,
         )
 
-    def ensure_terminator(self, region: Region, implied: OperationDeclaration, location: Location) -> None:
-        """Add the terminator the text may leave out (MLIR's implicit terminators)."""
-        if not region.blocks:
-            region.append(Block())
-        block = region.blocks[-1]
-        last = block.last
-        if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
-            block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
-
     # --- failures ---
 
     def leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
@@ -585,12 +377,6 @@ class Parser(ValueCursor):
         self.nesting = nesting
         self.open_aliases.clear()
         self.locating = 0
-
-    def note_missing_end(self) -> None:
-        """Say, once, that the text ends within a region."""
-        if not self.end_is_missing:
-            self.end_is_missing = True
-            self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
 
     def named_failure(self, failure: SyntaxFailure, start: int) -> Diagnostic:
         """The diagnostic of a failure in the operation that starts at a token."""

@@ -1,0 +1,185 @@
+"""Blocks and regions: what stands between braces, and the arguments and labels of blocks."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import Location, TextLocation
+from tileir.ir.traversal import DEEPEST_REGION
+from tileir.ir.types import Type
+from tileir.text import draft_spellings as drafts
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.stack import on_fresh_stack
+from tileir.text.types import DIALECT_TYPES
+from tileir.text.values import ValueCursor
+
+# So many regions fit well into a stack, with all that may stand around them.
+_REGIONS_PER_STACK: Final = 60
+# The modules and the function around what bytecode counts.
+_AROUND: Final = 4
+
+
+class RegionCursor(ValueCursor):
+    """Adds blocks and regions to the cursor."""
+
+    def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
+        super().__init__(text, name, version, first_line)
+        self.block: Block = Block()
+        self.blocks: dict[str, Block] = {}
+        self.waiting_blocks: dict[str, int] = {}
+        self.end_is_missing: bool = False
+
+    def parse_operations(self, block: Block) -> None:
+        """Operations are read one layer further up (`text/parser.py`)."""
+        raise TypeError(type(self).__name__)
+
+    def parse_region(self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False) -> Region:
+        """region ::= `{` operation* (block-label operation*)* `}`; `arguments` are those of the first block."""
+        region = Region()
+        if not isolated:
+            self._enter_region(region, arguments)
+            return region
+        outer = (self.values, self.forward, self.defined, self.poisoned)
+        self.values, self.forward, self.defined, self.poisoned = {}, {}, [], set()
+        try:
+            self._enter_region(region, arguments)
+            self.close_scope()
+        except SyntaxFailure:
+            if self.recover:
+                self.close_scope()
+            raise
+        finally:
+            self.values, self.forward, self.defined, self.poisoned = outer
+        return region
+
+    def _enter_region(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
+        """Read a region, on another stack where this one is near its end."""
+        if self.nesting >= DEEPEST_REGION + _AROUND:
+            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
+        outer = self.stack_base
+        if self.nesting - outer < _REGIONS_PER_STACK:
+            self._parse_region_body(region, arguments)
+            return
+        self.stack_base = self.nesting
+        try:
+            if not on_fresh_stack(lambda: self._parse_region_body(region, arguments)):
+                self.fail(f"nesting is too deep (more than {self.nesting} levels)")
+        finally:
+            self.stack_base = outer
+
+    def _parse_region_body(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
+        self.expect("{")
+        self.enter()
+        nesting = self.nesting
+        outer_defined, outer_blocks, outer_waiting = self.defined, self.blocks, self.waiting_blocks
+        self.defined, self.blocks, self.waiting_blocks = [], {}, {}
+        try:
+            self._parse_blocks(region, arguments)
+            self.nesting = nesting
+            if self.waiting_blocks:
+                name, token = next(iter(self.waiting_blocks.items()))
+                self.fail(f"reference to an undefined block '{name}'", token)
+        finally:
+            for name in self.defined:
+                self.values.pop(name, None)
+            self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
+        if self.at_end() and self.recover:
+            # What was read so far is kept, for those who want to know about a text that is still written.
+            self.note_missing_end()
+        else:
+            self.expect("}")
+        self.leave()
+
+    def _parse_blocks(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
+        first = Block()
+        if arguments is not None:
+            for name, token, type, location in arguments:
+                self.define(name, first.add_argument(type, location), token)
+        if arguments is not None and drafts.entry_label(self):
+            region.append(first)
+            self.parse_operations(first)
+        elif self.peek()[:1] == "^":
+            if arguments:
+                self.fail("invalid block name in region with named arguments")
+        elif self.peek() == "}":
+            # An empty region has no block unless something gives it one.
+            if arguments is not None:
+                region.append(first)
+        else:
+            region.append(first)
+            self.parse_operations(first)
+        while self.peek()[:1] == "^":
+            self._parse_labelled_block(region)
+
+    def _parse_labelled_block(self, region: Region) -> None:
+        """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
+        start = self.position
+        name = self.tokens[start]
+        self.position += 1
+        block = self.block_named(name, start)
+        if self.waiting_blocks.pop(name, None) is None and block.parent is not None:
+            self.fail(f"redefinition of block '{name}'", start)
+        if self.accept("("):
+            opening = self.position
+            if not self.accept(")"):
+                while True:
+                    for argument, token, type, location in self.parse_arguments(1):
+                        self.define(argument, block.add_argument(type, location), token)
+                    if not self.accept(","):
+                        break
+                self.expect(")")
+            self.require_prefixes(opening)
+        self.expect(":")
+        region.append(block)
+        self.parse_operations(block)
+
+    def block_named(self, name: str, token: int) -> Block:
+        found = self.blocks.get(name)
+        if found is None:
+            found = self.blocks[name] = Block()
+            self.waiting_blocks[name] = token
+        return found
+
+    def parse_arguments(self, limit: int = -1) -> list[tuple[str, int, Type, Location]]:
+        """arguments ::= value `:` type attribute-dictionary? location? (`,` ...)*"""
+        found: list[tuple[str, int, Type, Location]] = []
+        while True:
+            token = self.position
+            name = self.tokens[token]
+            if name[:1] != "%":
+                self.fail("expected SSA operand")
+            self.position += 1
+            self.expect(":")
+            type = self.parse_type()
+            location: Location = TextLocation(self.source, token)
+            if self.tokens[self.position] == "loc":
+                location = self.parse_trailing_location()
+            found.append((name, token, type, location))
+            if len(found) == limit or self.tokens[self.position] != ",":
+                return found
+            self.position += 1
+
+    def require_prefixes(self, start: int) -> None:
+        """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
+        if self.draft_spellings:
+            return
+        for position in range(start, self.position):
+            if self.tokens[position].partition("<")[0].strip() in DIALECT_TYPES:
+                self.fail("expected non-function type", position)
+
+    def ensure_terminator(self, region: Region, implied: OperationDeclaration, location: Location) -> None:
+        """Add the terminator the text may leave out (MLIR's implicit terminators)."""
+        if not region.blocks:
+            region.append(Block())
+        block = region.blocks[-1]
+        last = block.last
+        if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
+            block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
+
+    def note_missing_end(self) -> None:
+        """Say, once, that the text ends within a region."""
+        if not self.end_is_missing:
+            self.end_is_missing = True
+            self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
