@@ -59,18 +59,18 @@ PARTS = {
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
     "the parser runs directives, which read with it; so does the printer": (
-        *(f"text.{name} -> text.parser" for name in ("directive", "draft_spellings", "format")),
+        *(f"text.{name} -> text.parser" for name in ("directive", "draft_spellings")),
         *(f"text.{name}_syntax -> text.parser" for name in ("access", "aggregate", "control_flow", "enum")),
-        *(f"text.{name}_syntax -> text.parser" for name in ("structure", "view")),
+        *(f"text.{name}_syntax -> text.parser" for name in ("attribute", "structure", "view")),
         "text.directive -> text.printer",
         *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),
-        *(f"text.{name}_syntax -> text.printer" for name in ("structure", "view")),
+        *(f"text.{name}_syntax -> text.printer" for name in ("attribute", "structure", "view")),
     ),
     "the printer prints lines and generic forms, which print what is in them with it": (
         "text.lines -> text.printer",
         "text.generic_form -> text.printer",
     ),
-    "what is read of an operation is built by its assembly": ("text.state -> text.format",),
+    "what is read of an operation is what its assembly asks for": ("text.state -> text.format",),
     "a cursor reads the characters of a type, which belong to it": (
         "text.dialect_types -> text.types",
         "text.draft_spellings -> text.dialect_types",

@@ -24,9 +24,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 CHECK = {
     "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
-    "text": "access_syntax aggregate_syntax alias_reading attributes constants cursor dense dialect_types directive"
-    " draft_spellings enum_syntax format layouts lexer locations parser plain_form reading regions stack state"
-    " structure_syntax types values",
+    "text": "access_syntax aggregate_syntax alias_reading attribute_syntax attributes building constants cursor dense"
+    " dialect_attributes dialect_types directive draft_spellings enum_syntax format layouts lexer locations parser"
+    " plain_form reading regions stack state structure_syntax types values",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
     " memory_model ops types",
     # The chapters of the operations that the program has.
@@ -38,8 +38,8 @@ DIS = {
     "tools": "arguments disassemble main preloading programs",
     "bytecode": "attributes body_reader constants container debug heads layouts magic origin primitives reader records"
     " region_reader strings tables types",
-    "text": "access_syntax aggregate_syntax aliases directive draft_spellings enum_syntax format lines names printer state"
-    " structure_syntax",
+    "text": "access_syntax aggregate_syntax aliases attribute_syntax directive draft_spellings enum_syntax format lines"
+    " names printer state structure_syntax",
     "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",

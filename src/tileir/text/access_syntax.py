@@ -15,7 +15,8 @@ from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value
 from tileir.text import draft_spellings
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, read_bool_array
+from tileir.text.attribute_syntax import read_bool_array
+from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
 from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
 

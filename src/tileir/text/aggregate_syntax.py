@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_REGIONS, Operation
@@ -11,7 +12,8 @@ from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
 from tileir.text import draft_spellings
-from tileir.text.directive import AttributeValue, Custom, CustomClass, enum_kind_of, fail_custom
+from tileir.text.attribute_syntax import AttributeValue
+from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:

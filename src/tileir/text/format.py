@@ -17,36 +17,25 @@ printers do, double blanks included.
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.annotations import TYPE_CHECKING, Final
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
+from tileir.annotations import Final
+from tileir.dialect.enums import enum_kind_of
 from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
-from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
-from tileir.ir.values import Value
+from tileir.text.attribute_syntax import AttributeDictionary, AttributeValue, Flag, Hints, TrailingType
 from tileir.text.directive import (
-    AttributeDictionary,
-    AttributeValue,
     Blank,
     CustomClass,
     Directive,
     Doubtful,
-    Flag,
     FullTypeOf,
     Group,
-    Hints,
     Literal,
     OperandGroup,
     OperandRow,
     SingleOperand,
-    TrailingType,
     TypeOf,
-    enum_kind_of,
 )
 from tileir.text.enum_syntax import Enclosed, Keyword, Rounding
-from tileir.text.state import ParseState
-
-if TYPE_CHECKING:
-    from tileir.text.parser import Parser
 
 # What an element of a format is.
 LITERAL: Final = 0
@@ -209,106 +198,6 @@ class Assembly:
         self.plain_middle: str | None = _plain_middle(self.directives)
         self.plain_form: object | None = None
         """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""
-
-    def build(self, parser: Parser, state: ParseState) -> Operation:
-        """Look the operands up and make the operation."""
-        operands: list[Value] = []
-        if self.uniform and state.made_operand is None:
-            shown = state.types[0]
-            if shown is not None:
-                type = shown[0]
-                for tokens in state.operands:
-                    if tokens is not None:
-                        operands.append(parser.resolve(tokens[0], type))
-                attributes = state.attributes
-                return Operation(
-                    state.declaration,
-                    operands,
-                    shown,
-                    NO_ATTRIBUTES if attributes is None else attributes,
-                    NO_REGIONS,
-                    TextLocation(state.source, state.name_token),
-                )
-        for index in range(self.operand_count):
-            tokens = state.operands[index]
-            if tokens is None:
-                continue
-            slot = self.operand_slots[index]
-            types = state.types[slot] if slot >= 0 else None
-            if state.made_operand is not None and index == state.made_index:
-                operands.append(state.made_operand)
-            elif types is not None and len(tokens) == 1 and len(types) == 1:
-                operands.append(parser.resolve(tokens[0], types[0]))
-            else:
-                self._resolve_group(parser, state, index, tokens, types, operands)
-        result_types: list[Type] = []
-        for index in range(len(self.result_slots)):
-            slot = self.result_slots[index]
-            types = state.types[slot] if slot >= 0 else None
-            if types is None:
-                fixed = self.result_fixed[index]
-                if fixed is not None:
-                    result_types.append(fixed)
-                elif self.result_counts[index] == ONE:
-                    result_types.append(self._inferred_result(state, operands, index, parser))
-            elif self.result_counts[index] == ONE:
-                result_types.append(types[0])
-            else:
-                result_types.extend(types)
-        segments: tuple[int, ...] | None = None
-        if self.segmented:
-            segments = tuple([0 if tokens is None else len(tokens) for tokens in state.operands])
-        attributes = state.attributes
-        regions = state.regions
-        return Operation(
-            state.declaration,
-            operands,
-            result_types,
-            NO_ATTRIBUTES if attributes is None else attributes,
-            NO_REGIONS if regions is None else regions,
-            TextLocation(state.source, state.name_token),
-            segments,
-        )
-
-    def _resolve_group(
-        self,
-        parser: Parser,
-        state: ParseState,
-        index: int,
-        tokens: list[int],
-        types: list[Type] | None,
-        operands: list[Value],
-    ) -> None:
-        fixed = self.fixed[index]
-        if types is not None:
-            if len(types) != len(tokens):
-                parser.fail(
-                    f"custom op '{state.declaration.name}' number of operands and types do not match: got "
-                    f"{len(tokens)} operands and {len(types)} types",
-                    tokens[0] if tokens else state.name_token,
-                )
-            for token, type in zip(tokens, types, strict=True):
-                operands.append(parser.resolve(token, type))
-            return
-        for token in tokens:
-            type_found = fixed if fixed is not None else parser.value_type(token)
-            if type_found is None:
-                parser.fail(f"use of undeclared SSA value name '{parser.tokens[token]}'", token)
-            operands.append(parser.resolve(token, type_found))
-
-    def _inferred_result(self, state: ParseState, operands: list[Value], index: int, parser: Parser) -> Type:
-        """A result whose type is that of an operand of the same group."""
-        declaration = state.declaration
-        name = declaration.results[index].name
-        for group in declaration.same_types:
-            if name in group:
-                position = 0
-                for number, declared in enumerate(declaration.operands):
-                    tokens = state.operands[number]
-                    if tokens and declared.name in group:
-                        return operands[position].type
-                    position += 0 if tokens is None else len(tokens)
-        parser.fail(f"custom op '{declaration.name}' cannot infer the type of result '{name}'", state.name_token)
 
 
 class _Compiler:

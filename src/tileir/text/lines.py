@@ -16,16 +16,8 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.interning import IS_COMPILED
 from tileir.ir.values import Value
-from tileir.text.directive import (
-    AttributeDictionary,
-    Flag,
-    FullTypeOf,
-    Literal,
-    OperandRow,
-    SingleOperand,
-    TrailingType,
-    TypeOf,
-)
+from tileir.text.attribute_syntax import AttributeDictionary, Flag, TrailingType
+from tileir.text.directive import FullTypeOf, Literal, OperandRow, SingleOperand, TypeOf
 from tileir.text.format import Assembly, assembly_of
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.registry import REGISTRY
 from tileir.text import draft_spellings as drafts
+from tileir.text.building import build_operation
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
@@ -174,7 +175,7 @@ class Parser(RegionCursor):
         state = ParseState(declaration, assembly, name_token, self.source)
         for directive in assembly.directives:
             directive.parse(self, state)
-        operation = state.assembly.build(self, state)
+        operation = build_operation(self, state)
         layouts = self.layouts.get(declaration)
         if layouts is None:
             # Many come once.

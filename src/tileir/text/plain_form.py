@@ -7,16 +7,8 @@ from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text.directive import (
-    AttributeDictionary,
-    Blank,
-    Flag,
-    Literal,
-    OperandRow,
-    SingleOperand,
-    TrailingType,
-    TypeOf,
-)
+from tileir.text.attribute_syntax import AttributeDictionary, Flag, TrailingType
+from tileir.text.directive import Blank, Literal, OperandRow, SingleOperand, TypeOf
 from tileir.text.enum_syntax import Enclosed, Rounding
 from tileir.text.format import Assembly
 from tileir.text.values import ValueCursor

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParseState:
-    """Filled by the directives, turned into an operation by `Assembly.build`.
+    """Filled by the directives, turned into an operation by `text/building.py`.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type), and `type_tokens`

@@ -77,7 +77,7 @@ def _about_opcode(opcode: int) -> str:
 def _about_keywords(attribute: str, version: Version) -> str:
     """The keywords of an attribute that a version has not: the message does not say which it is."""
     # Imported here: the readers do not need it.
-    from tileir.text.directive import enum_kind_of
+    from tileir.dialect.enums import enum_kind_of
 
     later: dict[str, str] = {}
     for declared in _public():

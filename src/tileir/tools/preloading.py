@@ -33,8 +33,8 @@ ir.types ir.attributes ir.alike ir.enums ir.location ir.values ir.core ir.diagno
 ir.registry ir.declared_rules ir.symbols ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
 dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
 dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector
-ir.traversal text text.state text.draft_spellings text.directive text.enum_syntax text.format dialect.ops.core
-text.structure_syntax text.aggregate_syntax text.access_syntax
+ir.traversal text text.state text.draft_spellings text.directive text.attribute_syntax text.enum_syntax text.format
+dialect.ops.core text.structure_syntax text.aggregate_syntax text.access_syntax
 dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
 """
 DISASSEMBLING = """

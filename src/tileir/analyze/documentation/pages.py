@@ -13,6 +13,7 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.analyze.documentation.builder_examples import builder_example
 from tileir.analyze.documentation.grammar import allowed_keywords, grammar
 from tileir.dialect.documentation import Documentation
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
     ALLOCATION_SCOPE,
@@ -44,7 +45,6 @@ from tileir.ir.declaration import (
     version_text,
 )
 from tileir.ir.registry import REGISTRY
-from tileir.text.directive import enum_kind_of
 
 
 class Paragraph(NamedTuple):
