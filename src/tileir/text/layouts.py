@@ -3,7 +3,7 @@
 `%7, %8 = load_ptr_tko weak %6 : tile<4xptr<f32>> -> tile<4xf32>, token` says with its words, at the places where they
 are, all that the directives of its format find out; the rest are names of values, and types.  A statement with the same
 words at the same places has the same attributes, and takes its operands and types from the same places: it is read
-without asking each directive.
+without asking each directive.  Where what a directive reads depends on types, those are words as well.
 """
 
 from __future__ import annotations
@@ -29,17 +29,26 @@ _LONGEST: Final = 100
 _ANY: Final = -1
 
 
+class Wording:
+    """What statements of a layout have in common that have the same words: attributes, and types at no place."""
+
+    __slots__ = ("attributes", "hidden_types")
+
+    def __init__(self, attributes: dict[str, Attribute], hidden_types: list[Type]) -> None:
+        self.attributes: dict[str, Attribute] = attributes
+        self.hidden_types: list[Type] = hidden_types
+
+
 class Layout:
     """Statements of one operation of so many tokens, from its name on, that have the same at the same places.
 
-    `operand_types` and `result_types` are the numbers of types: first those whose places are `type_places`, then those
-    that the text does not show.  `known` has the attributes by the words.
+    `operand_types` and `result_types` are the numbers of types: first those whose places are `type_places`, then the
+    hidden ones of the wording.  `known` has the wordings by the words.
     """
 
     __slots__ = (
         "count",
         "ends_in_type",
-        "hidden_types",
         "known",
         "operand_places",
         "operand_types",
@@ -55,22 +64,21 @@ class Layout:
         operand_places: list[int],
         operand_types: list[int],
         type_places: list[int],
-        hidden_types: list[Type],
         result_types: list[int],
         segments: tuple[int, ...] | None,
+        ends_in_type: bool,
     ) -> None:
         self.count: int = count
         self.operand_places: list[int] = operand_places
         self.operand_types: list[int] = operand_types
         self.type_places: list[int] = type_places
-        self.hidden_types: list[Type] = hidden_types
         self.result_types: list[int] = result_types
         self.segments: tuple[int, ...] | None = segments
-        self.ends_in_type: bool = count - 1 in type_places
+        self.ends_in_type: bool = ends_in_type
         taken = {*operand_places, *type_places}
         # The name of the operation is the first of them, so that there is one.
         self.words: Callable[[list[str]], object] = itemgetter(*[n for n in range(count) if n not in taken])
-        self.known: dict[object, dict[str, Attribute]] = {}
+        self.known: dict[object, Wording] = {}
 
     def is_like(self, other: Layout) -> bool:
         return (
@@ -78,9 +86,9 @@ class Layout:
             and self.operand_places == other.operand_places
             and self.operand_types == other.operand_types
             and self.type_places == other.type_places
-            and self.hidden_types == other.hidden_types
             and self.result_types == other.result_types
             and self.segments == other.segments
+            and self.ends_in_type == other.ends_in_type
         )
 
     def match(self, cursor: ValueCursor, name_token: int) -> list[Value] | None:
@@ -94,8 +102,8 @@ class Layout:
         if end >= len(tokens):
             return None
         part = tokens[name_token:end]
-        attributes = self.known.get(self.words(part))
-        if attributes is None or not self._ends(cursor, tokens[end]):
+        wording = self.known.get(self.words(part))
+        if wording is None or not self._ends(cursor, tokens[end]):
             return None
         known = cursor.known_types
         types: list[Type] = []
@@ -104,7 +112,7 @@ class Layout:
             if type is None:
                 return None
             types.append(type)
-        types += self.hidden_types
+        types += wording.hidden_types
         values = cursor.values
         numbers = self.operand_types
         operands: list[Value] = []
@@ -118,7 +126,7 @@ class Layout:
             operands.append(value)
         cursor.position = end
         cursor.matched_types = [types[number] for number in self.result_types]
-        cursor.matched_attributes = attributes
+        cursor.matched_attributes = wording.attributes
         return operands
 
     def _ends(self, cursor: ValueCursor, following: str) -> bool:
@@ -140,33 +148,57 @@ class Layouts:
     def learn(self, cursor: ValueCursor, state: ParseState, operation: Operation) -> None:
         """Note how a statement is laid out that the cursor stands behind, if that is all there is to know of it."""
         self.balance -= 1
-        for directive in state.assembly.directives:
-            if not directive.is_regular(state):
-                return
-        layout = _layout_of(cursor, state, operation)
-        if layout is None:
+        start = state.name_token
+        tokens = cursor.tokens[start : cursor.position]
+        if state.made_operand is not None or operation.declaration is not state.declaration or len(tokens) > _LONGEST:
             return
-        words = layout.words(cursor.tokens[state.name_token : cursor.position])
+        values = 0
+        for token in tokens:
+            # A dictionary may say anything, and an alias means something in the whole text.
+            if token == "{" or ((token[0] == "#" or token[0] == "!") and "." not in token):
+                return
+            values += token[0] == "%"
+        if values != len(operation.operands):
+            return
+        hidden: list[Type] = []
+        ends_in_type = tokens[-1] in cursor.known_types
+        layout: Layout | None = None
+        if all(directive.is_regular(state) for directive in state.assembly.directives):
+            layout = _layout_of(cursor, state, operation, hidden, ends_in_type)
+        if layout is None:
+            layout = _layout_with_types(state, operation, len(tokens), hidden, ends_in_type)
+        words = layout.words(tokens)
         for known in self.found:
             if known.is_like(layout):
-                known.known[words] = operation.attributes
+                known.known[words] = Wording(operation.attributes, hidden)
                 return
         if len(self.found) < _MANY:
-            layout.known[words] = operation.attributes
+            layout.known[words] = Wording(operation.attributes, hidden)
             self.found.append(layout)
 
 
-def _layout_of(cursor: ValueCursor, state: ParseState, operation: Operation) -> Layout | None:
-    """How the statement of an operation is laid out; None where not every type stands in a place of its own."""
+def _layout_with_types(
+    state: ParseState, operation: Operation, count: int, hidden: list[Type], ends_in_type: bool
+) -> Layout:
+    """How a statement is laid out whose types are words: the types of its values are those of all with these."""
+    places = [token - state.name_token for tokens in state.operands if tokens is not None for token in tokens]
+    hidden[:] = [value.type for value in operation.operands]
+    taken = len(hidden)
+    hidden += [result.type for result in operation.results]
+    results = list(range(taken, len(hidden)))
+    return Layout(count, places, list(range(taken)), [], results, operation.segments, ends_in_type)
+
+
+def _layout_of(
+    cursor: ValueCursor, state: ParseState, operation: Operation, hidden: list[Type], ends_in_type: bool
+) -> Layout | None:
+    """How the statement of an operation is laid out; None where not every type stands in a place of its own.
+
+    The types that the text does not show are put into `hidden`.
+    """
     assembly = state.assembly
     start = state.name_token
-    count = cursor.position - start
-    if state.made_operand is not None or operation.declaration is not state.declaration or count > _LONGEST:
-        return None
-    if "{" in cursor.tokens[start : cursor.position]:
-        return None
     type_places: list[int] = []
-    hidden: list[Type] = []
     # The numbers of the types of each slot.
     numbers: list[list[int] | None] = []
     for slot, types in enumerate(state.types):
@@ -213,4 +245,5 @@ def _layout_of(cursor: ValueCursor, state: ParseState, operation: Operation) -> 
             result_types.append(shown + len(hidden) - 1)
         elif assembly.result_counts[index] == ONE:
             return None
-    return Layout(count, operand_places, operand_types, type_places, hidden, result_types, operation.segments)
+    count = cursor.position - start
+    return Layout(count, operand_places, operand_types, type_places, result_types, operation.segments, ends_in_type)

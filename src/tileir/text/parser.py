@@ -171,7 +171,7 @@ class Parser(RegionCursor):
         assembly = declaration.assembly
         assert isinstance(assembly, Assembly)
         self.position = name_token + 1
-        told = len(self.diagnostics)
+        told = len(self.diagnostics) + self.type_growth
         state = ParseState(declaration, assembly, name_token, self.source)
         for directive in assembly.directives:
             directive.parse(self, state)
@@ -180,7 +180,7 @@ class Parser(RegionCursor):
         if layouts is None:
             # Many come once.
             self.layouts[declaration] = Layouts()
-        elif layouts.balance > 0 and not operation.regions and told == len(self.diagnostics):
+        elif layouts.balance > 0 and not operation.regions and told == len(self.diagnostics) + self.type_growth:
             layouts.learn(self, state, operation)
         return operation
 
