@@ -93,6 +93,19 @@ def test_many_random_edits(seed):
     assert follow(f"long {seed}", 40, 25) > 100
 
 
+@pytest.mark.parametrize(("old", "new"), [(":1", ":7"), ('"k.py"', '"l.py"'), ("#l =", "#m ="), ('loc("', 'oc("')])
+def test_alias_behind_a_brace_too_many_is_read_again(old, new):
+    head = "cuda_tile.module @m {\nentry @k() {\nreturn loc(#l)\n}\n}\n"
+    text = f'{head}%x = a\n}}\nreturn\nreturn\nreturn\n#l = loc("k.py":1:2)\n'
+    tokens = TokenText(text)
+    edited = EditedText(tokens)
+    start = text.index(old)
+    edited.update(tokens.replace(start, start + len(old), new))
+    fresh = EditedText(TokenText(tokens.text))
+    assert told(edited.diagnostics) == told(fresh.diagnostics)
+    assert dump(edited.module) == dump(fresh.module)
+
+
 def test_tokens_after_edits_are_those_of_the_text():
     for index in range(8):
         chance = random.Random(f"tokens {index}")

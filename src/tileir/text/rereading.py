@@ -157,6 +157,9 @@ class EditedText:
         parser = self.parser
         if not self.top.statements or parser.broken_aliases or self.top.scope.tangled:
             return False
+        if change.old_end > self.top.end:
+            # Behind a brace too many nothing is read but the aliases that are used.
+            return False
         body, first, last = self._damaged(change)
         begin = body.statements[first].start
         if self._had_special(body, first, last):
