@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy
 
-from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission import accesses, chain_functions
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Axis, Term
@@ -64,6 +64,10 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
             odd = builder.any_of([odd, found])
         else:
             left, stage = _left(emission, statement, number), stage_of(emission, statement)
+        call = emission.called_products.get(statement)
+        if call is not None:
+            chain_functions.multiply(emission, plan, left, right, target[0], str(plan.k), None, *call)
+            return
         start, fresh = None, "false"
         if plan.kind == "amx" and statement.start is not None:
             fresh = "true"
