@@ -148,6 +148,8 @@ MISTAKES = [
     ("#cuda_tile.nothing<1>", "unknown attribute `nothing` in dialect `cuda_tile`", 0),
     ("dense<[1, 2]> : tile<4xi32>", "inferred shape of elements literal ([2]) does not match type ([4])", 6),
     ("dense<[[1], [2, 3]]> : tile<4xi32>", "tensor literal is invalid; ranks are not consistent between elements", 6),
+    ("dense<[[1], 2, a]> : tile<4xi32>", "tensor literal is invalid; ranks are not consistent between elements", 6),
+    ("dense<[[1], a, 2]> : tile<4xi32>", "expected element literal of primitive type", 12),
     ("#cuda_tile.div_by<-1>", "expected unsigned 64-bit integer for divisor", 18),
     ("#cuda_tile.bounded<0>", "expected ','", 20),
     (

@@ -92,11 +92,12 @@ class DenseReader:
                 if cursor.peek() != "]":
                     continue
             else:
-                count = self._read_row()
                 if leaf_depth not in (-1, len(counts)):
+                    # Of one at a wrong depth more is wrong than of those behind it.
+                    self._read_element()
                     self._inconsistent()
                 leaf_depth = len(counts)
-                counts[-1] += count
+                counts[-1] += self._read_row()
             # Close as many lists as end here; each is a member of the one around it.
             while counts and cursor.accept("]"):
                 depth = len(counts)
