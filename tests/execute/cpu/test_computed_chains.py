@@ -225,6 +225,45 @@ def test_an_operand_that_the_kernel_writes_is_no_chain() -> None:
         assert not chains(wrong)
 
 
+def test_of_the_mistakes_of_several_sums_the_first_is_found() -> None:
+    """The operand of one product is outside in the last turn, that of the one behind it in the first."""
+    tile = (16, 32, 8)
+    text = program(tile, "plain", "plain", "plain").replace("%x, %w, %acc2", "%u, %w, %acc2")
+    made, body = operand("u", "plain", 16, 8, "%i", "%s", ("%m", "%k"))
+    text = text.replace("%tc =", f"{made}\n%tc =")
+    text = text.replace("%q = mmaf", f"{body}%q = mmaf").replace("@k(", "@k(%au: tile<ptr<f32>>, %pitch.u: tile<i32>, ")
+    assert len(chains(text)) == 2
+    for name in "xu":
+        moved = f"%o{name} = offset %a{name}, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>\n%t{name} ="
+        text = text.replace(f"%t{name} =", moved).replace(f"make_tensor_view %a{name}", f"make_tensor_view %o{name}")
+    ones = numpy.ones((16, 24), "f4")
+    right = numpy.ones((24, 32), "f4")
+    said = []
+    for backend in ("cpu", "interpreter"):
+        kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
+        arrays = [ones[0, :3].copy(), right, right.copy(), numpy.ones((16, 32), "f4")]
+        with pytest.raises(tileir.ExecutionError) as raised:
+            kernel.launch(
+                (1, 1, 1),
+                ones.reshape(-1)[:-1].copy(),
+                24,
+                *arrays,
+                16,
+                32,
+                24,
+                1,
+                0,
+                3,
+                32,
+                512,
+                24,
+                384,
+                *[32, 768] * 2,
+            )
+        said.append(str(raised.value).splitlines()[0].split(" at address")[0])
+    assert said[0] == said[1]
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     forms=st.lists(st.sampled_from(FORMS), min_size=2, max_size=3),

@@ -340,3 +340,31 @@ def test_a_number_that_is_doubled_again_and_again_is_found_once() -> None:
             work += form.parts
     assert len(found) < 100
     agrees(text, tile, (32, 64, 24))
+
+
+def test_what_fails_behind_the_loop_fails_behind_it() -> None:
+    """A window that is not there, between the loop and the store: the loop's own mistake comes first."""
+    tile = (16, 32, 8)
+    view = "partition_view<tile=(16x32), tensor_view<?x?xf32, strides=[?,1]>>"
+    other = "partition_view<tile=(32), tensor_view<?xf32, strides=[1]>>"
+    text = program(tile, adds=False).replace("%m: tile<i32>", "%d: tile<ptr<f32>>, %m: tile<i32>", 1)
+    start = text.index("%stored = ")
+    text = f"""{text[:start]}%numbers = iota : tile<512xi32>
+      %part = extract %numbers[%m] : tile<512xi32> -> tile<32xi32>
+      %t = make_tensor_view %c, shape = [%m, %n], strides = [%pitch.c, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+      %view = make_partition_view %t : {view}
+      %stored = store_view_tko weak %sum, %view[%x, %y] : tile<16x32xf32>, {view}, tile<i32> -> token
+      %floats = itof %part signed : tile<32xi32> -> tile<32xf32>
+      %t2 = make_tensor_view %d, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+      %other = make_partition_view %t2 : {other}
+      %stored.2 = store_view_tko weak %floats, %other[%x] : tile<32xf32>, {other}, tile<i32> -> token
+      return }} }}"""
+    for short in (0, 1):
+        said, results = [], []
+        for backend in ("cpu", "interpreter"):
+            a, b, c = matrices((16, 32, 24))
+            left = a.reshape(-1)[: a.size - short].copy()
+            said.append(outcome(text, backend, tile, (16, 32, 24), [left, b, c, b[0].copy()], [24, 32, 32]))
+            results.append(c.tobytes())
+        assert said[0] == said[1] and ("extract" in said[0]) == (not short)
+        assert results[0] == results[1]

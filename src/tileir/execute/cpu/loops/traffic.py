@@ -24,7 +24,7 @@ from __future__ import annotations
 from math import prod
 from typing import Final, cast
 
-from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
+from tileir.dialect.ops import ADDI, ASSUME, EXTRACT, GET_TILE_BLOCK_ID, INSERT, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
@@ -207,7 +207,11 @@ def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: Store
     if not plain_memory(root.element) or root.dtype != buffer.dtype:
         return False
     end = program.body.index(nest)
-    if not all(isinstance(each, (Let, Alias)) for each in program.body[place + 1 : end]):
+    between = program.body[place + 1 : end]
+    if not all(isinstance(each, (Let, Alias)) for each in between):
+        return False
+    # Windows that are not there: whatever the chain does comes before that.
+    if any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between):
         return False
     if any(buffer in each.buffers for statement in statements(program.body[end + 1 :]) for each in statement.roots):
         return False

@@ -27,7 +27,7 @@ from tileir.execute.cpu.loops.statements import (
     Terminator,
     memo_slots,
 )
-from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.cpu.lowering.memos import memo_keys, remembered
 from tileir.execute.cpu.lowering.pointer_chains import chained_through_pointers
 from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, plan_of_vectors
@@ -77,11 +77,22 @@ def chained(lowering: Lowering, loop: Repeat) -> list[Chain]:
             return []
         if not _suits(lowering, operation, product):
             return []
+        if len(products) > 1 and not _stays_in_arrays(lowering, product):
+            return []
     for product in products:
         assert isinstance(product, Multiply)
         part = Repeat(operation, [product, end]) if len(products) > 1 else loop
         found.append(_chained(lowering, part, product))
     return found
+
+
+def _stays_in_arrays(lowering: Lowering, product: Multiply) -> bool:
+    """Whether no load of a product can fail: of several mistakes a loop finds that of the first turn, whatever sum it
+    belongs to, and chains that follow each other would not."""
+    return all(
+        isinstance(read, Viewed) and lowering.origins.stays_in_array(source_of(read))
+        for read in product.lhs.reads | product.rhs.reads
+    )
 
 
 def _through_pointers(lowering: Lowering, loop: Repeat) -> list[Chain]:
