@@ -21,6 +21,8 @@ from tileir.text.values import ValueCursor
 
 # So many statements of an operation are learned from before one that was learned is met, and one more for each.
 _CREDIT: Final = 12
+# The same where types are words: few of them come again, unless a text repeats itself.
+_TYPED_CREDIT: Final = 3
 # So many layouts of one operation are tried, and a longer statement has none.
 _MANY: Final = 8
 _LONGEST: Final = 100
@@ -49,6 +51,7 @@ class Layout:
     __slots__ = (
         "count",
         "ends_in_type",
+        "is_typed",
         "known",
         "operand_places",
         "operand_types",
@@ -76,6 +79,8 @@ class Layout:
         self.segments: tuple[int, ...] | None = segments
         self.ends_in_type: bool = ends_in_type
         taken = {*operand_places, *type_places}
+        # Whether types are words.
+        self.is_typed: bool = not type_places
         # The name of the operation is the first of them, so that there is one.
         self.words: Callable[[list[str]], object] = itemgetter(*[n for n in range(count) if n not in taken])
         self.known: dict[object, Wording] = {}
@@ -139,11 +144,18 @@ class Layout:
 class Layouts:
     """The layouts of one operation that a text has."""
 
-    __slots__ = ("balance", "found")
+    __slots__ = ("balance", "found", "typed_balance")
 
     def __init__(self) -> None:
         self.found: list[Layout] = []
         self.balance: int = _CREDIT
+        self.typed_balance: int = _TYPED_CREDIT
+
+    def gain(self, layout: Layout) -> None:
+        """Note that what was learned was met again."""
+        self.balance += 1
+        if layout.is_typed:
+            self.typed_balance += 2
 
     def learn(self, cursor: ValueCursor, state: ParseState, operation: Operation) -> None:
         """Note how a statement is laid out that the cursor stands behind, if that is all there is to know of it."""
@@ -166,6 +178,9 @@ class Layouts:
         if all(directive.is_regular(state) for directive in state.assembly.directives):
             layout = _layout_of(cursor, state, operation, hidden, ends_in_type)
         if layout is None:
+            self.typed_balance -= 1
+            if self.typed_balance < 0:
+                return
             layout = _layout_with_types(state, operation, len(tokens), hidden, ends_in_type)
         words = layout.words(tokens)
         for known in self.found:

@@ -154,7 +154,7 @@ class Parser(RegionCursor):
             for layout in layouts.found:
                 operands = layout.match(self, name_token)
                 if operands is not None:
-                    layouts.balance += 1
+                    layouts.gain(layout)
                     return Operation(
                         declaration,
                         operands,
