@@ -21,7 +21,7 @@ class Machine:
 
     def seconds(self, work: float) -> float:
         self.moment += 1
-        return work * (1 + self.moment / 2000)
+        return work * (1 + self.moment / 320)
 
 
 class Timed:
@@ -40,7 +40,7 @@ class Timed:
 
 def round_of(monkeypatch: pytest.MonkeyPatch, *programs: tuple[int, float, float]) -> Growth:
     monkeypatch.setattr(reading_rounds, "cpu_of_tool", lambda path: 0.0)
-    monkeypatch.setattr(reading_rounds, "for_seconds", lambda action, seconds: sum(action() for _ in range(50)) / 50)
+    monkeypatch.setattr(reading_rounds, "for_seconds", lambda action, seconds: sum(action() for _ in range(8)) / 8)
     machine = Machine()
     *smaller, large = [cast(Program, Timed(machine, *each)) for each in programs]
     return take_round(smaller, large, Path(), 0.0)
