@@ -64,11 +64,9 @@ def _telling(finding: str) -> str:
     )
 
 
-BY_A_LIST = "by a list of values, not by a OperationResult"
 A_LOCATION = "a Location, as operation.location, not None ({path}:3)"
 
 COMPILED_WORDS = {
-    BY_A_LIST: "list object expected; got tileir.ir.values.OperationResult ({path}:4)",
     A_LOCATION: "tileir.ir.location.Location object expected; got None ({path}:3)",
 }
 """What the compiled build says, which looks at the types of arguments before the function does."""
@@ -92,7 +90,11 @@ COMPILED_WORDS = {
             "pass 'mine' fails: TypeError: f() takes 1 positional argument but 3 were given\n",
         ),
         (_pattern("rewriter.replace(operation, [])"), 1, "has 1 results, but 0 values replace them ({path}:4)"),
-        (_pattern("rewriter.replace(operation, operation.result)"), 1, BY_A_LIST),
+        (
+            _pattern("rewriter.replace(operation, operation.result)"),
+            1,
+            "by a list of values, not by a OperationResult ({path}:4)",
+        ),
         (_pattern("rewriter.erase(operation)"), 1, "a result is still used ({path}:4)"),
         (_pattern("rewriter.builder().addf(*operation.operands)"), 1, "\nnote: in pass 'mine' ({path}:4)"),
         (_telling("'hello'"), 1, "error: pass 'mine' tells 'hello': session.diagnostics holds tileir.Diagnostic"),
