@@ -229,7 +229,7 @@ def check_program(seed: int, width: int, size: int) -> int:
 
 @pytest.mark.parametrize("width", [8, 16])
 def test_random_programs_mean_the_same_simplified(width: int) -> None:
-    assert sum([check_program(seed, width, 25) for seed in range(30)]) > 100
+    assert sum([check_program(seed, width, 25) for seed in range(12)]) > 40
 
 
 @pytest.mark.long
