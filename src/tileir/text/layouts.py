@@ -79,7 +79,7 @@ class Layout:
         self.segments: tuple[int, ...] | None = segments
         self.ends_in_type: bool = ends_in_type
         taken = {*operand_places, *type_places}
-        # Whether types are words.
+        # Whether types are words, where there are any.
         self.is_typed: bool = not type_places
         # The name of the operation is the first of them, so that there is one.
         self.words: Callable[[list[str]], object] = itemgetter(*[n for n in range(count) if n not in taken])

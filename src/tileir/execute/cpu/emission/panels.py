@@ -16,7 +16,7 @@ _MANY_BLOCKS: Final = 8
 """Tile blocks in a row that share panels from which on these are worth packing once more."""
 _MANY_COLUMNS: Final = 4
 """Columns of tile blocks that a thread goes through from which on it remembers the rows from one to the next."""
-STRETCHES_AT_HAND: Final = 4
+_STRETCHES_AT_HAND: Final = 4
 """Stretches of k of which the left operand of matrix tiles is remembered within a row of tile blocks."""
 _ROWS_AHEAD: Final = 3
 """How many rows before it is packed a row is asked for.  Rows whose distance is a power of two share a few places of
@@ -122,17 +122,17 @@ def column_slots(emission: Emission) -> str:
 def row_place(emission: Emission, memo: Memo, axes: tuple[int, int], stretch: str, stretches: str) -> str:
     """Where the left operand of matrix tiles is remembered: of the tile block's row, a stretch of k of several.
 
-    Each row has its own place if all fit and a thread comes back to them, with as many columns as it has to go through.
-    Otherwise they follow each other in the same few, which stay in the nearer caches.
+    Each row has its own place if all fit and a thread comes back to them, for one column after the other.  Otherwise
+    they follow each other in the same few, which stay in the nearer caches.
     """
     builder, frame = emission.builder, emission.frame
-    at_hand = builder.emit(f"and i64 {stretch}, {min(STRETCHES_AT_HAND, memo.slots) - 1}")
+    at_hand = builder.emit(f"and i64 {stretch}, {min(_STRETCHES_AT_HAND, memo.slots) - 1}")
     down, across = axes
-    if down < 0 or across < 0 or memo.slots <= STRETCHES_AT_HAND:
+    if down < 0 or across < 0 or memo.slots <= _STRETCHES_AT_HAND:
         return at_hand
     rows, columns = frame.record_slot(slots.GRID + down), frame.record_slot(slots.GRID + across)
+    # Below zero no tile block may be taken out of turn: as a number without a sign that is too many.
     lanes = frame.record_slot(slots.LANES)
-    # Below zero no tile block may be taken out of turn.
     builder.module.declare("declare i64 @llvm.umax.i64(i64, i64)")
     frame.add(f"%row.lanes = call i64 @llvm.umax.i64(i64 {lanes}, i64 1)")
     frame.add(f"%row.columns{across} = udiv i64 {columns}, %row.lanes")

@@ -206,6 +206,36 @@ def copy_left(
     (over_an_edge if edge else versions)(emission, roots, [], emit)
 
 
+def _bring_square(
+    emission: Emission,
+    statement: Multiply,
+    operand: int,
+    batch: Number,
+    square: tuple[str, int, int],
+    top: Number,
+    first: Number,
+) -> None:
+    """Bring some columns of the left or right operand, the `first` and those after it, to memory, each from `top` on.
+
+    A square is where they go, how many, and how much of each.
+    """
+    builder, plan = emission.builder, statement.plan
+    size = (plan.lhs_dtype, plan.rhs_dtype)[operand].itemsize
+    pointer, count, length = square
+
+    def bring(masked: bool) -> None:
+        nest = NestEmission(emission, (count, length), length, masked)
+        number, lanes = nest.index
+        with nest.at_level(number.level):
+            column = Axis(builder.add(first, number.base), False, number.level)
+        row = Axis(top, True, 0)
+        register = nest.spread_lanes(_element(emission, nest, statement, operand, batch, row, column), row)
+        nest.store(pointer, [(number, length * size), (lanes, size)], register, "")
+        nest.close()
+
+    versions(emission, [(statement.lhs, statement.rhs)[operand]], [], bring)
+
+
 def _copy_columns(emission: Emission, statement: Multiply, batch: Number, target: Rows, side: int) -> None:
     """Copy a left operand that lies in columns, squares of so many elements a side (`_pack_columns`)."""
     builder, plan = emission.builder, statement.plan
@@ -214,17 +244,7 @@ def _copy_columns(emission: Emission, statement: Multiply, batch: Number, target
 
     def columns(first: Number) -> None:
         def rows(top: Number) -> None:
-            def bring(masked: bool) -> None:
-                nest = NestEmission(emission, (side, side), side, masked)
-                number, lanes = nest.index
-                with nest.at_level(number.level):
-                    column = Axis(builder.add(first, number.base), False, number.level)
-                down = Axis(top, True, 0)
-                register = nest.spread_lanes(_element(emission, nest, statement, 0, batch, down, column), down)
-                nest.store(square, [(number, side * dtype.itemsize), (lanes, dtype.itemsize)], register, "")
-                nest.close()
-
-            versions(emission, [statement.lhs], [], bring)
+            _bring_square(emission, statement, 0, batch, (square, side, side), top, first)
             place = builder.add(builder.multiply(top, target[1]), builder.multiply(first, dtype.itemsize))
             there = builder.moved(target[0], place)
             for number, row in enumerate(_turned_square(emission, square, dtype, side)):
@@ -396,18 +416,7 @@ def _pack_columns(emission: Emission, statement: Multiply, batch: Number, place:
     def columns(first: Number) -> None:
         def rows(step: Number) -> None:
             start = builder.multiply(step, group)
-
-            def bring(masked: bool) -> None:
-                nest = NestEmission(emission, (side, across), across, masked)
-                number, lanes = nest.index
-                with nest.at_level(number.level):
-                    column = Axis(builder.add(first, number.base), False, number.level)
-                along = Axis(start, True, 0)
-                register = nest.spread_lanes(_element(emission, nest, statement, 1, batch, along, column), along)
-                nest.store(square, [(number, side * unit), (lanes, dtype.itemsize)], register, "")
-                nest.close()
-
-            versions(emission, [statement.rhs], [], bring)
+            _bring_square(emission, statement, 1, batch, (square, side, across), start, first)
             places = [builder.moved(square, number * side * unit) for number in range(side)]
             vectors = [builder.value(f"load {kind}, ptr {each}, align 64", dtype, across) for each in places]
             # Rows of a square are rows of one panel, and of one tile of AMX.
