@@ -18,6 +18,7 @@ from tileir.execute.cpu.native.target import Target, host
 _DOT = "@llvm.x86.avx512bf16.dpbf16ps.512"
 
 _ROUND = "@llvm.x86.avx512bf16.cvtneps2bf16.512"
+_ROUND_TWO = "@llvm.x86.avx512bf16.cvtne2ps2bf16.512"
 
 _LOAD = """
 @emulated.tiles = internal global [8 x [1024 x i8]] zeroinitializer, align 64
@@ -184,14 +185,25 @@ define internal <16 x bfloat> @emulated.cvtneps2bf16(<16 x float> %x) {
   %r = bitcast <16 x i16> %short to <16 x bfloat>
   ret <16 x bfloat> %r
 }
-"""
+define internal <32 x bfloat> @emulated.cvtne2ps2bf16(<16 x float> %upper, <16 x float> %lower) {
+  %u = call <16 x bfloat> @emulated.cvtneps2bf16(<16 x float> %upper)
+  %l = call <16 x bfloat> @emulated.cvtneps2bf16(<16 x float> %lower)
+  %r = shufflevector <16 x bfloat> %l, <16 x bfloat> %u, <32 x i32> <PLACES>
+  ret <32 x bfloat> %r
+}
+""".replace("PLACES", ", ".join([f"i32 {place}" for place in range(32)]))
 
 
 def emulated(text: str) -> str:
     """A module without instructions of AMX and AVX512_BF16."""
-    if _ROUND in text:
-        lines = [line for line in text.splitlines() if not line.startswith("declare") or _ROUND not in line]
-        return emulated("\n".join(lines).replace(_ROUND, "@emulated.cvtneps2bf16") + _ROUNDS)
+    if _ROUND in text or _ROUND_TWO in text:
+        lines = [
+            line
+            for line in text.splitlines()
+            if not line.startswith("declare") or (_ROUND not in line and _ROUND_TWO not in line)
+        ]
+        code = "\n".join(lines).replace(_ROUND, "@emulated.cvtneps2bf16")
+        return emulated(code.replace(_ROUND_TWO, "@emulated.cvtne2ps2bf16") + _ROUNDS)
     if _DOT in text:
         lines = [line for line in text.splitlines() if not line.startswith("declare") or _DOT not in line]
         own = _DOTS.splitlines()

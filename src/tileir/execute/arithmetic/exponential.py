@@ -30,7 +30,7 @@ from tileir.execute.arithmetic.pairs import (
     shifted_power,
     widened,
 )
-from tileir.execute.arithmetic.rounding import two_sum
+from tileir.execute.arithmetic.rounding import any_beyond, two_sum, without_subnormals
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
@@ -111,11 +111,12 @@ def exp2_of_float32(x: Any) -> Any:
     Where no result is subnormal, or overflows, the rounding may come before the power of two: then only the polynomial
     is in double.
     """
-    if numpy.count_nonzero(~(numpy.abs(x) <= _PLAIN_LIMIT)):
+    if any_beyond(x, _PLAIN_LIMIT):
         return exp2_single(x).astype(numpy.float32)
     shifted = x + _SINGLE_SHIFTER
     result = horner(widened(x - (shifted - _SINGLE_SHIFTER)), EXP2_SINGLE).astype(numpy.float32)
-    return (result.view(numpy.int32) + (shifted.view(numpy.int32) << _FRACTION_BITS)).view(numpy.float32)
+    scaled = result.view(numpy.int32) + (shifted.view(numpy.int32) << _FRACTION_BITS)
+    return without_subnormals(scaled.view(numpy.float32))
 
 
 def _exp_minus_one_single(magnitude: Any) -> Any:

@@ -67,6 +67,18 @@ def take(table: Array, index: Any) -> Any:
     return table.take(index) if look_up is None else look_up(table)
 
 
+def any_beyond(x: Any, limit: Any) -> bool:
+    """Whether a float32 is farther from zero than a limit, or NaN.  A tracer asks that for many at a time."""
+    ask = getattr(x, "any_beyond", None)
+    return bool(numpy.count_nonzero(~(numpy.abs(x) <= limit)) if ask is None else ask(limit))
+
+
+def without_subnormals(x: Any) -> Any:
+    """The same numbers; a tracer is told that none of them is subnormal."""
+    tell = getattr(x, "without_subnormals", None)
+    return x if tell is None else tell()
+
+
 # Error-free transformations
 
 

@@ -1,8 +1,9 @@
 """bf16 by the instruction of AVX512_BF16, which takes the time of two additions where rounding by hand takes nine.
 
-It rounds as it should, but for float32 numbers that are subnormal: they become zero.  So there is a test for them, and
-vectors that have one, which hardly any has, are rounded by hand.  As with the fast functions, this is an LLVM function
-of its own, which is always inlined: there it may branch.
+It rounds as it should, but for float32 numbers that are subnormal: they become zero.  So there is a test for them,
+where it is not known that there are none (`Register.normal`), and vectors that have one, which hardly any has, are
+rounded by hand.  As with the fast functions, this is an LLVM function of its own, which is always inlined: there it may
+branch.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.llvm import Register, value_type
-from tileir.execute.cpu.vector.parts import in_parts, shuffled
+from tileir.execute.cpu.vector.parts import joined, shuffled
 from tileir.execute.dtypes import DType
 
 ByHand = Callable[[Builder, Register], Register]
@@ -36,32 +37,47 @@ def rounded(builder: Builder, value: Register, pattern: DType, by_hand: ByHand) 
     if symbol not in module.symbols:
         module.symbols.add(symbol)
         _define(module, symbol, Register("%value", value.dtype, width), pattern, by_hand)
-    return builder.value(f"call {value_type(pattern, width)} @{symbol}({value.typed})", pattern, width)
+    call = f"call {value_type(pattern, width)} @{symbol}({value.typed}, i1 {value.normal})"
+    return builder.value(call, pattern, width)
 
 
 def _define(module: Module, symbol: str, value: Register, pattern: DType, by_hand: ByHand) -> None:
     inner = Builder(module)
     kind = value_type(pattern, value.width)
+    parts = [value]
+    if value.width > _LANES:
+        starts = range(0, value.width, _LANES)
+        parts = [shuffled(inner, value, None, range(start, start + _LANES)) for start in starts]
 
-    def shortened(parts: list[Register]) -> Register:
-        brain = inner.call(f"<{_LANES} x bfloat>", "llvm.x86.avx512bf16.cvtneps2bf16.512", [parts[0].typed])
-        return inner.value(f"bitcast <{_LANES} x bfloat> {brain} to {value_type(pattern, _LANES)}", pattern, _LANES)
+    def shortened() -> list[str]:
+        # Two registers become one; alone, a register becomes half of one.
+        if len(parts) == 1:
+            found = [_shortened(inner, "cvtneps2bf16", parts, pattern)]
+        else:
+            pairs = zip(parts[0::2], parts[1::2], strict=True)
+            found = [_shortened(inner, "cvtne2ps2bf16", [upper, lower], pattern) for lower, upper in pairs]
+        return [joined(inner, found).typed]
 
-    # One question for all parts of a wide vector.
-    found = ""
-    for start in range(0, value.width, _LANES):
-        part = value if value.width == _LANES else shuffled(inner, value, None, range(start, start + _LANES))
-        here = inner.call(_MASK, "llvm.x86.avx512.fpclass.ps.512", [part.typed, f"i32 {_SUBNORMAL}"])
-        found = inner.emit(f"or {_MASK} {found}, {here}") if found else here
-    none = inner.emit(f"icmp eq i{_LANES} {inner.emit(f'bitcast {_MASK} {found} to i{_LANES}')}, 0")
-    (result,) = inner.branch(
-        none,
-        lambda: [in_parts(inner, [value], _LANES, shortened).typed],
-        lambda: [by_hand(inner, value).typed],
-        likely=True,
-    )
+    def looked() -> list[str]:
+        # One question for all parts of a wide vector.
+        found = ""
+        for part in parts:
+            here = inner.call(_MASK, "llvm.x86.avx512.fpclass.ps.512", [part.typed, f"i32 {_SUBNORMAL}"])
+            found = inner.emit(f"or {_MASK} {found}, {here}") if found else here
+        none = inner.emit(f"icmp eq i{_LANES} {inner.emit(f'bitcast {_MASK} {found} to i{_LANES}')}, 0")
+        (result,) = inner.branch(none, shortened, lambda: [by_hand(inner, value).typed], likely=True)
+        return [f"{kind} {result}"]
+
+    (result,) = inner.branch("%normal", shortened, looked)
     inner.do(f"ret {kind} {result}")
-    module.define(f"define internal {kind} @{symbol}({value.typed}) alwaysinline nounwind", inner.lines)
+    module.define(f"define internal {kind} @{symbol}({value.typed}, i1 %normal) alwaysinline nounwind", inner.lines)
+
+
+def _shortened(builder: Builder, instruction: str, parts: list[Register], pattern: DType) -> Register:
+    width = _LANES * len(parts)
+    name = f"llvm.x86.avx512bf16.{instruction}.512"
+    brain = builder.call(f"<{width} x bfloat>", name, [part.typed for part in parts])
+    return builder.value(f"bitcast <{width} x bfloat> {brain} to {value_type(pattern, width)}", pattern, width)
 
 
 __all__ = ["is_native", "rounded"]

@@ -50,12 +50,14 @@ def storage_type(dtype: DType) -> str:
 class Register:
     """A value: SSA name or literal, dtype, width."""
 
-    __slots__ = ("dtype", "name", "width")
+    __slots__ = ("dtype", "name", "normal", "width")
 
-    def __init__(self, name: str, dtype: DType, width: int = 0) -> None:
+    def __init__(self, name: str, dtype: DType, width: int = 0, normal: str = "false") -> None:
         self.name: str = name
         self.dtype: DType = dtype
         self.width: int = width
+        self.normal: str = normal
+        """An i1: it is known that no element is a subnormal number."""
 
     @property
     def type(self) -> str:

@@ -23,18 +23,23 @@ from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
     INT64,
+    UINT32,
     Untraceable,
     binary,
     cast,
     choose,
+    compare,
+    constant,
     decode,
     decode_power,
+    intrinsic,
     reinterpret,
     to_single,
     truth,
     widened,
 )
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
+from tileir.execute.cpu.vector.parts import shuffled
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
@@ -64,8 +69,10 @@ def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]
 
 _WORTH_A_BRANCH: Final = 24
 """Instructions that a test and a branch may save."""
-_FIRST: Final = 4
+_FIRST: Final = 12
 """Instructions that may come before a question that is the first."""
+_MAGNITUDE: Final = 0x7FFFFFFF
+"""All bits of a float32 but its sign."""
 
 
 class _Traced:
@@ -114,12 +121,14 @@ def _either(builder: Builder, short: _Traced, whole: _Traced, common: int) -> Re
         bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
         nowhere = builder.emit(f"icmp eq i{together.width} {bits}, 0")
 
+    is_known = any(way.result.normal != "false" for way in (short, whole))
+
     def follow(way: _Traced, first: int) -> list[str]:
         builder.lines.extend(way.lines[first:])
-        return [way.result.typed]
+        return [way.result.typed, *([f"i1 {way.result.normal}"] if is_known else [])]
 
-    (name,) = builder.branch(nowhere, lambda: follow(short, common), lambda: follow(whole, 0), likely=True)
-    return Register(name, short.result.dtype, short.result.width)
+    found = builder.branch(nowhere, lambda: follow(short, common), lambda: follow(whole, 0), likely=True)
+    return Register(found[0], short.result.dtype, short.result.width, *found[1:])
 
 
 def _constant(value: Any, dtype: DType, width: int) -> Register:
@@ -183,6 +192,27 @@ class Tracer(NDArrayOperatorsMixin):
 
     def any(self) -> bool:
         return bool(_asked(self))
+
+    def any_beyond(self, limit: Any) -> int:
+        """Whether an element is beyond a limit; `rounding.any_beyond` asks.
+
+        The patterns of magnitudes are in their order, and those of NaNs above them: one comparison for the largest of
+        several vectors.
+        """
+        builder = self.builder
+        pattern = reinterpret(builder, self.register, UINT32)
+        largest = binary(builder, "and", pattern, constant(_MAGNITUDE, pattern))
+        while largest.width > 2 * builder.module.widened_lanes > 0:
+            half = largest.width // 2
+            parts = [shuffled(builder, largest, None, range(start, start + half)) for start in (0, half)]
+            largest = intrinsic(builder, "umax", parts)
+        greatest = int(numpy.float32(limit).view(numpy.uint32))
+        return int(builder.asked(compare(builder, "icmp ugt", largest, constant(greatest, largest))))
+
+    def without_subnormals(self) -> Tracer:
+        """The same, known to have no subnormal element; `rounding.without_subnormals` tells."""
+        known = self.register
+        return Tracer(self.builder, Register(known.name, known.dtype, known.width, "true"))
 
     def look_up(self, table: Any) -> Tracer:
         """The elements of a constant table; `rounding.take` asks for them."""
