@@ -417,18 +417,23 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
+# A private name of another module stands behind a dot, or in an import.
+MAY_TAKE = re.compile(r"(?<!\bself)(?<!\bcls)\._(?!_)|\bimport\b(?: *\([^)]*|.*)\b_(?!_)")
+
+
 def private_names(source: str, known: Iterable[str]) -> list[str]:
     """The names with an underscore in front that a module takes from another."""
-    tree = ast.parse(source)
+    # Most modules have no such word, and need not be read.
+    nodes = list(ast.walk(ast.parse(source))) if MAY_TAKE.search(source) else []
     taken, names = [], set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if f"{node.module}.{alias.name}" in known:
                     names.add(alias.asname or alias.name)
                 elif node.module in known and is_private(alias.name):
                     taken.append(f"{node.module}.{alias.name}")
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
             if is_private(node.attr):
                 taken.append(f"{node.value.id}.{node.attr}")
@@ -444,6 +449,8 @@ def test_private_names_stay_in_their_module() -> None:
 def test_private_names_are_seen() -> None:
     source = "from a import b as other, _c, __version__\nfrom a.b import d\nother._e(d._f, other.g, other.__doc__)"
     assert private_names(source, ["a", "a.b"]) == ["a._c", "other._e"]
+    assert private_names("from a import b\nself._e = b._f", ["a.b"]) == ["b._f"]
+    assert private_names("from a import (\n    b,\n    _c,\n)", ["a"]) == ["a._c"]
 
 
 def test_imports_are_told_apart_and_a_circle_is_named() -> None:
