@@ -19,10 +19,17 @@ settings.register_profile("patient", settings.default, deadline=None, suppress_h
 settings.load_profile("patient")
 
 
+# Thousands of tests and all modules stay until the end: no collection of garbage needs to look at them, neither while they
+# are made nor later.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Thousands of tests and all modules stay until the end: no collection of garbage needs to look at them again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+    # What earlier tests keep is looked at seldom.
+    gc.set_threshold(2000, 10, 30)
 
 
 @pytest.fixture(autouse=True, scope="session")
