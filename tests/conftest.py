@@ -10,6 +10,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.browsing import browser, open_page
+from tests.sampling import leave_to_long_runs
 
 # Here, and not where pages are tested: two browsers cannot be driven in one process.
 __all__ = ["browser", "open_page"]
@@ -22,6 +23,11 @@ settings.load_profile("patient")
 # Thousands of tests and all modules stay until the end: no collection of garbage needs to look at them, neither while they
 # are made nor later.
 gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    leave_to_long_runs(items)
 
 
 def pytest_collection_finish() -> None:

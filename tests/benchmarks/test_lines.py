@@ -75,6 +75,7 @@ def test_an_entry_says_when_where_and_of_what() -> None:
     assert table.entry([], quick=True)["build"] not in ("pure", "compiled")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("operations", [1, 500, 3000])
 def test_programs_for_the_tools_are_sound_and_about_as_long_as_asked_for(kind: str, operations: int) -> None:

@@ -39,6 +39,7 @@ class Watched(Observer):
         self.written += bytes if access.kind != "read" else 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_counted_bytes_are_those_that_are_accessed(name: str) -> None:
     case = COMPARISONS[name]()

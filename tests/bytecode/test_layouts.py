@@ -25,6 +25,7 @@ CASES = [case.name for case in all_cases() if "13.1" in case.versions] if tools_
 OLDEST = (13, 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_is_the_same_in_both_layouts(name: str) -> None:

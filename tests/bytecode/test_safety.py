@@ -284,6 +284,7 @@ def test_overlapping_strings_are_refused_before_they_cost():
     assert refused(file.build(), 32)[0] == "strings overlap too much"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("depth", [65, 109, 1000, 10_000])
 @pytest.mark.parametrize("tag", [6, 10], ids=["arrays", "dictionaries"])
 def test_deep_attributes_are_accepted(tag, depth):
@@ -382,6 +383,7 @@ def lexical_blocks(depth: int, forward: bool = False) -> bytes:
     return make_file(debug=debug_payload([0], [4, len(blobs)], blobs), location=1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("depth", [65, 109, 1000, 10_000])
 @pytest.mark.parametrize("forward", [False, True])
 def test_deep_call_sites_and_scopes_are_accepted(depth, forward):

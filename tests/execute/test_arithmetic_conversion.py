@@ -115,12 +115,14 @@ def interesting(source: FloatType, target: FloatType, count: int) -> list[int]:
     return [bits & ((1 << source_form.width) - 1) for bits in patterns]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ALL, ids=str)
 @pytest.mark.parametrize("source", ALL, ids=str)
 def test_conversion_to_nearest_even(source, target):
     check_conversion(source, target, "nearest_even", interesting(source, target, 100))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", [*MODES[1:], "nearest_away"])
 @pytest.mark.parametrize("target", [t for t in ALL if t is not F64], ids=str)
 @pytest.mark.parametrize("source", [F64, F32, BF16], ids=str)
@@ -284,6 +286,7 @@ def test_float_to_integer_saturates_and_has_zero_for_nan_but_i1_tells_what_is_no
 # itof
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 @pytest.mark.parametrize("source", INTEGERS, ids=str)

@@ -45,6 +45,7 @@ def check_binary(element: FloatType, name: str, mode: str, lhs: list[int], rhs: 
     assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("element", STANDARD, ids=str)
@@ -52,6 +53,7 @@ def test_binary_operation_is_correctly_rounded(element, name, mode):
     check_binary(element, name, mode, *pairs(floats.FORMATS[element.name], 600, 7))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("element", OTHERS, ids=str)
@@ -155,6 +157,7 @@ def check_fma(element: FloatType, mode: str, triples: tuple[list[int], list[int]
     assert not wrong, [(hex(a[i]), hex(b[i]), hex(c[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("element", STANDARD + OTHERS, ids=str)
 def test_fma_is_rounded_once(element, mode):
@@ -206,6 +209,7 @@ def test_sqrt_is_correctly_rounded_for_every_sixteen_bit_value(element, mode):
     assert numpy.isnan(kernel(values(element, invalid)).astype(numpy.float64)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("element", [F32, F64, TF32, F8E4M3FN, F8E5M2, F4E2M1FN], ids=str)
 def test_sqrt_is_correctly_rounded(element, mode):
@@ -272,6 +276,7 @@ def almost_normal(name: str, count: int) -> tuple[list[int], list[int]]:
     return lhs, rhs
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["mulf", "divf"])
 @pytest.mark.parametrize("mode", MODES)
 def test_flush_to_zero_judges_after_rounding_with_any_exponent(name, mode):

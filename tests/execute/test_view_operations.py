@@ -196,6 +196,7 @@ def test_a_loaded_tile_keeps_its_values_when_memory_changes() -> None:
     assert a.tolist() == [[2, 3, 0, 1], [6, 7, 4, 5]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("extents", [(4, 8), (3, 5), (1, 8)])
 @pytest.mark.parametrize("strides", [(2, 3), (1, 2), (0, 1), (1, 0), (3, 2), (0, 0), (8, 1), (5, 1), (1, 4)])

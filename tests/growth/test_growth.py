@@ -183,6 +183,7 @@ def launch(name: str, blocks: int, schedule: str = "forward") -> Action:
     return Action(lambda _: tileir.Sanitizer(), work)
 
 
+@pytest.mark.sampled(2)
 @counted
 @pytest.mark.parametrize("schedule", ["forward", "random:3"])
 @pytest.mark.parametrize("name", LAUNCHES)

@@ -24,6 +24,7 @@ PASSES = [["canonicalize"], ["cse"], ["dce"], ["canonicalize", "cse", "dce"]]
 # --- 1. no token-ordered operation is reordered, duplicated or erased ---
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rules", ["parity", "full"])
 @pytest.mark.parametrize("passes", PASSES, ids=[" ".join(passes) for passes in PASSES])
 def test_effects_happen_in_the_same_order_on_every_input(passes: list[str], rules: str) -> None:

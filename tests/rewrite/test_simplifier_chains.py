@@ -125,6 +125,7 @@ def stored(module: Operation, width: int) -> Meaning:
     raise AssertionError("nothing is stored")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", CHAINS)
 def test_chains_mean_the_same_simplified(kind: str, width: int) -> None:

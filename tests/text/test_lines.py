@@ -106,6 +106,7 @@ def test_every_kind_of_line():
     assert all(line.pieces or line.end for line in known.values())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(32))
 def test_random_programs(seed):
     module = random_module(Random(seed), size=60)

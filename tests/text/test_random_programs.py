@@ -77,6 +77,7 @@ def test_generated_program_verifies(module):
     tileir.verify(module)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("debug_info", [False, True], ids=["plain", "locations"])
 @pytest.mark.parametrize("generic", [False, True], ids=["custom", "generic"])
 @few
@@ -98,6 +99,7 @@ def test_program_inside_a_builtin_module_reads_back_equal(module):
     assert_reads_back(module, debug_info=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("generic", [False, True], ids=["custom", "generic"])
 @pytest.mark.parametrize("version", VERSIONS, ids=VERSION_NAMES)
 def test_program_of_an_older_dialect_reads_back_equal(version, generic):

@@ -35,6 +35,7 @@ def same_values(comparison: Comparison, blocks: list[int]) -> None:
         assert not found.total, comparison.describe(next(iter(found)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention", "histogram"])
 def test_an_example_has_the_same_values_on_the_cpu_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")

@@ -121,6 +121,7 @@ def check_case(name: str, ids: tuple[str, ...]) -> None:
         assert missing <= gone, id
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not CASES, reason=TOOLS_MISSING)
 @pytest.mark.parametrize("name", [case.name for case in CASES[::24]])
 def test_kernels_of_cutile_are_linked_in_source_loops_and_llvm(name: str) -> None:

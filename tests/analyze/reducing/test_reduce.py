@@ -51,6 +51,7 @@ def test_every_candidate_is_valid_and_the_original_is_not_changed() -> None:
     assert len(set(seen)) >= len(seen) - 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_result_does_not_depend_on_the_number_of_jobs(seed: int) -> None:
     module = random_module(random.Random(seed), size=60)

@@ -97,6 +97,7 @@ def agrees(
     assert found[same].tobytes() == wanted[same].tobytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "tile",

@@ -87,6 +87,7 @@ def agrees(
     assert found.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("start", ["0.0", "-0.0", "1.5"])
 @pytest.mark.parametrize(
     "extents", [(64, 64, 32), (128, 64, 0), (128, 192, 96), (100, 90, 50), (64, 128, 1500)], ids=str
@@ -151,6 +152,7 @@ def test_arguments_that_may_share_memory() -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("extents", [(512, 512, 96), (512, 480, 100), (500, 512, 64), (512, 512, 0)], ids=str)
 def test_a_group_of_tile_blocks_is_written_by_the_first(extents: tuple[int, int, int], threads: int) -> None:

@@ -183,6 +183,7 @@ def _inputs(name: str, count: int, seed: int = 1) -> list[list[Array]]:
 # Accuracy
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_near_over_the_whole_range(name: str, configuration: Configuration) -> None:

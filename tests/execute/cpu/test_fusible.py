@@ -52,6 +52,7 @@ def differences(source: Any, one: Any, other: Any) -> list[str]:
     return [hex(bits) for bits in source.view(pattern)[apart].tolist()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_argument_of_sixteen_bits(function: str, element: str) -> None:

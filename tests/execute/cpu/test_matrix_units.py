@@ -151,6 +151,7 @@ def assert_same(result, expected):
     assert same.all(), numpy.argwhere(~same)[:4]
 
 
+@pytest.mark.sampled(3)
 @needs_vectors
 @pytest.mark.parametrize("element", [BF16, F16, F8E4M3FN, F8E5M2], ids=str)
 @pytest.mark.parametrize(
@@ -373,6 +374,7 @@ def bound(k, a, b):
     return k * 2.0**-24 / (1 - k * 2.0**-24) * (abs(a) @ abs(b)) + (k + 1) * 2.0**-126
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element", list(DTYPES))
 @pytest.mark.parametrize("extents", [(64, 64, 128), (40, 72, 100)], ids=str)
 def test_matrices_of_any_extent_are_near_the_exact_product(unit, element, extents):
@@ -423,6 +425,7 @@ def test_the_versions_of_a_kernel_agree_where_the_unit_is_not_used(unit, element
     assert_same(numpy.where(finite, 0, plain), numpy.where(finite, 0, left @ right).astype(numpy.float32))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("grid", [(9, 5), (9, 3), (23, 4), (2, 7), (16, 1)], ids=str)
 def test_left_operand_is_remembered_for_rows_of_tile_blocks(unit, grid):
     """Each row in a place of its own, where there are columns enough and no more rows than places, or all in one."""

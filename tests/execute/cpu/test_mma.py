@@ -136,6 +136,7 @@ def operands(element, accumulator, m, n, k, make, seed=0):
 # --- tests ---
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(("element", "accumulator"), PAIRS, ids=str)
 def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
@@ -147,6 +148,7 @@ def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
             assert_same(product(machine, chosen, a, b, c), expected)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("element", [F32, F64, F16], ids=str)
@@ -234,6 +236,7 @@ def test_k_may_go_on_beyond_the_plan(element):
     assert_same(product("native", chosen, a, b, c), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("length", [1, 2, 32, 33, 70])
 @pytest.mark.parametrize("rows", [16, 64])
 def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length):

@@ -103,6 +103,7 @@ def moves(element: FloatType, count: int) -> list[tuple[str, str]]:
     return body
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize("element", [F16, BF16, F32, F64, F8E5M2], ids=str)
 def test_copies_keep_the_bits_of_a_nan(element: FloatType, run: tuple[str, str | None]) -> None:
@@ -166,6 +167,7 @@ BODIES = ("maxf %p, %q", "minf %p, %q propagate_nan", "addf %p, %q")
 MORE_BODIES = ("minf %p, %q", "maxf %p, %q propagate_nan", "maximumf %p, %q", "maxf %q, %p", "mulf %p, %q")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize("element", COMPUTED, ids=str)
 @pytest.mark.parametrize(

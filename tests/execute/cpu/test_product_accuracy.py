@@ -361,6 +361,7 @@ def test_arrays_that_share_memory_have_a_version_of_their_own() -> None:
     assert set(cpu_kernel(compiled)._versions) - apart == {(True, False, False)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "pointers"])
 @pytest.mark.parametrize(("element", "accumulator"), [("bf16", "f32"), ("f16", "f32"), ("f16", "f16"), ("f32", "f32")])
 def test_an_element_is_the_same_at_an_edge_and_inside(element: str, accumulator: str, form: str) -> None:

@@ -80,6 +80,7 @@ def _extent(shape: tuple[int, ...]) -> int:
     return [extent for extent in shape if extent > 1][-1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("cpu", "element"), [machine for machine in MACHINES if machine[1] != "f64"])
 @pytest.mark.parametrize("function", ["exp", "exp2"])
 def test_functions_side_by_side_are_the_same_functions(cpu: str, element: str, function: str) -> None:
@@ -90,6 +91,7 @@ def test_functions_side_by_side_are_the_same_functions(cpu: str, element: str, f
         both(reduction(shape, element, function, SUM), values, shape[0], cpu)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("cpu", "element"), MACHINES)
 @pytest.mark.parametrize("body", [MAXIMUM, MINIMUM], ids=["maxf", "minf"])
 def test_extremes_of_zeros_and_all_kinds_of_nan(cpu: str, element: str, body: str) -> None:

@@ -131,6 +131,7 @@ ACCESSES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", list(ACCESSES))
 @pytest.mark.parametrize("offset", [1 << 40, -(1 << 40), 1 << 60, -1, 1])
 def test_wild_offsets_are_reported(name: str, offset: int) -> None:

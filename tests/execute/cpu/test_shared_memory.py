@@ -140,6 +140,7 @@ GLOBAL = f"""cuda_tile.module @m {{
 }}"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shift", [0, 4, 16])
 @pytest.mark.parametrize("load", ["pg", "vg", "pa", "va"])
 @pytest.mark.parametrize("store", ["pg", "vg", "pa", "va"])

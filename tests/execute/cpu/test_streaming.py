@@ -275,6 +275,7 @@ def test_short_rows_stream_as_whole_cache_lines(offset: int) -> None:
     numpy.testing.assert_array_equal(result, 2 * source if offset == 0 else 0 * source)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("_always")
 @pytest.mark.parametrize("machine", RUNNABLE)
 @pytest.mark.parametrize("stride", [0, 16, 1024, 2048, 2049, 4096])

@@ -231,6 +231,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", CALLS)
 @pytest.mark.parametrize("code", [2, 700, 5000])
 @pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")

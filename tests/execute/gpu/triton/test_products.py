@@ -34,6 +34,7 @@ def instructions(text: str, target: str = "sm_90") -> set[str]:
     return {found[0] for found in INSTRUCTIONS.finditer(ptx(text, target))}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("elements", "instruction"),
     [
