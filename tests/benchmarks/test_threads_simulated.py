@@ -21,7 +21,7 @@ blocks = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(machines, blocks, st.booleans(), st.booleans())
 def test_every_tile_block_runs_once_and_nobody_is_idle_while_there_are_more(
     machine: Machine, blocks: list[int], awake: bool, ordered: bool
@@ -33,7 +33,7 @@ def test_every_tile_block_runs_once_and_nobody_is_idle_while_there_are_more(
     assert max(launch.ends.values()) - min(launch.ends.values()) <= launch.longest_chunk + looks
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(machines, blocks, st.booleans())
 def test_sharing_a_launch_hardly_ever_costs_more_than_it_gains(
     machine: Machine, blocks: list[int], awake: bool

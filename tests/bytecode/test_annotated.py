@@ -12,6 +12,7 @@ from tests.bytecode.test_safety import call_sites
 from tests.growth.measure import STEPS_BOUND, step_growth, steps
 from tests.growth.test_growth import counted
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
+from tests.sampling import one_in
 
 import tileir
 from tileir.bytecode.annotated import Annotated, Piece, annotate
@@ -102,7 +103,7 @@ def test_hand_made_documented_file_is_covered() -> None:
 
 
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", one_in(2, range(4)))
 def test_kernels_are_covered_and_understood(part: int) -> None:
     for case in all_cases()[part :: 4 * 3]:
         for version in (case.versions[0], case.versions[-1]):
@@ -122,7 +123,7 @@ def test_all_kernels_are_covered() -> None:
 
 
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", one_in(2, [1, 2]))
 def test_broken_file_is_covered(seed: int) -> None:
     for _, data in mutants(seed, 60):
         assert_tiled(annotate(data))

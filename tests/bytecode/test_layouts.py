@@ -60,7 +60,7 @@ def program(seed: int, size: int, *, discardable: bool = False) -> Operation:
     return module
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, 30))
 def test_program_of_13_1_goes_through_both_layouts(seed: int, size: int) -> None:
     module = program(seed, size)
@@ -82,7 +82,7 @@ def test_random_programs_of_13_1_have_bytes_in_both_layouts() -> None:
             assert outcome(program(seed, 10), layout) is not None, seed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, 10), st.booleans(), st.booleans())
 def test_documented_file_holds_what_was_written(seed: int, size: int, pools: bool, packs: bool) -> None:
     """Discardable attributes included, as far as they have a form."""
@@ -99,7 +99,7 @@ def test_documented_file_holds_what_was_written(seed: int, size: int, pools: boo
     assert write_documented(read_documented(again)) == again
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, (1 << 32) - 1))
 def test_any_program_is_written_or_refused_with_a_diagnostic(seed: int) -> None:
     outcome(random_module(Random(seed), size=10), "documented")

@@ -11,7 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 # In the ordinary run, a few seconds each; tests/fuzz/README.md tells how to run for longer.
-RUNS = {"bytecode": 1_000, "text": 500}
+RUNS = {"bytecode": 500, "text": 300}
 
 if importlib.util.find_spec("atheris") is None:
     pytest.skip(

@@ -61,7 +61,7 @@ def test_only_the_first_line_counts() -> None:
     assert len(cause_of("word " * 1000)) <= LONGEST
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.text(max_size=400), st.sampled_from([text for pair in SAME + DIFFERENT for text in pair])))
 def test_a_cause_is_its_own_cause(message: str) -> None:
     assert cause_of(cause_of(message)) == cause_of(message)

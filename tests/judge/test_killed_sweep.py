@@ -119,7 +119,7 @@ def killed(folder: Path, kills: int, count: int, seconds: float, seed: int) -> N
 
 
 def test_a_sweep_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    killed(tmp_path, 8, 1200, 0.002, 1)
+    killed(tmp_path, 5, 750, 0.002, 1)
 
 
 @pytest.mark.long

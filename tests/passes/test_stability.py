@@ -76,7 +76,8 @@ def check_programs(kind: str, seeds: range) -> set[str]:
 def test_optimizing_twice_changes_nothing_more() -> None:
     changed: set[str] = set()
     for kind in PROGRAMS:
-        changed |= check_programs(kind, range(4))
+        # What the newest version has and the one before it has not is rare.
+        changed |= check_programs(kind, range(4 if kind == "newer forms" else 2))
     # Nothing is ever called, so there is nothing to inline.
     idle = {"inline parity", "inline full", "-O0 parity", "-O0 full"}
     assert changed == set(forms()) - idle

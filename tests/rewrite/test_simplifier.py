@@ -9,6 +9,7 @@ import pytest
 from tests.generators.programs import random_module
 from tests.passes.programs import module_of, names, numbers
 from tests.rewrite.integer_programs import Evaluator, RandomProgram, Undefined
+from tests.sampling import one_in
 
 import tileir
 from tileir.ir.core import Operation
@@ -233,14 +234,15 @@ def printed(kernel: Operation, arguments: list[int]) -> list[list[list[int]]] | 
     return recorder.printed
 
 
+@pytest.mark.parametrize("seeds", one_in(2, [range(30), range(30, 60)]))
 @pytest.mark.parametrize("passes", [["simplify"], ["canonicalize", "cse", "canonicalize"]])
-def test_programs_print_the_same_simplified(passes: list[str]) -> None:
+def test_programs_print_the_same_simplified(passes: list[str], seeds: range) -> None:
     """Programs with branches and loops that print what they compute outside of them.
 
     The evaluator takes a broken promise for undefined at once, so passes that move operations are left out.
     """
     changed = compared = 0
-    for seed in range(60):
+    for seed in seeds:
         rng = Random(seed)
         program = RandomProgram(rng)
         block = program.kernel.regions[0].block
@@ -263,5 +265,5 @@ def test_programs_print_the_same_simplified(passes: list[str]) -> None:
             if expected is not None:
                 assert printed(program.kernel, arguments) == expected, seed
                 compared += 1
-    assert changed > 10
-    assert compared > 50
+    assert changed > 5
+    assert compared > 25

@@ -30,7 +30,7 @@ def sources() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "shard", [pytest.param(shard, marks=pytest.mark.long) if shard % 3 else shard for shard in range(SHARDS)]
+    "shard", [pytest.param(shard, marks=pytest.mark.long) if shard % 6 else shard for shard in range(SHARDS)]
 )
 def test_random_edits_end_in_a_program_or_in_diagnostics(shard, sources):
     outcomes = {"refused": 0, "invalid": 0, "valid": 0}

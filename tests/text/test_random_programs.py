@@ -59,7 +59,7 @@ VERSIONS = [V13_1, V13_2, V13_3, V13_4]
 VERSION_NAMES = ["13.1", "13.2", "13.3", "13.4"]
 
 # The same programs in every run; another profile of hypothesis may draw others.
-few = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+few = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 
 
 def assert_reads_back(module: Operation, version=NEWEST, **form: Any) -> None:

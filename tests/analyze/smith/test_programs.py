@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 from tests.analyze.smith.seeds import check_engines
+from tests.sampling import one_in
 
 import tileir
 from tileir import smith
 
 
+@pytest.mark.parametrize("seeds", one_in(2, [range(2), range(2, 5)]))
 @pytest.mark.parametrize("family", smith.FAMILIES)
 def test_programs_are_valid_well_defined_and_the_same_on_both_engines(
-    family: str, monkeypatch: pytest.MonkeyPatch
+    family: str, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
-    for seed in range(5):
+    for seed in seeds:
         assert check_engines(smith.program(seed, family=family, size=50)) == "", (family, seed)
 
 

@@ -230,12 +230,13 @@ def _shared_layout(layout: Layout) -> Layout:
     return found
 
 
+@pytest.mark.parametrize("seeds", one_in(2, [range(3), range(3, 6)]))
 @pytest.mark.parametrize("family", ["loops", *FAMILIES])
-def test_random_programs_agree(family: str) -> None:
+def test_random_programs_agree(family: str, seeds: range) -> None:
     outcomes: Counter[str] = Counter()
-    for seed in range(5):
+    for seed in seeds:
         outcomes += check_program(family, seed)
-    assert outcomes["agreed"] > 2
+    assert outcomes["agreed"] > 1
 
 
 @pytest.mark.parametrize("cpu", one_in(2, LESSER[::-1]))
@@ -247,15 +248,16 @@ def test_random_programs_agree_with_less_of_a_processor(cpu: str) -> None:
     assert outcomes["agreed"] > 4
 
 
-def test_random_programs_agree_on_two_threads() -> None:
+@pytest.mark.parametrize("seeds", one_in(2, [range(200, 203), range(203, 206)]))
+def test_random_programs_agree_on_two_threads(seeds: range) -> None:
     outcomes: Counter[str] = Counter()
     for family in ("numbers", "public numbers"):
-        for seed in range(200, 206):
+        for seed in seeds:
             module = exact_program(seed, family)
             # Where a tile block's number is data, whichever block comes last has its way.
             if not any(operation.declaration.mnemonic == "get_tile_block_id" for operation in module.walk()):
                 outcomes += check_program(family, seed, threads=2)
-    assert outcomes["agreed"] > 4
+    assert outcomes["agreed"] > 2
 
 
 @pytest.mark.long

@@ -150,7 +150,7 @@ def test_a_loop_may_begin_and_end_anywhere(first: int, last: int, counter: str) 
     agrees(program(tile, "f32", counter), "f32", tile, (16, 64, 26), 1, first, last)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     tile=st.tuples(*[st.sampled_from([1, 2, 8, 16, 32, 64])] * 3),
     extents=st.tuples(*[st.integers(1, 150)] * 3),

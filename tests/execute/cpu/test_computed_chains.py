@@ -265,7 +265,7 @@ def test_of_the_mistakes_of_several_sums_the_first_is_found() -> None:
     assert said[0] == said[1]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     forms=st.lists(st.sampled_from(FORMS), min_size=2, max_size=3),
     tile=st.tuples(*[st.sampled_from([1, 2, 8, 16, 32])] * 3),

@@ -176,7 +176,7 @@ def test_masks_that_end_at_different_places() -> None:
         assert numpy.isnan(results[0]).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     masks=st.sampled_from(["", "k", "mn", "mnk"]),
     carried=st.booleans(),

@@ -398,7 +398,7 @@ def test_fast_products_are_those_by_default(element: str, accumulator: str) -> N
     assert same(default, fast)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     pair=st.sampled_from([("bf16", "f32"), ("f16", "f32"), ("f16", "f16"), ("f8E4M3FN", "f32"), ("f32", "f32")]),
     form=st.sampled_from([form for form in FORMS if form != "pointers"]),
