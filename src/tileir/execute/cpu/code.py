@@ -28,7 +28,7 @@ MANY_CHECKS: Final = 2000
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count", "shared_axis", "together")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "may_restart", "options", "print_count", "shared_axis", "together")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
@@ -37,6 +37,8 @@ class Version:
         self.shared_axis: int = meta["shared_axis"]
         self.together: int = meta["together"]
         """How many tile blocks should be in the same chunk."""
+        self.may_restart: bool = meta["restarts"]
+        """Whether a launch may have to begin again with the version that is ready for everything."""
         if meta["repeats"]:
             loaded.has_loops(meta["deciding"])
         self.options: Options = options
@@ -103,33 +105,53 @@ class KernelCode:
 
         return located(self.entry, self.target, self._layout, self._options(False, False, False), stage)
 
-    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
-        found = self._versions.get((overlapping, sanitize, unchecked))
-        if found is None:
-            options = self._options(overlapping, sanitize, unchecked)
+    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False, whole: bool = False) -> Version:
+        """A version that is kept; with `whole` one whose launches never begin again, from now on in place of another
+        whose do."""
+        key = (overlapping, sanitize, unchecked)
+        found = self._versions.get(key)
+        if found is None or (whole and found.may_restart):
+            options = self._options(overlapping, sanitize, unchecked, whole)
             try:
                 compiled = self._compiled(options)
             except TileIRError:
                 raise
             except Exception as error:
                 raise converted(error) from error
-            # Two threads may make one each: the first that is ready is what both use.
-            found = self._versions.setdefault((overlapping, sanitize, unchecked), compiled)
+            if found is not None:
+                self._versions[key] = compiled
+                return compiled
+            # Two threads may make one each: the first that is ready is what both use, unless that may begin again.
+            found = self._versions.setdefault(key, compiled)
+            if whole and found.may_restart:
+                found = self._versions[key] = compiled
         return found
 
-    def _options(self, overlapping: bool, sanitize: bool, unchecked: bool) -> Options:
-        return Options(overlapping, self.fast, sanitize, unchecked, self.exact)
+    def _options(self, overlapping: bool, sanitize: bool, unchecked: bool, whole: bool = False) -> Options:
+        restarts = not (overlapping or sanitize or whole) and self._has_products_through_pointers
+        return Options(overlapping, self.fast, sanitize, unchecked, self.exact, restarts)
 
-    def _compiled(self, options: Options) -> Version:
-        store = code_cache.default_cache()
+    @property
+    def _has_products_through_pointers(self) -> bool:
+        """Whether there may be a chain with a loop beside it; others have one version for both."""
+        return "load_ptr_tko" in self._printed and "mma" in self._printed
+
+    @property
+    def _printed(self) -> str:
         if self._text is None:
             parent = self.entry.parent_operation
             self._text = str(parent if parent is not None else self.entry)
+        return self._text
+
+    def _compiled(self, options: Options) -> Version:
+        store = code_cache.default_cache()
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.mode} {options.sanitize} {options.unchecked}"
-        if "alloca" in self._text:
+        if options.restarts:
+            flags += " restarts"
+        if "alloca" in self._printed:
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
-        key = keys.key_of(self.target, [self._text, flags, ",".join(self.globals)])
+        key = keys.key_of(self.target, [self._printed, flags, ",".join(self.globals)])
         found = store.get(key)
         if found is not None:
             self.target.require_runnable()

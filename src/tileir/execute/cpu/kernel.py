@@ -104,7 +104,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._launch(grid, arguments, options, None)
 
         def failed(slots: Any) -> None:
-            self._check_suited(version.options, slots, grid, arguments, ())
+            self._suited_apart(version, slots, grid, arguments, ())
 
         return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
 
@@ -133,21 +133,23 @@ class CpuKernel(KernelCode, PreparedKernel):
         binding = self._binder(arguments, grid, _chunk(grid, threads), fill, numbers)
         if not apart:
             binding.overlap = True
+        memory, progress = options.memory, options.progress
+        launches = overlapped()
         version = self._versions.get((binding.overlap, sanitizer is not None, options.unchecked))
-        if version is None:
-            version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
+        # Others may begin as soon as a launch is over, and progress is not to go back.
+        whole = launches is not None or progress is not None
+        if version is None or (whole and version.may_restart):
+            version = self.version(binding.overlap, sanitizer is not None, options.unchecked, whole)
         slots = binding.record.slots
         if threads > 1 or version.together > 1:
             _divide(slots, version, grid, threads)
-        memory, progress = options.memory, options.progress
-        launches = overlapped()
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
         if is_plain and launches is None and binding.bound is None:
             # What most launches are.
             self._run(version, binding, threads, arguments, False)
             if slots[record.FAILED]:
-                self._check_suited(version.options, slots, grid, arguments, memory)
-                self._launch(grid, arguments, options, sanitizer, False, fill, numbers)
+                apart = self._suited_apart(version, slots, grid, arguments, memory)
+                self._launch(grid, arguments, options, sanitizer, apart, fill, numbers)
                 return
             self._binder.recycle(binding)
             return
@@ -184,8 +186,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         if failures:
             raise failures[0]
         if slots[record.FAILED]:
-            self._check_suited(version.options, slots, grid, arguments, memory)
-            self._launch(grid, arguments, options, sanitizer, False, fill, numbers, words)
+            apart = self._suited_apart(version, slots, grid, arguments, memory)
+            self._launch(grid, arguments, options, sanitizer, apart, fill, numbers, words)
             return
         self._binder.recycle(binding)
         if progress is not None:
@@ -299,12 +301,19 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
         return table
 
-    def _check_suited(
-        self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
-    ) -> None:
-        """Raise what went wrong, unless it is that the version does not suit: then no tile block has run yet."""
-        if slots[record.FAILED] != record.UNSUITED:
-            self._failed(options, slots, extents, arguments, memory)
+    def _suited_apart(
+        self, version: Version, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
+    ) -> bool:
+        """Raise what went wrong, unless it is that the version does not suit, and another is ready to run instead.
+
+        Gives whether that is one for arrays apart.  Tile blocks have run only if they may run again.
+        """
+        failed = slots[record.FAILED]
+        if failed == record.UNCHAINED:
+            self.version(False, False, version.options.unchecked, whole=True)
+        elif failed != record.UNSUITED:
+            self._failed(version.options, slots, extents, arguments, memory)
+        return bool(failed == record.UNCHAINED)
 
     def _failed(
         self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
@@ -425,8 +434,7 @@ class _DirectLaunches(DirectLaunches):
             if not run_short(version.loaded, binding.record, version.arena_bytes, count):
                 kernel._binder.recycle(binding)
                 return
-            kernel._check_suited(version.options, slots, grid, again, ())
-            apart = False
+            apart = kernel._suited_apart(version, slots, grid, again, ())
         kernel._launch(grid, again, self._options, None, apart, self._fill, numbers)
 
     def bind(

@@ -39,6 +39,8 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
+    may_restart: bool
+    """Whether a launch of it may have to begin again with another version."""
     operations: list[tuple[Operation, ...]] | None = None
     """Where asked for: for each line of the text the operations it does the work of."""
 
@@ -56,6 +58,7 @@ class Lowered:
             "shared_axis": order.shared_axis(self.program),
             "together": group.counts[0] * group.counts[1] if group is not None else 1,
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
+            "restarts": self.may_restart,
             "deciding": trip_counts.deciding_parameters(self.program.entry),
         }
 
@@ -89,7 +92,7 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
     text = emit_worker(emission)
     module = emission.module
     operations = module.operations() if isinstance(module, ProvenanceModule) else None
-    return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
+    return Lowered(program, text, emission.checks, emission.prints, emission.sites, emission.may_restart, operations)
 
 
 def lowered_program(entry: Operation, target: Target, options: Options, keep_locations: bool = False) -> Program:

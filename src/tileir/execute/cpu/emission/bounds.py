@@ -15,7 +15,7 @@ from __future__ import annotations
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.analysis.aliasing import RENAMED
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.exits import call_function, fail, leave_worker
+from tileir.execute.cpu.emission.exits import call_function, fail, leave_to_another
 from tileir.execute.cpu.emission.likely_arrays import READABLE, WRITABLE, LikelyArray, likely_array, wanted_of
 from tileir.execute.cpu.emission.views import Box, TensorView
 from tileir.execute.cpu.loops.checks import Check
@@ -53,15 +53,7 @@ def emit_suitability(emission: Emission) -> None:
         builder.do(f"ret i1 {builder.all_of(answers)}")
     emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     answer = builder.emit("call i1 @suits(ptr %record)")
-    builder.branch(answer, None, lambda: _leave_unsuited(emission), likely=True)
-
-
-def _leave_unsuited(emission: Emission) -> None:
-    builder, frame = emission.builder, emission.frame
-    failed = frame.slot_pointer(slots.FAILED)
-    builder.do(f"store atomic i64 {slots.UNSUITED}, ptr {failed} monotonic, align 8")
-    builder.do(f"store atomic i64 1, ptr {frame.slot_pointer(slots.STOP)} release, align 8")
-    leave_worker(emission, 1)
+    builder.branch(answer, None, lambda: leave_to_another(emission, slots.UNSUITED), likely=True)
 
 
 def _hoist(emission: Emission, value: Value) -> None:

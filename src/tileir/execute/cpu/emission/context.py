@@ -22,6 +22,7 @@ from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.order import order_of, together
+from tileir.execute.cpu.loops.repeatable import is_repeatable
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import (
     Chain,
@@ -145,6 +146,8 @@ class Emission:
         """Those that are known not to be sure."""
         self.guards: dict[Operation, Guard] = {}
         """What the sanitizer says about each access, from where it was looked at on."""
+        self.may_restart: bool = False
+        """Whether code was emitted that leaves the launch to another version."""
         self._positions: dict[Operation, int] = {}
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
@@ -172,6 +175,8 @@ class Emission:
         """The number of each `alloca`."""
         self.remembers: bool = any(_remembers(each) for each in body)
         """Whether packed operands are remembered from tile block to tile block."""
+        self.restarts: bool = options.restarts and is_repeatable(program, self.origins, options.unchecked)
+        """Whether what a chain is not made for is left to another version, which begins again."""
 
     def position(self, operation: Operation) -> int:
         """The place of an operation in the program."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.emission import bounds, bounds_functions, inspection_functions, streaming
 from tileir.execute.cpu.emission.context import Emission, Member
-from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
+from tileir.execute.cpu.emission.exits import FAILED, UNCHAINED, is_stopped, leave_to_another, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.emission.taking import define_function, is_within_budget, take_chunk
@@ -46,6 +46,9 @@ def emit_worker(emission: Emission) -> str:
         builder.label(FAILED)
         leave_worker(emission, 1)
         bounds_functions.define_functions(module, emission.layout, emission.called)
+    if emission.may_restart:
+        builder.label(UNCHAINED)
+        leave_to_another(emission, slots.UNCHAINED)
     lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
     if emission.program.streams:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")

@@ -1,10 +1,15 @@
-"""Emission of chains whose operands are read through pointers: the chain where it is one, else the loop."""
+"""Emission of chains whose operands are read through pointers: the chain where it is one, else the loop.
+
+The loop as it is takes as long to compile as the chain does, and is hardly ever needed.  Where tile blocks may run
+again, the first that needs it ends the launch, which begins again with the code of both (`loops.repeatable`).
+"""
 
 from __future__ import annotations
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
+from tileir.execute.cpu.emission.exits import restart_unless
 from tileir.execute.cpu.emission.vector_chains import VectorChain
 from tileir.execute.cpu.loops.affine import Forms
 from tileir.execute.cpu.loops.statements import Chain
@@ -42,9 +47,14 @@ def emit_pointer_chain(emission: Emission, statement: Chain) -> None:
         emit_repeat(emission, statement.loop)
         return ["i1 false"] if goal is not None and goal.nest in emission.done else []
 
-    done = builder.branch(builder.all_of(chain.exact.conditions), all_turns, each_turn)
-    if goal is not None and done:
-        emission.done[goal.nest] = done[0]
+    conditions = chain.exact.conditions
+    if emission.restarts and "false" not in conditions:
+        restart_unless(emission, builder.all_of(conditions))
+        all_turns()
+    else:
+        done = builder.branch(builder.all_of(conditions), all_turns, each_turn)
+        if goal is not None and done:
+            emission.done[goal.nest] = done[0]
     for argument in carried:
         emission.take(argument)
         emission.scalars[loop.results[argument.index - 1]] = emission.scalars[argument]
