@@ -1,4 +1,4 @@
-"""Products whose right factor lies in columns: packed through registers, over edges too, with the interpreter's bits."""
+"""Products whose factors lie in columns: turned in registers, over edges too, with the interpreter's bits."""
 
 from __future__ import annotations
 
@@ -81,4 +81,41 @@ def test_factors_in_columns(cpu: str, element: str, right: str) -> None:
             kernel.launch((-(-m // tile[0]), -(-n // tile[1])), *given, c, m, n, k)
             found.append(c)
         numpy.testing.assert_array_equal(found[0], found[1])
+        assert numpy.any(found[0])
+
+
+def left_in_columns(element: str, tile: tuple[int, int, int]) -> str:
+    """C = A B of matrices of any extents; A is given by columns."""
+    m, _, k = tile
+    text = product(element, element, tile, "view").replace(", dim_map=[1, 0]", "")
+    text = text.replace("shape = [%n, %k], strides = [%k, 1]", "shape = [%k, %n], strides = [%n, 1]")
+    text = text.replace("shape = [%m, %k], strides = [%k, 1]", "shape = [%k, %m], strides = [%m, 1]")
+    first = f"tile=({m}x{k}), padding_value = zero, tensor_view<?x?x{element}, strides=[?,1]>"
+    return text.replace(f"{first}>", f"{first}, dim_map=[1, 0]>")
+
+
+@pytest.mark.parametrize("cpu", RUNNABLE)
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_a_left_factor_in_columns_is_turned_in_squares_of_every_size(cpu: str, element: str) -> None:
+    generator = numpy.random.default_rng(2)
+    for tile, extents in (
+        ((16, 32, 32), (33, 64, 70)),
+        ((32, 16, 8), (64, 16, 16)),
+        ((4, 32, 16), (9, 33, 33)),
+        ((32, 32, 2), (33, 32, 6)),
+    ):
+        m, n, k = extents
+        text = left_in_columns(element, tile)
+        given = [generator.standard_normal(shape).astype(DTYPES[element]) for shape in ((k, m), (k, n))]
+        found = []
+        kernels = (
+            tileir.compile(tileir.parse(text), backend="interpreter", exact=True),
+            tileir.compile(tileir.parse(text), backend="cpu", cpu=cpu, exact=True),
+        )
+        assert "call void @plain.turn." in kernels[1].dump("llvm")
+        for kernel in kernels:
+            c = numpy.zeros((m, n), DTYPES[element])
+            kernel.launch((-(-m // tile[0]), -(-n // tile[1])), *given, c, m, n, k)
+            found.append(c)
+        assert found[0].tobytes() == found[1].tobytes()
         assert numpy.any(found[0])

@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.panels import fetch_rows_ahead
+from tileir.execute.cpu.emission.transposing import sorted_parts, units_of_part, woven
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.llvm import index_register, scalar_type, suffix_of
+from tileir.execute.cpu.vector.llvm import Register, index_register, scalar_type, suffix_of
 from tileir.execute.dtypes import DType
 
 
@@ -186,6 +187,42 @@ def take_part(emission: Emission, small: MmaPlan, wide: MmaPlan, source: str, ta
 
     parameters = {"%source": "ptr", "%target": "ptr"}
     _call(emission, f"part.{wide.n}.{_name(small)}", parameters, [source, target], write)
+
+
+def turn_square(emission: Emission, dtype: DType, side: int, square: str, target: Rows) -> None:
+    """Store the columns of a square in memory as rows; the square is used up.
+
+    A loop over shuffles that are alike, since they take LLVM long.  Those of the other half follow each other: with a
+    loop for them, too, a machine waits for what it has just stored.
+    """
+    builder, size = emission.builder, dtype.itemsize
+    vector = f"<{side} x {scalar_type(dtype)}>"
+    per = units_of_part(side, size)
+
+    def place(row: Number) -> str:
+        return builder.moved("%square", builder.multiply(row, side * size))
+
+    def load(rows: list[Number]) -> list[Register]:
+        return [builder.value(f"load {vector}, ptr {place(row)}, align 64", dtype, side) for row in rows]
+
+    def weave(first: Number) -> None:
+        rows = [builder.add(first, number) for number in range(per)]
+        for row, register in zip(rows, woven(builder, load(rows), per), strict=True):
+            builder.do(f"store {register.typed}, ptr {place(row)}, align 64")
+
+    def sort(number: int) -> None:
+        rows = [builder.add(number, first) for first in range(0, side, per)]
+        for row, register in zip(rows, sorted_parts(builder, load(rows), per), strict=True):
+            where = builder.moved("%target", builder.multiply("%row", row))
+            builder.do(f"store {register.typed}, ptr {where}, align {size}{emission.arena_suffix}")
+
+    def write() -> None:
+        builder.count(0, side, per, weave)
+        for number in range(per):
+            sort(number)
+
+    parameters = {"%square": "ptr", "%target": "ptr", "%row": "i64"}
+    _call(emission, f"turn.{dtype.name}.{side}", parameters, [square, *target], write)
 
 
 def _name(plan: MmaPlan) -> str:

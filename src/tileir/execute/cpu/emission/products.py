@@ -247,22 +247,11 @@ def _copy_columns(emission: Emission, statement: Multiply, batch: Number, target
             _bring_square(emission, statement, 0, batch, (square, side, side), top, first)
             place = builder.add(builder.multiply(top, target[1]), builder.multiply(first, dtype.itemsize))
             there = builder.moved(target[0], place)
-            for number, row in enumerate(_turned_square(emission, square, dtype, side)):
-                where = builder.moved(there, builder.multiply(number, target[1]))
-                builder.do(f"store {row.typed}, ptr {where}, align {dtype.itemsize}{emission.arena_suffix}")
+            chain_functions.turn_square(emission, dtype, side, square, (there, target[1]))
 
         builder.count(0, plan.m, side, rows)
 
     builder.count(0, plan.k, side, columns)
-
-
-def _turned_square(emission: Emission, square: str, dtype: DType, side: int) -> list[Register]:
-    """The columns of a square in memory."""
-    builder, size = emission.builder, dtype.itemsize
-    kind = f"<{side} x {scalar_type(dtype)}>"
-    places = [builder.moved(square, number * side * size) for number in range(side)]
-    vectors = [builder.value(f"load {kind}, ptr {each}, align 64", dtype, side) for each in places]
-    return transposed(builder, vectors, size)
 
 
 def _element(

@@ -52,17 +52,22 @@ def transposed(builder: Builder, rows: list[Register], unit: int) -> list[Regist
     like, count = rows[0], len(rows)
     kind = SINGLE if unit == SINGLE.itemsize else DOUBLE
     squares = [_reinterpreted(builder, row, kind, count) for row in rows]
-    per = min(count, _LANE_BYTES // unit)
+    per = units_of_part(count, unit)
     # First squares within the parts that machines shuffle, then the parts.
-    groups = [_woven(builder, squares[start : start + per], per) for start in range(0, count, per)]
+    groups = [woven(builder, squares[start : start + per], per) for start in range(0, count, per)]
     columns: list[Register] = [like] * count
     for number in range(per):
-        for place, found in enumerate(_sorted_parts(builder, [group[number] for group in groups], per)):
+        for place, found in enumerate(sorted_parts(builder, [group[number] for group in groups], per)):
             columns[place * per + number] = found
     return [_reinterpreted(builder, column, like.dtype, like.width) for column in columns]
 
 
-def _woven(builder: Builder, rows: list[Register], per: int) -> list[Register]:
+def units_of_part(count: int, unit: int) -> int:
+    """How many units of so many bytes lie in a part that machines shuffle, of vectors of so many."""
+    return min(count, _LANE_BYTES // unit)
+
+
+def woven(builder: Builder, rows: list[Register], per: int) -> list[Register]:
     """Elements of rows by turns, until those of a column are together; within each part."""
     width = rows[0].width
     for _ in range(per.bit_length() - 1):
@@ -80,7 +85,7 @@ def _woven(builder: Builder, rows: list[Register], per: int) -> list[Register]:
     return rows
 
 
-def _sorted_parts(builder: Builder, vectors: list[Register], per: int) -> list[Register]:
+def sorted_parts(builder: Builder, vectors: list[Register], per: int) -> list[Register]:
     """The first parts of all vectors, then the second ones and on."""
     width = vectors[0].width
     for _ in range(len(vectors).bit_length() - 1):

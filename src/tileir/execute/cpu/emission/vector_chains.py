@@ -210,7 +210,9 @@ class VectorChain:
                 if isinstance(self.right, ComputedSide):
                     pack_each(panel)
                     return "false"
-                is_sure = self.left.rows == self.right.rows == "true" and self.right.is_plain
+                # What is brought tile by tile is looked at behind this anyway.
+                is_left_sure = self.left.rows == "true" or isinstance(self.left, ComputedSide)
+                is_sure = is_left_sure and self.right.rows == "true" and self.right.is_plain
                 builder.branch(right, whole, over_edge if is_sure else lambda: pack_each(panel))
                 return "false"
 
