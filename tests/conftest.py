@@ -34,8 +34,19 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    # What earlier tests keep is looked at seldom.
-    gc.set_threshold(2000, 10, 30)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What the tests of a module leave behind stays, too: many tests collect garbage, each time among all there is."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Libraries complain of what is still there when the interpreter ends."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
