@@ -52,11 +52,13 @@ def check_rewriting(case, version) -> None:
     assert disassemble(tileir.to_bytecode(module), True) == disassemble(data, True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("case", "version"), names(SAMPLE))
 def test_dis_prints_what_tileirdisasm_prints(case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check_disassembly(case, version, tmp_path, capsys)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("case", "version"), names(SAMPLE))
 def test_text_of_tileirdisasm_assembles_to_the_same_program(case, version) -> None:
     check_assembly(case, version)

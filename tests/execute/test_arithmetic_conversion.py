@@ -247,6 +247,7 @@ def test_tf32_keeps_ten_bits_of_mantissa_in_a_float32():
 # ftoi
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 @pytest.mark.parametrize("target", INTEGERS, ids=str)
 @pytest.mark.parametrize("source", ALL, ids=str)

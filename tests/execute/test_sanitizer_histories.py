@@ -159,14 +159,14 @@ def check(seeds):
 
 
 def test_random_histories_have_the_findings_of_whole_sets():
-    check(range(120))
+    check(range(60))
 
 
 def test_random_histories_have_the_findings_of_whole_sets_where_sets_are_packed(monkeypatch):
     # As those of thousands of events are.
     monkeypatch.setattr(event_sets, "FEW_BITS", 0)
     monkeypatch.setattr(event_sets, "GROUP", 3)
-    check(range(120, 200))
+    check(range(120, 160))
 
 
 @pytest.mark.long

@@ -193,6 +193,7 @@ def test_random_branches_stay_valid_and_a_second_run_changes_nothing(rules: str)
         check(random_module(Random(seed), operations=operations, size=80), rules)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("case", all_cases()[::5], ids=lambda case: case.name)
 def test_kernels_stay_valid_and_a_second_run_changes_nothing(case) -> None:

@@ -49,6 +49,7 @@ def test_random_programs_with_many_loops_and_branches_stay_valid(name: str, seed
         check(random_module(Random(seed), operations=operations, size=60), name)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("case", one_in(4, all_cases(), [case.name for case in all_cases()]))
 def test_kernels_of_cutile_stay_valid(case) -> None:

@@ -160,6 +160,7 @@ def test_programs(monkeypatch, path):
     agree(*in_both_ways(monkeypatch, text, implicit_module=True, recover=False, draft_spellings=False))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_edited_programs(monkeypatch, seed):
     """Mistakes, remarks and what only looks like a statement: all is told as always."""

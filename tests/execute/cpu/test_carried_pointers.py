@@ -120,6 +120,7 @@ def carries_tiles(text: str) -> bool:
     return POINTERS in head
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", REWRITTEN)
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_carried_distance(name: str, count: int) -> None:

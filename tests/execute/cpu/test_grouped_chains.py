@@ -117,6 +117,7 @@ def test_what_a_neighbour_may_not_have_is_computed_alone() -> None:
     assert group_of(program(tile, after=written)) is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("blocks", ["%i, %j, %z", "%j, %i, %z"])
 def test_whole_groups_and_parts_of_them(blocks: str, threads: int) -> None:

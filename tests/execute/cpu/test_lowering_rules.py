@@ -345,6 +345,7 @@ def test_scales_in_all_their_formats() -> None:
         )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("element", "mode", "shape", "batch"),
     one_in(

@@ -218,6 +218,7 @@ def test_reductions_follow_their_body(
                         assert (found[expected] == form.quiet_nan).all(), told
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize("element", COMPUTED, ids=str)
 def test_scans_copy_the_first_element_and_compute_the_others(element: FloatType, run: tuple[str, str | None]) -> None:
@@ -249,6 +250,7 @@ def test_scans_copy_the_first_element_and_compute_the_others(element: FloatType,
 # --- products and atomics ---
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize(
     ("element", "accumulator"), [(F16, F16), (F16, F32), (BF16, F32), (F32, F32), (F64, F64), (F8E5M2, F16)], ids=str

@@ -95,6 +95,7 @@ def test_parts_of_an_array_that_meet_are_one_after_the_other(step: tileir.Kernel
     assert [one.tolist() for one in wanted] == [one.tolist() for one in found]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_launches_on_random_arrays_agree(step: tileir.Kernel, seed: int) -> None:
     def make(launch: Launch, arrays: list[Any]) -> None:

@@ -169,6 +169,7 @@ def test_nothing_failed(page_of: Any) -> None:
     assert page.get_by_text("Nothing failed.").is_visible()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("width", [360, 1600])
 def test_nothing_is_outside_of_the_window(page_of: Any, scheme: str, width: int) -> None:

@@ -186,7 +186,7 @@ def check(each: Program, name: str) -> bool:
 @pytest.mark.parametrize("name", PASSES)
 def test_random_programs(name: str) -> None:
     chosen = itertools.chain(
-        itertools.islice(randomized.loops(), 0, 40, 10), itertools.islice(randomized.smiths(), 0, 40, 8)
+        itertools.islice(randomized.loops(), 0, 40, 20), itertools.islice(randomized.smiths(), 0, 40, 13)
     )
     for each in chosen:
         check(each, name)

@@ -61,6 +61,7 @@ def test_a_persistent_product_is_flattened_and_stored_in_parts() -> None:
     assert found == Schedule(num_warps=8, num_stages=4, flatten=True, epilogue_parts=2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tile", [(128, 128, 128), (128, 256, 128), (256, 128, 128)])
 def test_products_of_f8_with_promoted_sums_have_specialised_warps(tile: tuple[int, int, int]) -> None:
     """Sums take twice the registers: 128x128 of them are what two groups of warps hold."""
