@@ -153,6 +153,20 @@ def test_a_batch_that_goes_with_the_columns() -> None:
     agrees(text, ["plain", "batched"], tile, (32, 96, 40), 0, 5, batch=3)
 
 
+@pytest.mark.parametrize("moved", ["addi", "subi"])
+@pytest.mark.parametrize(("left", "right"), [("batched", "plain"), ("turned", "batched"), ("batched", "batched")])
+def test_matrices_that_a_batch_does_not_have_are_zeros(left: str, right: str, moved: str) -> None:
+    """The last or the first tile blocks read a matrix behind the end of the batch, or before it."""
+    tile = (16, 32, 8)
+    text = program(tile, left, right).replace("%one = ", f"%next = {moved} %z, %1 : tile<i32>\n%one = ", 1)
+    text = text.replace("%next =", "%1 = constant <i32: 1> : tile<i32>\n%next =", 1)
+    for name in "xy":
+        text = text.replace(f"%v{name}[%z,", f"%v{name}[%next,")
+    assert chains(text)
+    agrees(text, [left, right], tile, (32, 64, 64), 0, 8)
+    agrees(text, [left, right], tile, (37, 35, 50), 0, 7, wider=3)
+
+
 def test_sums_of_different_kinds_stay_a_loop() -> None:
     """The second sum begins with what the first has so far."""
     tile = (16, 32, 8)

@@ -83,12 +83,14 @@ class ViewSide(Side):
                 starts_inside or builder.emit(f"icmp sge i64 {first}, 0"),
                 view.tensor.fits(load.operation),
                 "true" if self.in_rows else builder.emit(f"icmp eq i64 {strides[1]}, 1"),
-                *before,
             ]
         )
         padding = view.type.padding
         self.is_plain = padding is None or padding.keyword == "zero"
         self.across = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {extents[across]}", f"i64 {starts[across]}"])
+        if before:
+            # Of a matrix that the tensor does not have there are no rows and no columns.
+            self.across = builder.emit(f"select i1 {builder.all_of(before)}, i64 {self.across}, i64 0")
         self.whole = builder.all_of([self.rows, builder.emit(f"icmp uge i64 {self.across}, {view.shape[-2:][across]}")])
         self.along = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {extents[along]}", f"i64 {starts[along]}"])
         self.room = builder.emit(f"udiv i64 {self.along}, {plan.k}")
