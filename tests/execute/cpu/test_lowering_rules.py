@@ -489,3 +489,29 @@ def test_a_value_is_rounded_in_another_region(place: str) -> None:
     else:
         body += twice(total("sum", "e") + SPREAD + store("wide", "vc")) + inner
     run(body)
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("f32", "f16"), ("f32", "bf16"), ("f64", "f32")])
+@pytest.mark.parametrize("shape", ["", "1x"])
+def test_a_scalar_that_is_only_rounded_later_stays_a_scalar(wide: str, narrow: str, shape: str) -> None:
+    """It is computed with as a scalar: no buffer takes its place."""
+    tiles = {kind: f"tile<{shape}{kind}>" for kind in (wide, narrow)}
+    pointers = f"tile<{shape}ptr<{wide}>>"
+    text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<{wide}>>, %b: tile<ptr<{wide}>>) {{
+      %pa = reshape %a : tile<ptr<{wide}>> -> {pointers}
+      %pb = reshape %b : tile<ptr<{wide}>> -> {pointers}
+      %x, %t = load_ptr_tko weak %pa : {pointers} -> {tiles[wide]}, token
+      %near = ftof %x : {tiles[wide]} -> {tiles[narrow]}
+      %twice = addf %near, %near : {tiles[narrow]}
+      %back = ftof %twice : {tiles[narrow]} -> {tiles[wide]}
+      %stored = store_ptr_tko weak %pb, %back : {pointers}, {tiles[wide]} -> token
+      return }} }}"""
+    results = []
+    for backend in ("interpreter", "cpu"):
+        a = numpy.array([numpy.pi], {"f32": "f4", "f64": "f8"}[wide])
+        b = numpy.zeros_like(a)
+        kernel = tileir.compile(tileir.parse(text), backend=backend)
+        kernel.launch(1, a, b)
+        results.append(b[0])
+    assert results[0] == results[1] != 2 * a[0]
+    assert "b0" not in kernel.dump("loops")

@@ -26,7 +26,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.analysis.values import dtype_of
+from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Count,
@@ -142,10 +142,12 @@ def must_be_stored_first(node: Expression, reach: Reach) -> bool:
 
 
 def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
-    """Rule 1: wanted by a later nest too."""
+    """Rule 1: wanted by a later nest too.  A scalar is in no memory, and what rounds it later is no nest."""
     if node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)) or is_plain_load(node):
         return False
-    return node.value is not None and wanted_elsewhere(node.value, reach.operations, done)
+    if node.value is None or is_scalar(node.value):
+        return False
+    return wanted_elsewhere(node.value, reach.operations, done)
 
 
 def rounded_later(value: Value, user: Operation | None, reach: Reach, done: set[Operation]) -> Operation | None:
