@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Final, NoReturn, Protocol, cast
 
-    # A number of four bytes in the compiled build.
-    from mypy_extensions import i32
+    # A number of four bytes in the compiled build, and what it is told of classes.
+    from mypy_extensions import i32, mypyc_attr
 else:
     # Loaded with Python itself, unlike `collections.abc`, which comes with all of `collections`.
     from _collections_abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +23,10 @@ else:
     def cast(type, value):
         """The value, which is known to be of the type."""
         return value
+
+    def mypyc_attr(**told):
+        """The class as it is."""
+        return lambda made: made
 
 
 __all__ = [
@@ -37,4 +41,5 @@ __all__ = [
     "Sequence",
     "cast",
     "i32",
+    "mypyc_attr",
 ]

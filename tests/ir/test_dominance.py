@@ -23,9 +23,11 @@ def carefully(module):
 
 
 def quickly(module):
+    """What the verifier finds on its way, without what else it finds: another value may break other rules, too."""
     context = VerifyContext()
     verify_operation(module, context)
-    return [(each.message, str(each.location)) for each in context.diagnostics]
+    found = [(each.message, str(each.location)) for each in context.diagnostics]
+    return [each for each in found if each[0].endswith("does not dominate this use")]
 
 
 @given(st.sampled_from(PROGRAMS), st.integers(0, 1 << 30), st.integers(1, 3))

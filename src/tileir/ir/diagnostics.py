@@ -5,7 +5,7 @@ A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `Ver
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.escapes import harmless, harmless_line
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
@@ -111,6 +111,8 @@ def shown(attribute: Attribute, way: int = WHOLE) -> str:
     return spell(attribute, way, limit=_LONGEST_PREFIX)
 
 
+# Compiled methods would refuse errors of other layers, which are not compiled.
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TileIRError(Exception):
     """Base of the errors that carry diagnostics."""
 
@@ -141,6 +143,7 @@ class VerifyError(TileIRError):
     """The program breaks a rule of the dialect."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OptionError(TileIRError):
     """An option has a value that it does not take; the message lists those that it does."""
 

@@ -206,7 +206,7 @@ class SourceText:
 
             self._starts = TokenStarts(starts, len(self.text))
         found = self._starts
-        return found[token] if token < len(found) else found[-1]
+        return found[token] if token < found.count else found[-1]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""

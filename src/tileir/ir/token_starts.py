@@ -18,7 +18,12 @@ class TokenStarts:
         self._gap: int = len(items)
         self._length: int = length
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many there are.
+
+        It has no length: `bisect` takes no compiled class for a sequence, and so a type checker says so.
+        """
         return len(self._items)
 
     def __getitem__(self, token: int) -> int:
@@ -31,10 +36,7 @@ class TokenStarts:
             yield self[token]
 
     def before(self, place: int, count: int) -> int:
-        """How many of the first `count` tokens begin before a place.
-
-        `bisect` takes no compiled class for a sequence.
-        """
+        """How many of the first `count` tokens begin before a place."""
         low = 0
         while low < count:
             middle = (low + count) // 2

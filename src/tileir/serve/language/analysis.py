@@ -243,6 +243,6 @@ def extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, i
         token = syntax.token_at(start)
         return start, max(syntax.end(token), start) if token is not None else start
     if isinstance(location, TextLocation):
-        token = min(location.token, len(syntax.starts) - 1)
+        token = min(location.token, syntax.starts.count - 1)
         return syntax.starts[token], syntax.end(token)
     return nowhere, nowhere

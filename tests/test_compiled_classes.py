@@ -1,0 +1,71 @@
+"""What the compiled layers must be told of their classes, so that the others can use them (compile_layers.py).
+
+A method of a compiled class refuses objects of classes that are derived from it elsewhere, unless the class allows them.
+Which it does for some without being told, as long as several compiled classes are derived from it, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "tileir"
+ALLOWED = "mypyc_attr(allow_interpreted_subclasses=True)"
+
+
+def _layers() -> tuple[str, ...]:
+    specification = importlib.util.spec_from_file_location("compile_layers", ROOT / "compile_layers.py")
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    found: tuple[str, ...] = module.LAYERS
+    return found
+
+
+def _base_classes() -> dict[tuple[str, str], str]:
+    """The classes of compiled layers, by module and name, from which others derive; with one that does."""
+    layers = _layers()
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        if parts[0] in layers:
+            continue
+        tree = ast.parse(path.read_text())
+        imported = {
+            alias.asname or alias.name: (node.module, alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[:1] == ["tileir"]
+            for alias in node.names
+            if node.module.split(".")[1:2] and node.module.split(".")[1] in layers
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                for base in node.bases:
+                    if isinstance(base, ast.Name) and base.id in imported:
+                        found[imported[base.id]] = f"{'.'.join(parts)}.{node.name}"
+    return found
+
+
+def _definition(module: str, name: str) -> ast.ClassDef:
+    path = SOURCE.parent / Path(*module.split(".")).with_suffix(".py")
+    (found,) = [
+        node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    return found
+
+
+BASES = _base_classes()
+
+
+def test_other_layers_derive_errors() -> None:
+    assert ("tileir.ir.diagnostics", "OptionError") in BASES
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(BASES))
+def test_classes_that_others_derive_from_allow_it(module: str, name: str) -> None:
+    decorators = [ast.unparse(each) for each in _definition(module, name).decorator_list]
+    assert ALLOWED in decorators, f"{BASES[module, name]} derives from {name}"
