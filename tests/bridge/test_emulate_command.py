@@ -158,6 +158,31 @@ def test_findings_are_written_and_decide_the_exit_status(tmp_path: Path) -> None
     assert found.returncode == 1
 
 
+def test_launches_by_tileir_are_looked_at_as_well(tmp_path: Path) -> None:
+    body = "import tileir\nstart(2, a, a, c)\ntileir.launch(add, 3, (a, a, c))\nprint(c.sum())\n"
+    script = written(tmp_path, body)
+    found = emulate("--sanitize", script, cwd=tmp_path)
+    assert found.stdout == "64.0\n"
+    assert "tile block (2, 0, 0)" in found.stderr
+    assert "launched at script.py" in found.stderr
+    assert "in 1 of 2 launches" in found.stderr
+    assert found.returncode == 1
+    # Without anything to look for nothing is different.
+    assert emulate(script, cwd=tmp_path).stdout == "64.0\n"
+
+
+def test_launch_that_looks_for_itself_raises_what_it_finds(tmp_path: Path) -> None:
+    body = """
+import tileir
+try:
+    tileir.launch(add, 3, (a, a, c), sanitize=True)
+except tileir.SanitizerError:
+    print("caught")
+"""
+    found = emulate("--sanitize", written(tmp_path, body), cwd=tmp_path)
+    assert found.stdout == "caught\n"
+
+
 def test_nothing_found_is_said(tmp_path: Path) -> None:
     found = emulate("--sanitize", "--watch-nan", written(tmp_path, "start(2, a, a, c)\n"), cwd=tmp_path)
     assert found.stderr == "tileir: nothing found in 1 launch\n"

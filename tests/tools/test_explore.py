@@ -111,7 +111,7 @@ def test_lists_of_blocks_that_make_no_sense(blocks: str, tmp_path: Path, capsys:
 SCRIPT = """
 import sys
 import cuda.tile as ct
-import numpy
+import numpy, tileir
 
 @ct.kernel
 def double(x, y):
@@ -125,7 +125,7 @@ x, y = numpy.arange(64, dtype="float32"), numpy.zeros(64, "float32")
 print("arguments", sys.argv[1:])
 ct.launch(0, (4,), double, (x, y))
 print("double", y[3])
-ct.launch(0, (4,), negative, (x, y))
+tileir.launch(negative, 4, (x, y))
 print("negative", y[3])
 """
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.contexts import Emulation, active, innermost
+from tileir.bridge.contexts import Emulation, active, innermost, watched_launch
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.mistakes import wrong_type, wrong_value
@@ -41,7 +41,7 @@ def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> None:
     """A launch, as a context has it."""
     LAUNCHES.here += 1
     if context.watching is not None:
-        context.watching.launch(kernel, grid, arguments, context.options)
+        watched_launch(context, kernel, grid, arguments, context.options)
     else:
         launch(kernel, grid, arguments, **context.options)
 
@@ -84,7 +84,7 @@ def _launch_on_gpu(
     if not _is_current(stream, kernel_args):
         options = {**options, "stream": stream}
     if context.watching is not None:
-        context.watching.launch(kernel, _checked_grid(grid), kernel_args, options)
+        watched_launch(context, kernel, _checked_grid(grid), kernel_args, options)
     else:
         launch(kernel, _checked_grid(grid), kernel_args, **options)
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from functools import partial
 from typing import Any, Final
 
-from tileir.bridge.contexts import ENTERED, active
+from tileir.bridge.contexts import ENTERED, active, watched_launch
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -53,13 +53,21 @@ def launch(
     is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
+    In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
+    with `sanitize` what is to be looked for.
     """
     context = active() if ENTERED else None
+    if context is not None and context.watching is not None and "sanitize" not in options:
+        own: dict[str, Any] = {"backend": backend} if backend != "auto" else {}
+        if exact or fast:
+            own |= {"exact": exact, "fast": fast}
+        watched_launch(context, kernel, grid, args, {**context.options, **own, **options})
+        return
     known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
     if not isinstance(args, (tuple, list)):
-        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+        raise no_arguments(args)
     how: How | None = (backend, exact, fast)
     if options:
         how = _with_options(backend, exact, fast, options)
@@ -70,6 +78,14 @@ def launch(
     compiled.launch(grid, *description.values, memory=description.memory, **options)
     if how is not None and not is_new:
         known.learn(args, description, compiled, how)
+
+
+def no_arguments(args: object) -> LaunchError:
+    """The error that the arguments of a launch are nothing of the kind."""
+    kind = type(args).__name__
+    return LaunchError(
+        f"the arguments of a launch are a tuple, but this is of type {kind}: pass launch(kernel, grid, (x, y))"
+    )
 
 
 def _with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> How | None:

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tileir.bridge.debugging import VARIABLE
-from tileir.bridge.launch import launch
+from tileir.bridge.launch import launch, no_arguments
 from tileir.bridge.watching import launching_frame
-from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.lines import Names
 from tileir.serve.debugger.moments import Event
@@ -87,7 +86,7 @@ class ScriptDebugging:
 
 def _check_tuple(args: object) -> None:
     if not isinstance(args, (tuple, list)):
-        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+        raise no_arguments(args)
 
 
 def finish(debugger: Debugger) -> None:

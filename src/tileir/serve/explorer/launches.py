@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tileir.bridge.compiling import compile
-from tileir.bridge.launch import described
+from tileir.bridge.launch import described, no_arguments
 from tileir.bridge.specialized import SpecializedKernel
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId
 from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation
@@ -44,7 +44,7 @@ def launch_of(
     `title` is the name of the program, where it has none of its own.
     """
     if args is not None and not isinstance(args, (tuple, list)):
-        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+        raise no_arguments(args)
     extents = check_grid(grid)
     if isinstance(kernel, (str, os.PathLike)):
         title = title or os.path.basename(os.fspath(kernel))
