@@ -264,7 +264,7 @@ class Session:
             yield from self.compare(name, ours, peers, functools.partial(numpy.matmul, a, b))
 
     def attention(self) -> Iterator[Row]:
-        """With square tiles, and with those that PyTorch's own kernel takes on a CPU: 512 keys at a time."""
+        """With square tiles, and with 512 keys at a time, as PyTorch's kernel for CPUs (and more rows) does."""
         heads, length, width, rows = 8, 1024, 64, 64
         kinds = (("f32", numpy.float32), ("f16", numpy.float16), ("bf16", ml_dtypes.bfloat16))
         for (element, narrow), keys in itertools.product(kinds, (64, 512)):

@@ -118,9 +118,6 @@ class KernelCode:
                 raise
             except Exception as error:
                 raise converted(error) from error
-            if found is not None:
-                self._versions[key] = compiled
-                return compiled
             # Two threads may make one each: the first that is ready is what both use, unless that may begin again.
             found = self._versions.setdefault(key, compiled)
             if whole and found.may_restart:

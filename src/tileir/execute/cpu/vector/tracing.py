@@ -197,7 +197,7 @@ class Tracer(NDArrayOperatorsMixin):
         """Whether an element is beyond a limit; `rounding.any_beyond` asks.
 
         The patterns of magnitudes are in their order, and those of NaNs above them: one comparison for the largest of
-        several vectors.
+        several vectors.  Its mask is narrower than others, so it must be the only question of its kernel.
         """
         builder = self.builder
         pattern = reinterpret(builder, self.register, UINT32)
