@@ -94,7 +94,7 @@ def agrees(
 )
 def test_a_result_that_is_stored_as_it_is(extents: tuple[int, int, int], start: str) -> None:
     text = program(start=start)
-    assert destinations(text)
+    assert [goal.is_copy for goal in destinations(text)] == [True]
     agrees(text, extents)
     agrees(text, extents, extents[1] + 5)
 
@@ -128,7 +128,7 @@ def test_rows_that_overlap_are_written_in_order(pitch: int) -> None:
 )
 def test_a_result_that_is_stored_after_some_work(after: str, stored: str, element: str) -> None:
     text = program(after, stored, element=element)
-    assert not destinations(text)
+    assert [goal.is_copy for goal in destinations(text)] == [False]
     for extents in ((128, 64, 64), (70, 130, 40)):
         agrees(text, extents, element="f4" if element == "f32" else "f2")
 

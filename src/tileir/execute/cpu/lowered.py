@@ -13,7 +13,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.provenance import ProvenanceModule
 from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, order, traffic
+from tileir.execute.cpu.loops import arena, destinations, order, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
@@ -104,6 +104,7 @@ def lowered_program(entry: Operation, target: Target, options: Options, keep_loc
     arena.assign(program)
     if not options.sanitize:
         traffic.choose(program, target, options.overlapping)
+        destinations.choose(program, options.overlapping)
     return program
 
 

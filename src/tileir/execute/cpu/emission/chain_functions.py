@@ -14,9 +14,10 @@ from tileir.execute.cpu.emission.panels import fetch_rows_ahead
 from tileir.execute.cpu.emission.transposing import sorted_parts, units_of_part, woven
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
+from tileir.execute.cpu.matrix.reach import Reach, lanes_below, load_masked
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.llvm import Register, index_register, scalar_type, suffix_of
+from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.dtypes import DType
 
 
@@ -30,10 +31,12 @@ def multiply(
     result: Rows | None,
     fresh: str,
     addend: str,
+    reach: Reach | None = None,
 ) -> None:
     """Add a product to rows that lie side by side, or where an i1 is `fresh` to zero; k goes as far as `extent`.
 
-    The sum goes to the rows of `result`, if there are any.  `addend` is a number that is added at last, if any.
+    The sum goes to the rows of `result`, if there are any.  `addend` is a number that is added at last, if any.  What
+    is wanted of the sum may be its `reach` alone.
     """
     builder = emission.builder
 
@@ -50,6 +53,7 @@ def multiply(
             source=None if fresh == "false" else ("%source", "%source.row"),
             result=None if result is None else ("%result", "%result.row"),
             addend="%addend" if addend else "",
+            reach=None if reach is None else ("%rows", "%columns"),
         )
 
     parameters = {"%left": "ptr", "%row": "i64", "%panel": "ptr", "%target": "ptr", "%extent": "i64"}
@@ -70,6 +74,10 @@ def multiply(
         parameters["%addend"] = scalar_type(plan.accumulator_dtype)
         arguments.append(addend)
         name = f"{name}.addend"
+    if reach is not None:
+        parameters |= {"%rows": "i64", "%columns": "i64"}
+        arguments += reach
+        name = f"{name}.reach"
     # All parts but the last write their result where they begin.
     overlap = ("%target", "%source", "%result")
     _call(emission, name, parameters, arguments, write, overlap)
@@ -132,9 +140,15 @@ def pack_over_edge(
 
 
 def copy_over_edge(
-    emission: Emission, plan: MmaPlan, source: Rows, target: str, extent: str, known: tuple[Number, Number]
+    emission: Emission,
+    plan: MmaPlan,
+    source: Rows,
+    target: str,
+    extent: str,
+    known: tuple[Number, Number],
+    count: Number,
 ) -> None:
-    """Copy rows of the left operand, as long as `extent`: zeros where they do not lie in the tensor."""
+    """Copy so many rows of the left operand, as long as `extent`: zeros where they do not lie in the tensor."""
     builder, size = emission.builder, plan.lhs_dtype.itemsize
     lanes = min(plan.k, emission.target.vector_bytes // size)
 
@@ -150,25 +164,20 @@ def copy_over_edge(
 
             builder.count(0, "%extent", lanes, across)
 
-        builder.count(0, plan.m, 1, one)
+        builder.count(0, "%count", 1, one)
 
-    names = ("%source", "%row", "%target", "%extent", "%rows", "%columns")
-    parameters = dict(zip(names, ("ptr", "i64", "ptr", "i64", "i64", "i64"), strict=True))
-    _call(emission, f"copy.{_name(plan)}", parameters, [*source, target, extent, *known], write)
+    names = ("%source", "%row", "%target", "%extent", "%rows", "%columns", "%count")
+    parameters = dict(zip(names, ("ptr", "i64", "ptr", "i64", "i64", "i64", "i64"), strict=True))
+    _call(emission, f"copy.{_name(plan)}", parameters, [*source, target, extent, *known, count], write)
 
 
 def _copy_known(emission: Emission, dtype: DType, lanes: int, source: Rows, target: Rows, count: Number) -> None:
     """Copy a vector from an element of a row to another, of which `count` elements are known: zeros for the others."""
-    builder, size, element = emission.builder, dtype.itemsize, scalar_type(dtype)
-    vector, numbers = f"<{lanes} x {element}>", f"<{lanes} x i64>"
-    left = builder.splat(index_register(builder.subtract(count, source[1])), lanes)
-    order = ", ".join([f"i64 {lane}" for lane in range(lanes)])
-    mask = builder.emit(f"icmp sgt {numbers} {left.name}, <{order}>")
+    builder, size = emission.builder, dtype.itemsize
+    mask = lanes_below(builder, builder.subtract(count, source[1]), lanes)
     here, there = (builder.moved(place, builder.multiply(index, size)) for place, index in (source, target))
-    operands = [f"ptr {here}", f"i32 {size}", f"<{lanes} x i1> {mask}", f"{vector} zeroinitializer"]
-    name = f"llvm.masked.load.{suffix_of(element, lanes)}.p0"
-    loaded = builder.call(vector, name, operands, emission.memory_suffix)
-    builder.do(f"store {vector} {loaded}, ptr {there}, align {size}{emission.arena_suffix}")
+    loaded = load_masked(builder, dtype, lanes, here, mask, emission.memory_suffix)
+    builder.do(f"store {loaded.typed}, ptr {there}, align {size}{emission.arena_suffix}")
 
 
 def take_part(emission: Emission, small: MmaPlan, wide: MmaPlan, source: str, target: str) -> None:

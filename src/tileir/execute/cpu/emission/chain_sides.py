@@ -85,8 +85,7 @@ class ViewSide(Side):
                 "true" if self.in_rows else builder.emit(f"icmp eq i64 {strides[1]}, 1"),
             ]
         )
-        padding = view.type.padding
-        self.is_plain = padding is None or padding.keyword == "zero"
+        self.is_plain = view.is_zero_outside
         self.across = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {extents[across]}", f"i64 {starts[across]}"])
         if before:
             # Of a matrix that the tensor does not have there are no rows and no columns.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.control import emit_repeat
+from tileir.execute.cpu.emission.destinations import destination_of
 from tileir.execute.cpu.emission.grouped_chains import emit_vector_chain
 from tileir.execute.cpu.emission.panels import column_slots, fetch_rows_ahead, panel_of, row_place
 from tileir.execute.cpu.emission.products import guarded, row_offset, stage_of, store_packed, woven
@@ -15,9 +18,13 @@ from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import block_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
+from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
+
+_Side: TypeAlias = tuple[Box, str]
+"""The tile of an operand in the first turn, and how much of the tensor is left across k."""
 
 
 def emit_chain(emission: Emission, statement: Chain) -> None:
@@ -39,21 +46,29 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
     answers = [builder.emit(f"icmp sge i64 {lower}, 0")]
     answers += [box.view.tensor.fits(box.operation) for box in (left, right)]
     turns: Number = builder.subtract(upper, lower)
+    known = []
     for box, along in ((left, 1), (right, 0)):
         across = 1 - along
-        end = builder.add(box.starts[across], box.view.shape[across])
-        answers.append(builder.emit(f"icmp ule i64 {end}, {box.view.extents[across]}"))
+        operands = [f"i64 {box.view.extents[across]}", f"i64 {box.starts[across]}"]
+        known.append(builder.call("i64", "llvm.usub.sat.i64", operands))
+        # Rows that are staged, and columns that are packed in tiles, are zeros behind an edge.
+        if plan.kind != "amx" or (along and not plan.stage_elements) or not box.view.is_zero_outside:
+            answers.append(builder.emit(f"icmp uge i64 {known[-1]}, {box.view.shape[across]}"))
         answers.append(builder.emit(f"icmp eq i64 {box.view.strides[1]}, 1"))
         operands = [f"i64 {box.view.extents[along]}", f"i64 {box.starts[along]}"]
         room = builder.emit(f"udiv i64 {builder.call('i64', 'llvm.usub.sat.i64', operands)}, {plan.k}")
         turns = builder.call("i64", "llvm.smin.i64", [f"i64 {turns}", f"i64 {room}"])
     answers.append(builder.emit(f"icmp sgt i64 {turns}, 0"))
 
+    sides = (left, known[0]), (right, known[1])
+    goal = destination_of(emission, statement)
+    reach = None if goal is None else goal.reach
+
     def part(turn: Number) -> None:
         rest = builder.emit(f"sub i64 {turns}, {turn}")
         count = builder.call("i64", "llvm.smin.i64", [f"i64 {rest}", f"i64 {statement.tiles}"])
         extent = builder.emit(f"mul i64 {count}, {plan.k}")
-        _emit_part(emission, statement, left, right, turn, lower, builder.add(lower, turns), extent)
+        _emit_part(emission, statement, sides, turn, lower, builder.add(lower, turns), extent, reach)
 
     def parts() -> list[str]:
         builder.count(0, turns, statement.tiles, part)
@@ -71,14 +86,16 @@ def emit_chain(emission: Emission, statement: Chain) -> None:
 def _emit_part(
     emission: Emission,
     statement: Chain,
-    left: Box,
-    right: Box,
+    sides: tuple[_Side, _Side],
     turn: Number,
     lower: Number,
     last: Number,
     extent: str,
+    reach: Reach | None,
 ) -> None:
+    """Emit some turns, of operands with what is known of them; `reach` is how much of the result is wanted."""
     builder = emission.builder
+    (left, known), (right, known_columns) = sides
     product, memo = statement.product, statement.memo
     plan = product.plan
     start = builder.multiply(turn, plan.k)
@@ -96,7 +113,7 @@ def _emit_part(
 
     def pack(panel: str) -> str:
         if plan.kind == "amx":
-            return pack_tiles(emission, product, b_pointer, row, panel, extent)
+            return pack_tiles(emission, product, b_pointer, row, panel, extent, known_columns)
         _pack_rows(emission, product, b_pointer, row, panel, extent)
         return guarded(emission, plan, panel, builder.multiply(extent, plan.n * plan.rhs_dtype.itemsize))
 
@@ -106,7 +123,7 @@ def _emit_part(
         index = str(emission.whole(statement.left.keys[0]))
 
         def bring(stage: str) -> str:
-            return bring_rows(builder, plan, rows, extent, stage)
+            return bring_rows(builder, plan, rows, extent, stage, known)
 
         size = statement.tiles * plan.m * plan.k * plan.parts * plan.lhs_dtype.itemsize
         axes = block_axis(statement.left.keys[0]), block_axis(memo.keys[0])
@@ -126,6 +143,8 @@ def _emit_part(
         staged=staged,
         odd=odd,
         fresh=builder.emit(f"icmp eq i64 {turn}, 0") if statement.clearing is not None else "false",
+        reach=reach,
+        known=known if stage else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""Where the result of a chain goes.
+"""Where the result of a chain goes (`loops.destinations`).
 
 Where a tile is stored as it is, the last part of the chain writes it there itself: a copy in scratch memory would be
-written and read for nothing.
+written and read for nothing.  Of a tile that lies over an edge no more is computed than is stored.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.values import Value
@@ -28,11 +29,15 @@ class Destination(NamedTuple):
     """How far apart they are in bytes."""
     size: int
     """Bytes of an element."""
-    cached: str
-    """An i1: they are written through the caches."""
-    direct: str
+    reach: Reach
+    """How much of the tile lies in its tensor."""
+    is_copy: bool = False
+    """Whether the tile is stored as it is."""
+    cached: str = "false"
+    """An i1: then they are written through the caches."""
+    direct: str = "false"
     """An i1: the chain may write them, since the whole tile lies in its tensor and is stored as it is."""
-    is_shared: bool
+    is_shared: bool = False
     """Whether it may write those of its group, where these lie in the tensor."""
 
 
@@ -47,16 +52,26 @@ def destination_of(emission: Emission, chain: Chain) -> Destination | None:
         return None
     box = accesses.box_in(emission, operation, view)
     size = memory_bytes(view.tensor.element)
+    row = builder.multiply(view.strides[-2], size)
+    reach = _reach(emission, box, -2), _reach(emission, box, -1)
+    if not goal.is_copy:
+        return Destination(box, row, size, reach)
     cached = "true"
     if goal.store in emission.program.streams.values():
         rows, columns = view.shape[-2:]
         streams = builder.all_of(moves_much(emission, rows * columns * size))
         cached = builder.emit(f"xor i1 {streams}, true")
-    row = builder.multiply(view.strides[-2], size)
     # Rows that overlap are written in order.
     apart = builder.emit(f"icmp sge i64 {row}, {view.shape[-1] * size}")
     direct = builder.all_of([cached, accesses.is_inside(emission, box), apart])
-    return Destination(box, row, size, cached, direct, goal.is_shared)
+    return Destination(box, row, size, reach, True, cached, direct, goal.is_shared)
+
+
+def _reach(emission: Emission, box: Box, axis: int) -> Number:
+    """How much of a tile lies in its tensor along a dimension."""
+    operands = [f"i64 {box.view.extents[axis]}", f"i64 {box.starts[axis]}"]
+    left = emission.builder.call("i64", "llvm.usub.sat.i64", operands)
+    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {box.view.shape[axis]}"])
 
 
 def _view(emission: Emission, value: Value) -> TileView | None:

@@ -35,7 +35,7 @@ def emit_pointer_chain(emission: Emission, statement: Chain) -> None:
             last = builder.add(first, builder.multiply(chain.turns, by))
             register = casting.cast(builder, Register(str(last), casting.INT64), dtype_of(argument))
             emission.put(argument, register)
-        return [f"i1 {emission.done[goal.nest]}"] if goal is not None and goal.nest in emission.done else []
+        return [f"i1 {emission.done[goal.user]}"] if goal is not None and goal.user in emission.done else []
 
     def each_turn() -> list[str]:
         if statement.clearing is not None:
@@ -45,7 +45,7 @@ def emit_pointer_chain(emission: Emission, statement: Chain) -> None:
             fresh = "false" if statement.clearing is None else "0"
             emission.called_products[statement.product] = fresh, "-0.0" if chain.cut != "false" else ""
         emit_repeat(emission, statement.loop)
-        return ["i1 false"] if goal is not None and goal.nest in emission.done else []
+        return ["i1 false"] if goal is not None and goal.user in emission.done else []
 
     conditions = chain.exact.conditions
     if emission.restarts and "false" not in conditions:
@@ -54,7 +54,7 @@ def emit_pointer_chain(emission: Emission, statement: Chain) -> None:
     else:
         done = builder.branch(builder.all_of(conditions), all_turns, each_turn)
         if goal is not None and done:
-            emission.done[goal.nest] = done[0]
+            emission.done[goal.user] = done[0]
     for argument in carried:
         emission.take(argument)
         emission.scalars[loop.results[argument.index - 1]] = emission.scalars[argument]

@@ -9,21 +9,25 @@ from tileir.execute.cpu.emission.products import store_packed, woven
 from tileir.execute.cpu.loops.statements import Multiply
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS
+from tileir.execute.cpu.matrix.reach import lanes_below, load_masked
 from tileir.execute.cpu.vector.builder import Number
-from tileir.execute.cpu.vector.llvm import Register, value_type
+from tileir.execute.cpu.vector.llvm import Register
 
 _UNROLL: Final = 2
 """Rows of a panel that are packed in one turn of the innermost loop."""
 
 
-def pack_tiles(emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str) -> str:
+def pack_tiles(
+    emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str, known: Number
+) -> str:
     """Pack rows that lie in memory as the plan wants them, `extent` of them; an i1 as `guarded` gives it.
+
+    As many columns as are `known` lie there: zeros for the others.
 
     Tile after tile, two panels at a time: lines are read as a whole, and written next to each other.
     """
     builder, plan = emission.builder, product.plan
     group, columns, size = plan.group, plan.columns, plan.rhs_dtype.itemsize
-    kind = value_type(plan.rhs_dtype, 2 * columns if plan.n > columns else columns)
     width = min(plan.n, 2 * columns)
     guard = Guard(plan.guard) if plan.guard else None
     panel_bytes = builder.multiply(extent, columns * size * plan.parts)
@@ -35,6 +39,7 @@ def pack_tiles(emission: Emission, product: Multiply, source: str, row: Number, 
 
         def across(column: Number, seen: list[Register]) -> list[Register]:
             block = builder.moved(here, builder.multiply(column, size))
+            mask = lanes_below(builder, builder.subtract(known, column), width)
             first = builder.moved(there, builder.multiply(_divided(emission, column, columns), panel_bytes))
 
             def one(position: Number, seen: list[Register]) -> list[Register]:
@@ -42,8 +47,7 @@ def pack_tiles(emission: Emission, product: Multiply, source: str, row: Number, 
                 members = []
                 for member in range(group):
                     where = builder.moved(place, builder.multiply(row, member))
-                    text = f"load {kind}, ptr {where}, align {size}{emission.memory_suffix}"
-                    members.append(Register(builder.emit(text), plan.rhs_dtype, width))
+                    members.append(load_masked(builder, plan.rhs_dtype, width, where, mask, emission.memory_suffix))
                     # Rows are often pages apart, where no machine looks ahead by itself.
                     ahead = builder.moved(where, builder.multiply(row, deep))
                     builder.call("void", "llvm.prefetch.p0", [f"ptr {ahead}", "i32 0", "i32 3", "i32 1"])

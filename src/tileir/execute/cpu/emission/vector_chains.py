@@ -23,6 +23,7 @@ from tileir.execute.cpu.loops.affine import Path
 from tileir.execute.cpu.loops.expressions import Gathered, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Chain
 from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, Rows
+from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -230,7 +231,17 @@ class VectorChain:
                 fresh = builder.emit(f"icmp eq i64 {turn}, 0")
             result = self._result(end, target)
             self.multiply(
-                self.plan, turn, (column, extent), extent, pack_part, rows, target, result, fresh, self.addend(end)
+                self.plan,
+                turn,
+                (column, extent),
+                extent,
+                pack_part,
+                rows,
+                target,
+                result,
+                fresh,
+                self.addend(end),
+                self.destination.reach if self.destination is not None else None,
             )
             # A tile block that would not end can still be stopped.
             builder.branch(is_stopped(self.emission), lambda: leave_worker(self.emission, 2))
@@ -238,9 +249,9 @@ class VectorChain:
         is_left = builder.emit(f"icmp slt i64 {start}, {self.turns}")
         builder.branch(is_left, lambda: self.parts(start, self.turns, part))
         goal = self.destination
-        if goal is not None:
-            nest = self.emission.program.destinations[self.statement].nest
-            self.emission.done[nest] = builder.any_of([builder.all_of([goal.direct, is_left]), written])
+        if goal is not None and goal.is_copy:
+            user = self.emission.program.destinations[self.statement].user
+            self.emission.done[user] = builder.any_of([builder.all_of([goal.direct, is_left]), written])
 
     def _go_to(self, turn: Number, number: Number) -> None:
         """Set the loop's counter to a turn of a part."""
@@ -261,7 +272,8 @@ class VectorChain:
         def rows() -> None:
             source = self.left.at(self.emission, turn), self.left.row
             along, across = self.left.known(self.emission, turn, (extent, self.plan.m), self.plan.k)
-            chain_functions.copy_over_edge(self.emission, self.plan, source, copy, extent, (across, along))
+            known = across, along
+            chain_functions.copy_over_edge(self.emission, self.plan, source, copy, extent, known, self._row_count())
 
         def tiles() -> None:
             self._copy_tiles(turn, count, (copy, row))
@@ -273,6 +285,14 @@ class VectorChain:
         else:
             builder.branch(self.left.rows, rows, tiles)
         return [f"ptr {copy}", f"i64 {row}"]
+
+    def _row_count(self) -> Number:
+        """How many rows of the left operand are read."""
+        if self.destination is None:
+            return self.plan.m
+        # The last block of rows may go on behind those that are wanted.
+        most = self.builder.add(self.destination.reach[0], max(count for count, _ in self.plan.row_blocks))
+        return self.builder.call("i64", "llvm.umin.i64", [f"i64 {most}", f"i64 {self.plan.m}"])
 
     def _copy_tiles(self, turn: Number, count: str, target: Rows) -> None:
         """Copy the left operand of a part tile by tile."""
@@ -316,7 +336,7 @@ class VectorChain:
     def _result(self, end: Number, target: str) -> Rows | None:
         """Where the sum up to a turn goes, if not always to the target: after the last one it may go to memory."""
         goal = self.destination
-        if goal is None:
+        if goal is None or not goal.is_copy:
             return None
         is_last = self.builder.all_of([goal.direct, self.builder.emit(f"icmp eq i64 {end}, {self.turns}")])
         return self.chosen(is_last, (goal.box.pointer, goal.row), (target, self.plan.n * goal.size))
@@ -338,6 +358,7 @@ class VectorChain:
         result: Rows | None,
         fresh: str,
         addend: str,
+        reach: Reach | None = None,
     ) -> None:
         """Find by two keys or pack the right operand of a part, and multiply; the left one is copied after that."""
         emission, builder, statement = self.emission, self.builder, self.statement
@@ -358,4 +379,4 @@ class VectorChain:
             keys[1],
         ]
         panel, _ = panel_of(emission, statement.memo, words, slot, size, pack_part)
-        chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh, addend)
+        chain_functions.multiply(emission, plan, rows(), panel, target, extent, result, fresh, addend, reach)

@@ -60,6 +60,11 @@ class TileView:
         self.extents: list[Number] = [tensor.extents[axis] for axis in axes]
         self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
 
+    @property
+    def is_zero_outside(self) -> bool:
+        """Whether a tile has zeros where it lies over an edge of the tensor."""
+        return self.type.padding is None or self.type.padding.keyword == "zero"
+
 
 @dataclass(eq=False, repr=False, slots=True)
 class Box:

@@ -327,12 +327,15 @@ class Print(Statement):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Goal:
-    """Where the result of a chain goes: it is stored as it is and nobody else wants it, so that the chain may write it
-    there; nothing that the chain reads lies there."""
+    """Where the result of a chain goes: each element of it is wanted for one that is stored, and for nothing else."""
 
-    nest: Nest
+    user: Statement
+    """The nest that stores it."""
     store: StoreView
-    is_shared: bool = False
+    is_copy: bool
+    """Whether the result is stored as it is, so that the chain may write it there; nothing that the chain reads lies
+    there."""
+    is_shared: bool
     """Whether the tile block that computes the products of its group may write them all."""
 
 

@@ -14,9 +14,6 @@ A plain store to memory that is in no cache first reads it, and then drives some
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.  What is read for a
 store that streams is fetched along its row.
-
-A chain of products writes its **destination**, which its result is stored to as it is, without a copy in scratch
-memory.
 """
 
 from __future__ import annotations
@@ -24,27 +21,22 @@ from __future__ import annotations
 from math import prod
 from typing import Final, cast
 
-from tileir.dialect.ops import ADDI, ASSUME, EXTRACT, GET_TILE_BLOCK_ID, INSERT, MULI
+from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Gathered, Stored, Viewed
-from tileir.execute.cpu.loops.order import block_axis, may_change_order, order_of
+from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
-    Alias,
-    Chain,
-    Goal,
-    Let,
     Nest,
     Program,
     Reduce,
     Statement,
     VersionedNest,
-    statements,
 )
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.dtypes import memory_bytes, plain_memory
+from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.values import Value
@@ -73,7 +65,6 @@ def choose(program: Program, target: Target, overlapping: bool) -> None:
         if program.streams:
             program.moved_bytes = _moved_bytes(program.entry)
     program.fetches = _fetching(program)
-    program.destinations = _destinations(program, overlapping)
 
 
 def row_axis(type: TileViewType) -> int:
@@ -102,7 +93,7 @@ def _streaming(program: Program, vector_bytes: int) -> dict[Statement, StoreView
         if place is not None:
             read |= origins.provenance(operation.operand_group(place)[0])
     everything = frozenset(read)
-    unread = [statement for statement, sink in found.items() if _is_apart(sink, origins, everything)]
+    unread = [statement for statement, sink in found.items() if is_apart(sink, origins, everything)]
     return {statement: found[statement] for statement in unread[:MOST_NESTS]}
 
 
@@ -128,7 +119,8 @@ def _is_large(sink: StoreView, vector_bytes: int) -> bool:
     return type.tile_shape[axis] * size >= ROW_BYTES and prod(type.tile_shape) * size >= TILE_BYTES
 
 
-def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
+def is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
+    """Whether a store writes no memory of some origins."""
     # What leaves its array is not read by the nest itself, which is what matters (`VersionedNest`).
     origin = origins.provenance(sink.operation.operand_group("view")[0])
     # An `alloca` is scratch memory, and small.
@@ -145,106 +137,6 @@ def _moved_bytes(entry: Operation) -> int:
             size = prod(type.tile_shape) * memory_bytes(type.tensor.element)
             found[(view, *operation.operand_group("index"))] = size
     return sum(found.values())
-
-
-# --- destinations ---
-
-
-def _destinations(program: Program, overlapping: bool) -> dict[Statement, Goal]:
-    """By chain where its result goes, in rows of neighbours."""
-    found: dict[Statement, Goal] = {}
-    if overlapping:
-        return found
-    for place, chain in enumerate(program.body):
-        if not isinstance(chain, Chain):
-            continue
-        plan, buffer = chain.product.plan, chain.product.accumulator
-        for statement in program.body[place + 1 :]:
-            for nest in _nests(statement):
-                if not isinstance(nest, Nest) or len(nest.sinks) != 1:
-                    continue
-                (sink,) = nest.sinks
-                if not isinstance(sink, StoreView) or buffer not in sink.expression.buffers:
-                    continue
-                type = sink.operation.operand_group("view")[0].type
-                if not isinstance(type, PartitionViewType) or type.tensor.strides[type.dim_map[-1]] != 1:
-                    continue
-                if prod(type.tile_shape[:-2]) == 1 and type.tile_shape[-2:] == (plan.m, plan.n):
-                    if nest is statement and _is_copy(program, chain, place, nest, sink):
-                        found[chain] = Goal(nest, sink, _is_shared(program, chain, sink))
-    for chain, goal in found.items():
-        _make_place(program.body, chain, goal.nest)
-    return found
-
-
-def _make_place(body: list[Statement], chain: Statement, nest: Statement) -> None:
-    """Have the scalars and views between a chain and the nest behind it before the chain: so it knows where its result
-    goes.  What is made of the chain's own results stays."""
-    assert isinstance(chain, Chain)
-    first = body.index(chain)
-    late: set[Value] = set(chain.loop.operation.results)
-    before: list[Statement] = []
-    behind: list[Statement] = []
-    for statement in body[first + 1 : body.index(nest)]:
-        if isinstance(statement, Alias):
-            made, used = [statement.value], [statement.source]
-        else:
-            assert isinstance(statement, Let)
-            made, used = [*statement.operation.results], statement.operation.operands
-        if any(value in late for value in used):
-            late.update(made)
-            behind.append(statement)
-        else:
-            before.append(statement)
-    body[first : first + 1 + len(before) + len(behind)] = [*before, chain, *behind]
-
-
-def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: StoreView) -> bool:
-    """Whether a chain may write its result where a nest puts it: nothing is between them that would notice."""
-    root, buffer = sink.expression, chain.product.accumulator
-    if not isinstance(root, Stored) or chain.product.plan.kind != "fma" or not may_change_order(program.entry):
-        return False
-    if not plain_memory(root.element) or root.dtype != buffer.dtype:
-        return False
-    end = program.body.index(nest)
-    between = program.body[place + 1 : end]
-    if not all(isinstance(each, (Let, Alias)) for each in between):
-        return False
-    # Windows that are not there: whatever the chain does comes before that.
-    if any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between):
-        return False
-    if any(buffer in each.buffers for statement in statements(program.body[end + 1 :]) for each in statement.roots):
-        return False
-    origins = Origins(program.entry, False)
-    read: set[object] = set()
-    for root in (chain.product.lhs, chain.product.rhs):
-        for load in root.reads:
-            assert isinstance(load, (Viewed, Gathered))
-            source = load.operation.declaration.reads
-            assert source is not None
-            read |= origins.provenance(load.operation.operand_group(source)[0])
-    return _is_apart(sink, origins, frozenset(read))
-
-
-def _is_shared(program: Program, chain: Chain, sink: StoreView) -> bool:
-    """Whether a tile block may write the results of its neighbours: they add as many products, their tiles lie side by
-    side, and nobody else reads or writes this memory."""
-    view, *indices = [sink.operation.operand_group("view")[0], *sink.operation.operand_group("index")]
-    bounds = chain.loop.operation.operands[:2]
-    if chain.group is None or tuple([block_axis(index) for index in indices]) != chain.group.axes:
-        return False
-    if not isinstance(view.type, PartitionViewType) or view.type.dim_map != (0, 1):
-        return False
-    origins = Origins(program.entry, False)
-    if not all(origins.is_launch_constant(value) for value in (view, *bounds)):
-        return False
-    written = origins.provenance(view)
-    for operation in program.entry.walk():
-        place = operation.declaration.reads or operation.declaration.writes
-        if place is not None and operation is not sink.operation:
-            if not origins.never_alias(written, origins.provenance(operation.operand_group(place)[0])):
-                return False
-    return True
 
 
 # --- fetching ahead ---

@@ -32,6 +32,7 @@ import numpy
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
+from tileir.execute.cpu.matrix.reach import Reach, all_lanes, end_of, load_masked
 from tileir.execute.cpu.matrix.tile_chain import emit_tile_chain
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, value_type
@@ -80,15 +81,18 @@ def emit_amx(
     stage: tuple[str, bool],
     odd: str,
     fresh: str,
+    reach: Reach | None = None,
+    known: Number | None = None,
 ) -> None:
     """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty; or what
     `bring_rows` left there.
 
     `odd` is an i1: something in B, or in the stage, is not for the unit.  So is `fresh`: C holds nothing yet, and
-    counts as zero.
+    counts as zero.  `reach` is how much of C is wanted, `known` how many rows are brought to the stage: zeros for the
+    others.
     """
     memory, is_staged = stage
-    product = _Product(builder, plan, memory, odd)
+    product = _Product(builder, plan, memory, odd, reach, known)
     if not memory or is_staged:
         product.emit(a, b, c, extent, extent, fresh, is_staged)
         return
@@ -110,13 +114,18 @@ def emit_amx(
     builder.count(0, extent, plan.staged, part)
 
 
-def bring_rows(builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: str) -> str:
-    """Stage all rows, block after block; an i1 says whether something there is not for the unit."""
-    product = _Product(builder, plan, stage, "false")
+def bring_rows(
+    builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: str, known: Number | None = None
+) -> str:
+    """Stage all rows, block after block; an i1 says whether something there is not for the unit.
+
+    Where only some rows are `known`, the others are zeros.
+    """
+    product = _Product(builder, plan, stage, "false", None, known)
 
     def rows(row: Number, seen: list[Register]) -> list[Register]:
         place = product.staged_rows(stage, row, extent)
-        return product.bring(builder.moved(a[0], builder.multiply(row, a[1])), a[1], extent, place, seen)
+        return product.bring(row, builder.moved(a[0], builder.multiply(row, a[1])), a[1], extent, place, seen)
 
     return product.answer(builder.carry(0, plan.m, plan.rows, product.nothing_seen(), rows))
 
@@ -124,11 +133,15 @@ def bring_rows(builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: 
 class _Product:
     """Writes the loops."""
 
-    def __init__(self, builder: Builder, plan: MmaPlan, stage: str, odd: str) -> None:
+    def __init__(
+        self, builder: Builder, plan: MmaPlan, stage: str, odd: str, reach: Reach | None, known: Number | None
+    ) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
         self.stage: str = stage
         self.odd: Final = odd
+        self.reach: Final = reach
+        self.known: Final = known
         self.guard: Final = Guard(plan.guard) if plan.guard else None
         self.down: Final = plan.rows // AMX_ROWS
         self.across: Final = min(2, plan.n // AMX_ROWS)
@@ -165,14 +178,14 @@ class _Product:
             if is_staged:
                 self.stage = self.staged_rows(stage, row, extent)
             else:
-                found = self.answer(self.bring(left, a[1], extent, stage, self.nothing_seen()))
+                found = self.answer(self.bring(row, left, a[1], extent, stage, self.nothing_seen()))
             if self.guard is None:
                 plain()
                 return
             clean = builder.emit(f"xor i1 {builder.any_of([self.odd, found])}, true")
             builder.branch(clean, plain, lambda: self._carefully(b, panel_bytes, c_rows, extent, fresh), likely=True)
 
-        builder.count(0, plan.m, plan.rows, rows)
+        builder.count(0, end_of(builder, self.reach, 0, 0, plan.m, plan.rows), plan.rows, rows)
 
     def _columns(
         self, a: Rows, b: str, panel_bytes: Number, c: Rows, extent: Number, first: Number, fresh: str
@@ -207,7 +220,8 @@ class _Product:
             for number, place in enumerate(places):
                 self._tile("tilestored64", number, place, c_stride)
 
-        builder.count(0, plan.n, self.across * AMX_ROWS, columns)
+        step = self.across * AMX_ROWS
+        builder.count(0, end_of(builder, self.reach, 1, 0, plan.n, step), step, columns)
 
     def _panel(self, b: str, panel_bytes: Number, column: Number, first: Number) -> str:
         """Where the panel of a column is, at a k."""
@@ -276,8 +290,10 @@ class _Product:
         """An i1: something that was seen is not for the unit."""
         return "false" if self.guard is None else self.guard.answer(self.builder, seen)
 
-    def bring(self, rows: str, stride: Number, extent: Number, stage: str, seen: list[Register]) -> list[Register]:
-        """Bring the rows of a block into the stage, and look at them.
+    def bring(
+        self, first: Number, rows: str, stride: Number, extent: Number, stage: str, seen: list[Register]
+    ) -> list[Register]:
+        """Bring the rows of a block, from the `first` on, into the stage, and look at them.
 
         A few rows at a time, each from its beginning to its end: the processor fetches ahead what follows in a row.
         """
@@ -286,8 +302,15 @@ class _Product:
         kind = value_type(plan.lhs_dtype, self.tile_k)
 
         def some(row: Number, seen: list[Register]) -> list[Register]:
-            first = builder.moved(rows, builder.multiply(row, stride))
-            sources = [builder.moved(first, builder.multiply(number, stride)) for number in range(_BROUGHT)]
+            pointer = builder.moved(rows, builder.multiply(row, stride))
+            sources = [builder.moved(pointer, builder.multiply(number, stride)) for number in range(_BROUGHT)]
+            masks = []
+            if self.known is not None:
+                top = builder.add(first, row)
+                is_known = [
+                    builder.emit(f"icmp ult i64 {builder.add(top, number)}, {self.known}") for number in range(_BROUGHT)
+                ]
+                masks = [all_lanes(builder, each, self.tile_k) for each in is_known]
             targets = builder.moved(stage, builder.multiply(row, AMX_BYTES))
 
             def column(k: Number, before: list[Register]) -> list[Register]:
@@ -295,7 +318,10 @@ class _Product:
                 target = builder.moved(targets, builder.multiply(k, self.left_bytes))
                 for number, source in enumerate(sources):
                     place = builder.moved(source, builder.multiply(k, size))
-                    line = builder.value(f"load {kind}, ptr {place}, align {size}", plan.lhs_dtype, self.tile_k)
+                    if masks:
+                        line = load_masked(builder, plan.lhs_dtype, self.tile_k, place, masks[number])
+                    else:
+                        line = builder.value(f"load {kind}, ptr {place}, align {size}", plan.lhs_dtype, self.tile_k)
                     parts = [line] if plan.parts == 1 else halves(builder, line)
                     for part, vector in enumerate(parts):
                         place = builder.moved(target, (part * plan.rows + number) * AMX_BYTES)

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 import numpy
 
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
+from tileir.execute.cpu.matrix.reach import Reach, end_of
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import intrinsic
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type
@@ -49,8 +50,10 @@ class Blocks:
         source: Rows | None = None,
         result: Rows | None = None,
         addend: str = "",
+        reach: Reach | None = None,
     ) -> None:
         self.builder: Final = builder
+        self.reach: Final = reach
         self.start: Final = start
         self.source: Final = source
         self.result: Final = result
@@ -78,11 +81,17 @@ class Blocks:
                 block = builder.moved(c_rows, builder.multiply(column, plan.accumulator_dtype.itemsize))
                 self._block(block_rows, builder.moved(b, before), (block, c[1]), extent, (row, column))
 
-            builder.count(0, plan.n, plan.columns, columns)
+            builder.count(0, end_of(builder, self.reach, 1, 0, plan.n, plan.columns), plan.columns, columns)
 
         start = 0
         for count, end in plan.row_blocks:
-            builder.count(start, end, count, partial(rows, count=count))
+            emit = partial(
+                builder.count, start, end_of(builder, self.reach, 0, start, end, count), count, partial(rows, count=count)
+            )
+            if start and self.reach is not None:
+                builder.branch(builder.emit(f"icmp ugt i64 {self.reach[0]}, {start}"), emit)
+            else:
+                emit()
             start = end
 
     def _block(self, left: _BlockRows, panel: str, block: Rows, extent: Number, origin: tuple[Number, Number]) -> None:

@@ -14,6 +14,7 @@ from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, relea
 from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
+from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector.builder import Builder, Number
 
 __all__ = ["MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
@@ -36,6 +37,8 @@ def emit_mma(
     source: Rows | None = None,
     result: Rows | None = None,
     addend: str = "",
+    reach: Reach | None = None,
+    known: Number | None = None,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
@@ -45,12 +48,13 @@ def emit_mma(
     left in it.  `odd` is an i1: the packed operand holds something that the plan's `guard` is about.  So is `fresh`, of
     AMX alone: C counts as zero.  `start` gives what the product is added to where C does not hold it, or `source` where
     it lies, and `result` where the sum goes if not to C; `addend` is a number that is added to every sum at the end;
-    all for plans of vectors.
+    all for plans of vectors.  `reach` is how much of C is wanted, if not all of it: blocks behind that are left out
+    (dots compute all).  `known` is how many rows of A there are, of AMX with a stage alone: the others count as zero.
     """
     extent = extent or plan.k
     if plan.kind == "amx":
-        emit_amx(builder, plan, a, b, c, extent, (stage, staged), odd, fresh)
+        emit_amx(builder, plan, a, b, c, extent, (stage, staged), odd, fresh, reach, known)
     elif plan.kind == "dots":
         emit_dots(builder, plan, a, b, c, extent, odd)
     else:
-        Blocks(builder, plan, suffix, start, source, result, addend).emit(a, b, c, extent)
+        Blocks(builder, plan, suffix, start, source, result, addend, reach).emit(a, b, c, extent)

@@ -1,0 +1,159 @@
+"""Where the results of chains go.
+
+A chain of products writes its **destination**, which its result is stored to as it is, without a copy in scratch
+memory.  Where something is still computed from each element, the destination says at least how much of the result is
+wanted: rows and columns that lie behind the edge of a tensor are not stored, so that nobody has to multiply for them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tileir.dialect.ops import EXTRACT, INSERT
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.analysis.aliasing import Origins
+from tileir.execute.cpu.loops.expressions import Applied, Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
+from tileir.execute.cpu.loops.order import block_axis, may_change_order
+from tileir.execute.cpu.loops.sinks import StoreView
+from tileir.execute.cpu.loops.statements import (
+    Alias,
+    Chain,
+    Goal,
+    Let,
+    Nest,
+    Program,
+    Statement,
+    VersionedNest,
+    statements,
+)
+from tileir.execute.cpu.loops.traffic import is_apart
+from tileir.execute.dtypes import plain_memory
+from tileir.ir.values import Value
+
+
+def choose(program: Program, overlapping: bool) -> None:
+    """Find out where chains' results go; with `overlapping`, arguments may share memory."""
+    found: dict[Statement, Goal] = {}
+    for place, chain in enumerate(program.body):
+        if isinstance(chain, Chain):
+            goal = _goal(program, chain, place, overlapping)
+            if goal is not None:
+                found[chain] = goal
+    for chain, goal in found.items():
+        _make_place(program.body, chain, goal)
+    program.destinations = found
+
+
+def _goal(program: Program, chain: Chain, place: int, overlapping: bool) -> Goal | None:
+    plan, buffer = chain.product.plan, chain.product.accumulator
+    behind = program.body[place + 1 :]
+    users = [statement for statement in behind if any(buffer in root.buffers for root in _roots(statement))]
+    if len(users) != 1:
+        return None
+    (user,) = users
+    nest = user.fused if isinstance(user, VersionedNest) else user
+    if not isinstance(nest, Nest) or len(nest.sinks) != 1:
+        return None
+    (sink,) = nest.sinks
+    if not isinstance(sink, StoreView) or sink.positions is not None:
+        return None
+    type = sink.operation.operand_group("view")[0].type
+    if not isinstance(type, PartitionViewType):
+        return None
+    if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
+        return None
+    if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
+        return None
+    is_copy = not overlapping and nest is user and _is_copy(program, chain, place, nest, sink)
+    return Goal(user, sink, is_copy, is_copy and _is_shared(program, chain, sink))
+
+
+def _roots(statement: Statement) -> list[Expression]:
+    """What a statement reads, with those inside it."""
+    return [root for each in statements([statement]) for root in each.roots]
+
+
+def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
+    """Whether each element of a tile is made of the element of scratch memory in the same place."""
+    for node in nodes([root]):
+        if buffer in node.buffers and not isinstance(node, (Applied, Stored)):
+            return False
+        if buffer in node.buffers and squeezed(node.shape) != squeezed(shape):
+            return False
+    return True
+
+
+def _make_place(body: list[Statement], chain: Statement, goal: Goal) -> None:
+    """Have the scalars and views between a chain and the nest behind it before the chain: so it knows where its result
+    goes.  What is made of the chain's own results stays."""
+    assert isinstance(chain, Chain)
+    first = body.index(chain)
+    between = body[first + 1 : body.index(goal.user)]
+    if not _is_plain(between):
+        return
+    late: set[Value] = set(chain.loop.operation.results)
+    before: list[Statement] = []
+    behind: list[Statement] = []
+    for statement in between:
+        if isinstance(statement, Alias):
+            made, used = [statement.value], [statement.source]
+        else:
+            assert isinstance(statement, Let)
+            made, used = [*statement.operation.results], statement.operation.operands
+        if any(value in late for value in used):
+            late.update(made)
+            behind.append(statement)
+        else:
+            before.append(statement)
+    body[first : first + 1 + len(before) + len(behind)] = [*before, chain, *behind]
+
+
+def _is_plain(between: list[Statement]) -> bool:
+    """Whether statements are nothing but scalars and views."""
+    if not all(isinstance(each, (Let, Alias)) for each in between):
+        return False
+    # Windows that are not there: whatever the chain does comes before that.
+    return not any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
+
+
+def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: StoreView) -> bool:
+    """Whether a chain may write its result where a nest puts it: nothing is between them that would notice."""
+    root, buffer = sink.expression, chain.product.accumulator
+    if not isinstance(root, Stored) or chain.product.plan.kind != "fma" or not may_change_order(program.entry):
+        return False
+    if not plain_memory(root.element) or root.dtype != buffer.dtype:
+        return False
+    view = sink.operation.operand_group("view")[0].type
+    assert isinstance(view, PartitionViewType)
+    if view.tensor.strides[view.dim_map[-1]] != 1 or not _is_plain(program.body[place + 1 : program.body.index(nest)]):
+        return False
+    origins = Origins(program.entry, False)
+    read: set[object] = set()
+    for root in (chain.product.lhs, chain.product.rhs):
+        for load in root.reads:
+            assert isinstance(load, (Viewed, Gathered))
+            source = load.operation.declaration.reads
+            assert source is not None
+            read |= origins.provenance(load.operation.operand_group(source)[0])
+    return is_apart(sink, origins, frozenset(read))
+
+
+def _is_shared(program: Program, chain: Chain, sink: StoreView) -> bool:
+    """Whether a tile block may write the results of its neighbours: they add as many products, their tiles lie side by
+    side, and nobody else reads or writes this memory."""
+    view, *indices = [sink.operation.operand_group("view")[0], *sink.operation.operand_group("index")]
+    bounds = chain.loop.operation.operands[:2]
+    if chain.group is None or tuple([block_axis(index) for index in indices]) != chain.group.axes:
+        return False
+    if not isinstance(view.type, PartitionViewType) or view.type.dim_map != (0, 1):
+        return False
+    origins = Origins(program.entry, False)
+    if not all(origins.is_launch_constant(value) for value in (view, *bounds)):
+        return False
+    written = origins.provenance(view)
+    for operation in program.entry.walk():
+        place = operation.declaration.reads or operation.declaration.writes
+        if place is not None and operation is not sink.operation:
+            if not origins.never_alias(written, origins.provenance(operation.operand_group(place)[0])):
+                return False
+    return True

@@ -1,0 +1,118 @@
+"""Of a product whose result lies over an edge no more is computed than is stored: nobody can tell."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from tests.execute.cpu.native import cpu_kernel
+from tests.execute.cpu.test_destinations import destinations, program
+from tests.execute.cpu.test_matrix_units import DTYPES, matmul, unit
+
+import tileir
+
+pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+
+__all__ = ["unit"]
+
+WORK = {
+    "as it is": ("", "%sum", "f32"),
+    "doubled": ("%twice = addf %sum, %sum : SUM", "%twice", "f32"),
+    "rounded": ("%half = ftof %sum : SUM -> tile<64x64xf16>", "%half", "f16"),
+    "added": (
+        "%old, %t0 = load_view_tko weak %vc[%i, %j] : VIEW, tile<i32> -> SUM, token\n%new = addf %sum, %old : SUM",
+        "%new",
+        "f32",
+    ),
+    "selected": (
+        "%no = constant <f32: 0.0> : SUM\n%above = cmpf greater_than ordered %sum, %no : SUM -> tile<64x64xi1>\n"
+        "%relu = select %above, %sum, %no : tile<64x64xi1>, SUM",
+        "%relu",
+        "f32",
+    ),
+}
+OTHER_WORK = {
+    "turned": ("%turned = permute %sum [1, 0] : SUM -> SUM", "%turned", "f32"),
+    "summed": (
+        "%column = reduce %sum dim=0 identities=[0.0 : f32] : SUM -> tile<64xf32> (%x: tile<f32>, %y: tile<f32>) {\n"
+        "  %s = addf %x, %y : tile<f32>\n  yield %s : tile<f32>\n}\n"
+        "%row = reshape %column : tile<64xf32> -> tile<1x64xf32>\n"
+        "%all = broadcast %row : tile<1x64xf32> -> SUM",
+        "%all",
+        "f32",
+    ),
+    "both": (
+        "%turned = permute %sum [1, 0] : SUM -> SUM\n%new = addf %sum, %turned : SUM",
+        "%new",
+        "f32",
+    ),
+}
+EXTENTS = [(1, 1, 1), (3, 65, 33), (65, 66, 40), (130, 7, 64), (6, 128, 0), (100, 90, 50)]
+
+
+def results(text: str, extents: tuple[int, int, int], element: str) -> list[bytes]:
+    """What both engines make of matrices with numbers that spoil what they are multiplied with."""
+    m, n, k = extents
+    random = numpy.random.default_rng(extents)
+    a, b = (random.standard_normal(shape).astype("f4") for shape in ((m, max(k, 1)), (max(k, 1), n)))
+    a[-1, -1], b[0, -1], b[-1, 0] = numpy.inf, -numpy.inf, numpy.nan
+    given = random.standard_normal((m, n)).astype(element)
+    found = []
+    for backend in ("cpu", "interpreter"):
+        c = given.copy()
+        kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
+        kernel.launch((-(-m // 64), -(-n // 64)), a, b, c, m, n, k, a.shape[1], n, n, -(-k // 32))
+        found.append(c.tobytes())
+    return found
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("extents", EXTENTS, ids=str)
+def test_rows_and_columns_behind_an_edge_are_left_out(work: str, extents: tuple[int, int, int]) -> None:
+    after, stored, element = WORK[work]
+    text = program(after, stored, element=element)
+    (goal,) = destinations(text)
+    assert goal.is_copy == (work == "as it is")
+    assert ".reach" in cpu_kernel(tileir.compile(tileir.parse(text), backend="cpu")).dump("llvm")
+    first, second = results(text, extents, "f2" if element == "f16" else "f4")
+    assert first == second
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("work", OTHER_WORK)
+@pytest.mark.parametrize("extents", EXTENTS, ids=str)
+def test_elements_that_others_are_made_of_are_computed(work: str, extents: tuple[int, int, int]) -> None:
+    """What lies behind an edge of A and B comes before one of C."""
+    after, stored, element = OTHER_WORK[work]
+    text = program(after, stored, element=element)
+    assert not destinations(text)
+    first, second = results(text, extents, "f4")
+    assert first == second
+
+
+@pytest.mark.parametrize("padding", ["nan", "neg_inf", "neg_zero"])
+def test_what_a_view_has_behind_an_edge_is_multiplied(padding: str) -> None:
+    text = program().replace("padding_value = zero", f"padding_value = {padding}")
+    for extents in EXTENTS:
+        first, second = results(text, extents, "f4")
+        assert first == second
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("element", list(DTYPES))
+@pytest.mark.parametrize("padding", ["zero", "nan"])
+@pytest.mark.parametrize("extents", [(40, 72, 96), (1, 1, 64), (33, 65, 100), (95, 31, 64)], ids=str)
+def test_matrix_tiles_over_an_edge(unit: str, element: str, padding: str, extents: tuple[int, int, int]) -> None:
+    """The sanitizer looks at every turn of the loop by itself."""
+    m, n, k = extents
+    text = matmul(element, (32, 64, 32)).replace("padding_value = zero", f"padding_value = {padding}")
+    kernel = tileir.compile(tileir.parse(text), backend="cpu", cpu=unit)
+    assert "plan: amx" in kernel.dump("loops")
+    random = numpy.random.default_rng(extents)
+    a, b = (random.normal(0, 1, shape).astype(DTYPES[element]) for shape in ((m, k), (k, n)))
+    if element in ("bf16", "f16"):
+        a[-1, -1], b[0, -1] = numpy.inf, numpy.nan
+    plain, sanitized = (numpy.zeros((m, n), numpy.float32) for _ in range(2))
+    kernel.launch((-(-m // 32), -(-n // 64)), a, b, plain, m, n, k, num_threads=1)
+    kernel.launch((-(-m // 32), -(-n // 64)), a, b, sanitized, m, n, k, num_threads=1, sanitize=True)
+    assert numpy.array_equal(plain, sanitized, equal_nan=True)
