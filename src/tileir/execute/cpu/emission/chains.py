@@ -95,9 +95,10 @@ def _emit_part(
 ) -> None:
     """Emit some turns, of operands with what is known of them; `reach` is how much of the result is wanted."""
     builder = emission.builder
-    (left, known), (right, known_columns) = sides
+    (left, known_rows), (right, known_columns) = sides
     product, memo = statement.product, statement.memo
     plan = product.plan
+    known = known_rows, statement.tiles * plan.k
     start = builder.multiply(turn, plan.k)
     size = plan.lhs_dtype.itemsize
     rows = builder.moved(left.pointer, builder.multiply(start, size)), builder.multiply(left.view.strides[0], size)

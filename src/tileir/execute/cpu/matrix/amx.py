@@ -32,7 +32,7 @@ import numpy
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
-from tileir.execute.cpu.matrix.reach import Reach, all_lanes, end_of, load_masked
+from tileir.execute.cpu.matrix.reach import Known, Reach, end_of
 from tileir.execute.cpu.matrix.tile_chain import emit_tile_chain
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, value_type
@@ -82,14 +82,13 @@ def emit_amx(
     odd: str,
     fresh: str,
     reach: Reach | None = None,
-    known: Number | None = None,
+    known: Known | None = None,
 ) -> None:
     """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty; or what
     `bring_rows` left there.
 
     `odd` is an i1: something in B, or in the stage, is not for the unit.  So is `fresh`: C holds nothing yet, and
-    counts as zero.  `reach` is how much of C is wanted, `known` how many rows are brought to the stage: zeros for the
-    others.
+    counts as zero.  `reach` is how much of C is wanted, `known` how many rows there are.
     """
     memory, is_staged = stage
     product = _Product(builder, plan, memory, odd, reach, known)
@@ -114,13 +113,8 @@ def emit_amx(
     builder.count(0, extent, plan.staged, part)
 
 
-def bring_rows(
-    builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: str, known: Number | None = None
-) -> str:
-    """Stage all rows, block after block; an i1 says whether something there is not for the unit.
-
-    Where only some rows are `known`, the others are zeros.
-    """
+def bring_rows(builder: Builder, plan: MmaPlan, a: Rows, extent: Number, stage: str, known: Known | None = None) -> str:
+    """Stage all rows, block after block; an i1 says whether something there is not for the unit."""
     product = _Product(builder, plan, stage, "false", None, known)
 
     def rows(row: Number, seen: list[Register]) -> list[Register]:
@@ -134,7 +128,7 @@ class _Product:
     """Writes the loops."""
 
     def __init__(
-        self, builder: Builder, plan: MmaPlan, stage: str, odd: str, reach: Reach | None, known: Number | None
+        self, builder: Builder, plan: MmaPlan, stage: str, odd: str, reach: Reach | None, known: Known | None
     ) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
@@ -304,13 +298,9 @@ class _Product:
         def some(row: Number, seen: list[Register]) -> list[Register]:
             pointer = builder.moved(rows, builder.multiply(row, stride))
             sources = [builder.moved(pointer, builder.multiply(number, stride)) for number in range(_BROUGHT)]
-            masks = []
             if self.known is not None:
                 top = builder.add(first, row)
-                is_known = [
-                    builder.emit(f"icmp ult i64 {builder.add(top, number)}, {self.known}") for number in range(_BROUGHT)
-                ]
-                masks = [all_lanes(builder, each, self.tile_k) for each in is_known]
+                sources = [self._known(self.known, builder.add(top, number), one) for number, one in enumerate(sources)]
             targets = builder.moved(stage, builder.multiply(row, AMX_BYTES))
 
             def column(k: Number, before: list[Register]) -> list[Register]:
@@ -318,10 +308,7 @@ class _Product:
                 target = builder.moved(targets, builder.multiply(k, self.left_bytes))
                 for number, source in enumerate(sources):
                     place = builder.moved(source, builder.multiply(k, size))
-                    if masks:
-                        line = load_masked(builder, plan.lhs_dtype, self.tile_k, place, masks[number])
-                    else:
-                        line = builder.value(f"load {kind}, ptr {place}, align {size}", plan.lhs_dtype, self.tile_k)
+                    line = builder.value(f"load {kind}, ptr {place}, align {size}", plan.lhs_dtype, self.tile_k)
                     parts = [line] if plan.parts == 1 else halves(builder, line)
                     for part, vector in enumerate(parts):
                         place = builder.moved(target, (part * plan.rows + number) * AMX_BYTES)
@@ -333,6 +320,12 @@ class _Product:
             return builder.carry(0, extent, self.tile_k, seen, column)
 
         return builder.carry(0, plan.rows, _BROUGHT, seen, some)
+
+    def _known(self, known: Known, row: Number, pointer: str) -> str:
+        """A pointer to a row, or to zeros if there is none."""
+        builder = self.builder
+        zeros = builder.module.zeros(known[1] * self.plan.lhs_dtype.itemsize)
+        return builder.emit(f"select i1 {builder.emit(f'icmp ult i64 {row}, {known[0]}')}, ptr {pointer}, ptr {zeros}")
 
     # --- what is not for the unit ---
 

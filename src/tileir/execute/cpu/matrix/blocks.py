@@ -85,9 +85,8 @@ class Blocks:
 
         start = 0
         for count, end in plan.row_blocks:
-            emit = partial(
-                builder.count, start, end_of(builder, self.reach, 0, start, end, count), count, partial(rows, count=count)
-            )
+            last = end_of(builder, self.reach, 0, start, end, count)
+            emit = partial(builder.count, start, last, count, partial(rows, count=count))
             if start and self.reach is not None:
                 builder.branch(builder.emit(f"icmp ugt i64 {self.reach[0]}, {start}"), emit)
             else:

@@ -14,7 +14,7 @@ from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, relea
 from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.dots import emit_dots
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
-from tileir.execute.cpu.matrix.reach import Reach
+from tileir.execute.cpu.matrix.reach import Known, Reach
 from tileir.execute.cpu.vector.builder import Builder, Number
 
 __all__ = ["MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
@@ -38,7 +38,7 @@ def emit_mma(
     result: Rows | None = None,
     addend: str = "",
     reach: Reach | None = None,
-    known: Number | None = None,
+    known: Known | None = None,
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
@@ -49,7 +49,7 @@ def emit_mma(
     AMX alone: C counts as zero.  `start` gives what the product is added to where C does not hold it, or `source` where
     it lies, and `result` where the sum goes if not to C; `addend` is a number that is added to every sum at the end;
     all for plans of vectors.  `reach` is how much of C is wanted, if not all of it: blocks behind that are left out
-    (dots compute all).  `known` is how many rows of A there are, of AMX with a stage alone: the others count as zero.
+    (dots compute all).  `known` says what there is of A, for AMX with a stage alone.
     """
     extent = extent or plan.k
     if plan.kind == "amx":

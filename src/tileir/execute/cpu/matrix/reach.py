@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.llvm import Register, index_register, scalar_type, suffix_of, value_type
+from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
 from tileir.execute.dtypes import DType
 
 Reach: TypeAlias = tuple[Number, Number]
 """How many rows and columns of C are wanted."""
+Known: TypeAlias = tuple[Number, int]
+"""How many rows of A there are, the others counting as zero; and how many elements of each may be wanted."""
 
 
 def end_of(builder: Builder, reach: Reach | None, axis: int, start: int, end: int, step: int) -> Number:
@@ -21,16 +23,16 @@ def end_of(builder: Builder, reach: Reach | None, axis: int, start: int, end: in
 
 
 def lanes_below(builder: Builder, count: Number, width: int) -> str:
-    """A mask: the first lanes, as many as there are of a count, which may be negative."""
-    left = builder.splat(index_register(count), width)
-    order = ", ".join([f"i64 {lane}" for lane in range(width)])
-    return builder.emit(f"icmp sgt <{width} x i64> {left.name}, <{order}>")
+    """A mask: the first lanes, as many as there are of a count, which may be negative; of 32 lanes at most.
 
-
-def all_lanes(builder: Builder, condition: str, width: int) -> str:
-    """A mask: all lanes where an i1 holds, else none."""
-    kind = f"<{width} x i1>"
-    return builder.emit(f"select i1 {condition}, {kind} splat (i1 true), {kind} zeroinitializer")
+    Made of bits in a register, it is one instruction away wherever it is wanted.
+    """
+    least = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
+    number = builder.call("i64", "llvm.umin.i64", [f"i64 {least}", f"i64 {width}"])
+    bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {number}')}, 1")
+    if width == 1:
+        return builder.emit(f"insertelement <1 x i1> poison, i1 {builder.emit(f'trunc i64 {bits} to i1')}, i64 0")
+    return builder.emit(f"bitcast i{width} {builder.emit(f'trunc i64 {bits} to i{width}')} to <{width} x i1>")
 
 
 def load_masked(builder: Builder, dtype: DType, width: int, pointer: str, mask: str, suffix: str = "") -> Register:
