@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import ml_dtypes
@@ -103,15 +105,36 @@ def test_launches_with_common_options_are_recognized(thorough: list[str]) -> Non
     assert thorough == []
 
 
+def test_so_are_those_of_a_kernel_that_was_compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, first = numpy.arange(64, dtype=F32), numpy.zeros(64, F32)
+    kernel = tileir.compile(scale, (a, first, 2.0, 16), "cpu")
+    variants: list[dict[str, Any]] = [{}, {"num_threads": 1}, {"unchecked": True}, {"sanitize": False}]
+    for options in variants:
+        kernel.launch(4, a, first, 2.0, 16, **options)
+    described: list[str] = []
+    monkeypatch.setattr("tileir.bridge.specialized.described", lambda *_: described.append("described"))
+    for options in variants:
+        out = numpy.zeros(64, F32)
+        kernel.launch(4, a, out, 3.0, 16, **options)
+        assert (out == 3 * a).all(), options
+        bound = kernel.bind(4, a, out, 4.0, 16, **options)
+        bound()
+        assert (out == 4 * a).all(), options
+    assert described == []
+
+
 def test_options_of_recognized_launches_are_still_checked() -> None:
     args = (numpy.zeros(64, F32), numpy.zeros(64, F32), 2.0, 16)
-    for _ in range(3):
-        tileir.launch(scale, 4, args, "cpu", num_threads=1)
-    for wrong in (True, 0, 1.0, "1"):
-        with pytest.raises(LaunchError, match="num_threads"):
-            tileir.launch(scale, 4, args, "cpu", num_threads=wrong)
-    with pytest.raises(TypeError, match="nonsense"):
-        tileir.launch(scale, 4, args, "cpu", nonsense=None)
+    kernel = tileir.compile(scale, args, "cpu")
+    ways: list[Callable[..., None]] = [partial(tileir.launch, scale, 4, args, "cpu"), partial(kernel.launch, 4, *args)]
+    for launch in ways:
+        for _ in range(3):
+            launch(num_threads=1)
+        for wrong in (True, 0, 1.0, "1"):
+            with pytest.raises(LaunchError, match="num_threads"):
+                launch(num_threads=wrong)
+        with pytest.raises(TypeError, match="nonsense"):
+            launch(nonsense=None)
 
 
 def test_another_shape_of_the_same_kind_needs_no_other_compilation(thorough: list[str]) -> None:

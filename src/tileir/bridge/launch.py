@@ -70,7 +70,7 @@ def launch(
         raise no_arguments(args)
     how: How | None = (backend, exact, fast)
     if options:
-        how = _with_options(backend, exact, fast, options)
+        how = with_options(backend, exact, fast, options)
     if how is not None and recognized(known, kernel, grid, args, how):
         return
     description = described(kernel, args)
@@ -88,7 +88,7 @@ def no_arguments(args: object) -> LaunchError:
     )
 
 
-def _with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> How | None:
+def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> How | None:
     """What a launch with options asks for; None if it is not among those that are recognized."""
     threads = unchecked = None
     for name, value in options.items():

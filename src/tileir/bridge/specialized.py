@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tileir.bridge.launch import compiled_for, described, known_for, recognized
+from tileir.bridge.launch import compiled_for, described, known_for, recognized, with_options
 from tileir.bridge.parameters import (
     ArrayParameter,
     Description,
@@ -14,7 +14,7 @@ from tileir.bridge.parameters import (
     TupleParameter,
     words_of,
 )
-from tileir.bridge.recognition import KnownLaunches
+from tileir.bridge.recognition import How, KnownLaunches
 from tileir.execute.arguments import is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
@@ -67,12 +67,15 @@ class SpecializedKernel:
 
     def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
         """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
-        if not options and recognized(self._known, self.cutile_kernel, grid, args, self._options):
+        how: How | None = self._options
+        if options:
+            how = with_options(*self._options, options)
+        if how is not None and recognized(self._known, self.cutile_kernel, grid, args, how):
             return
         description = self._checked(args)
         self.kernel.launch(grid, *description.values, memory=description.memory, **options)
-        if not options:
-            self._known.learn(args, description, self.kernel, self._options)
+        if how is not None:
+            self._known.learn(args, description, self.kernel, how)
 
     def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -114,12 +117,13 @@ class SpecializedKernel:
         return self.kernel.dump(stage, **options)
 
     def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
-        found = None if options else self._known.find(args, self._options)
+        how = with_options(*self._options, options)
+        found = None if how is None else self._known.find(args, how)
         if found is None:
             description = self._checked(args)
-            if not options:
-                self._known.learn(args, description, self.kernel, self._options)
-                found = self._known.find(args, self._options)
+            if how is not None:
+                self._known.learn(args, description, self.kernel, how)
+                found = self._known.find(args, how)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
             direct, numbers, _, _ = found
