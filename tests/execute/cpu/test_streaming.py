@@ -365,6 +365,60 @@ def test_a_tile_that_is_read_once_is_not_fetched() -> None:
     assert not fetching(doubled())
 
 
+def looped(index: str, before: str = "", step: str = "%one", start: str = "%zero") -> str:
+    """The sum of tiles that a loop goes through."""
+    view = "partition_view<tile=(16x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>"
+    return f"""
+    cuda_tile.module @m {{ entry @kernel(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {{
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %two = constant <i32: 2> : tile<i32>
+      %none = constant <f32: 0.0> : tile<16x16xf32>
+      %tp = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+      %tq = make_tensor_view %q, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+      %vp = make_partition_view %tp : {view}
+      %vq = make_partition_view %tq : {view}
+      %turns = divi %n, %two signed : tile<i32>
+      %sum, %last = for %k in ({start} to %turns, step {step}) : tile<i32> iter_values(%acc = %none, %c = %zero)
+          -> (tile<16x16xf32>, tile<i32>) {{
+        {before}
+        %t, %o = load_view_tko weak %vp[{index}] : {view}, tile<i32> -> tile<16x16xf32>, token
+        %both = addf %acc, %t : tile<16x16xf32>
+        %d = addi %c, %k : tile<i32>
+        continue %both, %d : tile<16x16xf32>, tile<i32>
+      }}
+      %s = store_view_tko weak %sum, %vq[%x, %y] : tile<16x16xf32>, {view}, tile<i32> -> token
+      return }} }}"""
+
+
+@pytest.mark.parametrize(
+    ("index", "options", "fetched"),
+    [
+        ("%k, %x", {}, True),
+        ("%x, %k", {"start": "%x", "step": "%two"}, True),
+        ("%i, %x", {"before": "%i = addi %k, %x : tile<i32>"}, True),
+        ("%i, %k", {"before": "%i = muli %two, %k : tile<i32>"}, True),
+        ("%x, %y", {}, False),
+        ("%c, %x", {}, False),
+        ("%k, %c", {}, False),
+        ("%i, %x", {"before": "%i = muli %k, %k : tile<i32>"}, False),
+        ("%k, %x", {"step": "%n"}, False),
+    ],
+)
+def test_a_tile_in_a_loop_is_fetched_a_turn_before(index: str, options: dict[str, str], fetched: bool) -> None:
+    text = looped(index, **options)
+    assert bool(fetching(text)) == fetched
+    assert ("prefetch" in native(text).dump("asm")) == fetched
+    given = numpy.random.default_rng(0).standard_normal((40, 40)).astype("f4")
+    results = []
+    for backend in ("cpu", "interpreter"):
+        out = numpy.zeros((40, 40), "f4")
+        tileir.compile(tileir.parse(text), backend=backend).launch((3, 3), given, out, 40)
+        results.append(out.tobytes())
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize(
     ("index", "before", "fetched"),
     [

@@ -22,6 +22,7 @@ from tileir.execute.cpu.emission.nests import LoopNest, Stretch, Term
 from tileir.execute.cpu.emission.views import TileView
 from tileir.execute.cpu.loops.expressions import Expression, Splat, nodes
 from tileir.execute.cpu.loops.sinks import StoreView
+from tileir.execute.cpu.loops.statements import Ahead
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
@@ -124,14 +125,17 @@ def store(nest: LoopNest, stretch: Stretch, pointer: str, terms: list[Term], reg
 # --- fetching ahead ---
 
 
-def distance_ahead(emission: Emission, view: TileView, steps: tuple[int, ...]) -> Number:
-    """How far the tile of the next tile block is from the one at hand; 0 if there is no next one in the row."""
+def distance_ahead(emission: Emission, view: TileView, ahead: Ahead) -> Number:
+    """How far away in bytes the tile to fetch is from the one at hand; 0 if no tile block follows in the row."""
     builder = emission.builder
     size = memory_bytes(view.tensor.element)
     distance: Number = 0
-    for axis, step in enumerate(steps):
+    for axis, step in enumerate(ahead.steps):
         elements = builder.multiply(step * view.steps[axis], view.strides[axis])
         distance = builder.add(distance, builder.multiply(elements, size))
+    if ahead.is_turn:
+        # Behind the last turn something is fetched for nothing.
+        return distance
     place = builder.emit(f"zext i32 {emission.block_id[emission.order[0]]} to i64")
     after = builder.emit(f"add i64 {place}, 1")
     more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID + emission.order[0])}")

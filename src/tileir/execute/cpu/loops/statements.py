@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
@@ -339,6 +339,14 @@ class Goal:
     """Whether the tile block that computes the products of its group may write them all."""
 
 
+class Ahead(NamedTuple):
+    """What a load fetches for the next tile block of the thread, or for the next turn of the loop it is in: the tile
+    whose indices are so much larger."""
+
+    steps: tuple[int, ...]
+    is_turn: bool
+
+
 class Program:
     """A kernel in loop form."""
 
@@ -351,8 +359,8 @@ class Program:
         """The nests whose stores pass the caches by in large launches, and these stores (`traffic`)."""
         self.moved_bytes: int = 0
         """What a tile block reads and writes outside of loops, where something streams."""
-        self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
-        """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
+        self.fetches: dict[Statement, dict[Operation, Ahead]] = {}
+        """By statement the loads that fetch for later too, and what (`traffic`)."""
         self.destinations: dict[Statement, Goal] = {}
         """Where the results of chains go."""
 

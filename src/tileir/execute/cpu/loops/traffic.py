@@ -12,16 +12,19 @@ A plain store to memory that is in no cache first reads it, and then drives some
    they lie is checked for every tile (`emission.streaming`).
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
-ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.  What is read for a
-store that streams is fetched along its row.
+ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.  So does every read
+in a loop for its next turn: the rows of a tile are often shorter than pages and far apart, where no machine looks ahead
+by itself.  What is read for a store that streams is fetched along its row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
-from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
+from tileir.dialect.ops import ADDI, ASSUME, FOR, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
@@ -29,11 +32,14 @@ from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
+    Ahead,
     Nest,
     Program,
     Reduce,
+    Repeat,
     Statement,
     VersionedNest,
+    statements,
 )
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
@@ -142,54 +148,100 @@ def _moved_bytes(entry: Operation) -> int:
 # --- fetching ahead ---
 
 
-def _fetching(program: Program) -> dict[Statement, dict[Operation, tuple[int, ...]]]:
-    """By statement the loads that fetch ahead, with how far each index moves from tile block to tile block."""
-    found: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
+def _fetching(program: Program) -> dict[Statement, dict[Operation, Ahead]]:
+    """By statement the loads that fetch ahead."""
+    found: dict[Statement, dict[Operation, Ahead]] = {}
+    _fetching_blocks(program, found)
+    for loop in statements(program.body):
+        if isinstance(loop, Repeat) and loop.operation.declaration is FOR:
+            _fetching_turns(loop, found)
+    return found
+
+
+def _fetching_blocks(program: Program, found: dict[Statement, dict[Operation, Ahead]]) -> None:
+    """Add what is fetched for the next tile block."""
+    fastest = order_of(program)[0]
     # By what is read: whether it has been fetched ahead.
     seen: dict[tuple[Value, ...], bool] = {}
     for statement in program.body:
-        reads = {node.operation for root in statement.roots for node in root.reads if isinstance(node, Viewed)}
         tiles: dict[tuple[Value, ...], list[Operation]] = {}
-        for operation in reads:
+        for operation in _loads(statement):
             view = operation.operand_group("view")[0]
             tiles.setdefault((view, *operation.operand_group("index")), []).append(operation)
         for tile, operations in tiles.items():
             if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (Nest, Reduce)):
                 seen[tile] = True
-                steps = _steps(program, tile)
+                steps = _steps(tile, partial(_from_block_to_block, fastest))
                 if any(steps):
-                    found.setdefault(statement, {})[operations[0]] = steps
+                    found.setdefault(statement, {})[operations[0]] = Ahead(steps, False)
             seen.setdefault(tile, False)
-    return found
 
 
-def _steps(program: Program, tile: tuple[Value, ...]) -> tuple[int, ...]:
+def _fetching_turns(loop: Repeat, found: dict[Statement, dict[Operation, Ahead]]) -> None:
+    """Add what is fetched for the next turn of a loop."""
+    step = scalar_constant(loop.operation.operands[2])
+    if step is None:
+        return
+    for each in loop.body:
+        statement = each.fused if isinstance(each, VersionedNest) else each
+        if isinstance(statement, (Nest, Reduce)):
+            for operation in _loads(statement):
+                tile = operation.operand_group("view")[0], *operation.operand_group("index")
+                steps = _steps(tile, partial(_from_turn_to_turn, loop.operation, step))
+                if any(steps):
+                    found.setdefault(statement, {})[operation] = Ahead(steps, True)
+
+
+def _loads(statement: Statement) -> list[Operation]:
+    """The loads through views of a statement."""
+    reads = {node.operation: None for root in statement.roots for node in root.reads if isinstance(node, Viewed)}
+    return list(reads)
+
+
+_Move: TypeAlias = Callable[[Value], "int | None"]
+"""How much a value grows from one tile block, or turn of a loop, to the next; None for one that is computed."""
+
+
+def _from_block_to_block(axis: int, value: Value) -> int | None:
+    """From a tile block to its neighbour along a dimension of the grid."""
+    operation = value.defining_operation
+    if operation is None:
+        # What a loop carries is not known outside of it, so this is a parameter.
+        return 0
+    return int(value is operation.results[axis]) if operation.declaration is GET_TILE_BLOCK_ID else None
+
+
+def _from_turn_to_turn(loop: Operation, step: int, value: Value) -> int | None:
+    block = loop.regions[0].blocks[0]
+    if value is block.arguments[0]:
+        return step
+    return None if value.parent_block is block else 0
+
+
+def _steps(tile: tuple[Value, ...], move: _Move) -> tuple[int, ...]:
+    """How much each index of a tile grows; nothing where it is not to be fetched."""
     view, *index = tile
     type = cast(TileViewType, view.type)
     if not isinstance(type, (PartitionViewType, StridedViewType)):
         return ()
     if prod(type.tile_shape) * memory_bytes(type.tensor.element) > FETCHED_BYTES:
         return ()
-    fastest = order_of(program)[0]
-    steps = [_step(value, fastest) for value in index]
-    if _step(view, fastest) != 0 or None in steps:
+    steps = [_step(value, move) for value in index]
+    if _step(view, move) != 0 or None in steps:
         return ()
     return tuple([step or 0 for step in steps])
 
 
-def _step(value: Value, axis: int, depth: int = 0) -> int | None:
-    """How much a scalar grows from a tile block to its neighbour along a dimension of the grid; 0 for a view that stays
-    the same, None where that takes more than a glance."""
+def _step(value: Value, move: _Move, depth: int = 0) -> int | None:
+    """How much a scalar grows; 0 for a view that stays the same, None where that takes more than a glance."""
+    moved = move(value)
     operation = value.defining_operation
-    if operation is None:
-        # What a loop carries is not known outside of it, so this is a parameter.
-        return 0
+    if moved is not None or operation is None:
+        return moved
     declaration = operation.declaration
-    if declaration is GET_TILE_BLOCK_ID:
-        return int(value is operation.results[axis])
     if depth == _GLANCE or operation.regions or operation.declaration.accesses_memory:
         return None
-    steps = [_step(operand, axis, depth + 1) for operand in operation.operands]
+    steps = [_step(operand, move, depth + 1) for operand in operation.operands]
     if not any(steps) and None not in steps:
         return 0 if is_memory_effect_free(operation) else None
     if None in steps:
