@@ -419,6 +419,44 @@ def test_a_tile_in_a_loop_is_fetched_a_turn_before(index: str, options: dict[str
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("step", ["%n", "%c"])
+def test_pointers_in_a_loop_are_fetched_a_turn_before(step: str) -> None:
+    """Where every turn adds the same to them."""
+    text = f"""
+    cuda_tile.module @m {{ entry @kernel(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %turns = constant <i32: 4> : tile<i32>
+      %none = constant <f32: 0.0> : tile<32xf32>
+      %lanes = iota : tile<32xi32>
+      %base = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %all = broadcast %base : tile<1xptr<f32>> -> tile<32xptr<f32>>
+      %first = offset %all, %lanes : tile<32xptr<f32>>, tile<32xi32> -> tile<32xptr<f32>>
+      %goal = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %goals = broadcast %goal : tile<1xptr<f32>> -> tile<32xptr<f32>>
+      %last = offset %goals, %lanes : tile<32xptr<f32>>, tile<32xi32> -> tile<32xptr<f32>>
+      %sum, %end, %d = for %k in (%zero to %turns, step %one) : tile<i32>
+          iter_values(%acc = %none, %at = %first, %c = %zero) -> (tile<32xf32>, tile<32xptr<f32>>, tile<i32>) {{
+        %t, %o = load_ptr_tko weak %at : tile<32xptr<f32>> -> tile<32xf32>, token
+        %both = addf %acc, %t : tile<32xf32>
+        %far = reshape {step} : tile<i32> -> tile<1xi32>
+        %wide = broadcast %far : tile<1xi32> -> tile<32xi32>
+        %next = offset %at, %wide : tile<32xptr<f32>>, tile<32xi32> -> tile<32xptr<f32>>
+        %more = addi %c, %k : tile<i32>
+        continue %both, %next, %more : tile<32xf32>, tile<32xptr<f32>>, tile<i32>
+      }}
+      %s = store_ptr_tko weak %last, %sum : tile<32xptr<f32>>, tile<32xf32> -> token
+      return }} }}"""
+    assert ("prefetch" in native(text).dump("asm")) == (step == "%n")
+    given = numpy.arange(400, dtype="f4")
+    results = []
+    for backend in ("cpu", "interpreter"):
+        out = numpy.zeros(32, "f4")
+        tileir.compile(tileir.parse(text), backend=backend).launch(1, given, out, 100)
+        results.append(out.tobytes())
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize(
     ("index", "before", "fetched"),
     [

@@ -14,15 +14,14 @@ from functools import partial
 
 import numpy
 
-from tileir.execute.cpu.emission import accesses, chain_functions
+from tileir.execute.cpu.emission import accesses, chain_functions, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Axis, Term
 from tileir.execute.cpu.emission.panels import panel_of
-from tileir.execute.cpu.emission.streaming import distance_of_turn
 from tileir.execute.cpu.emission.transposing import lies_in_columns, transposed
 from tileir.execute.cpu.emission.versions import lanes_of, over_an_edge, versions
-from tileir.execute.cpu.loops.expressions import Expression, Gathered, Stored, matrix_in_memory, nodes
+from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Memo, Multiply
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
@@ -44,12 +43,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
     batch = statement.lhs.shape[0] if rank == 3 else 1
     builder = emission.builder
 
-    # What is read through pointers comes from far away: the next turn's is asked for while this one's is computed.
-    for node in nodes([statement.lhs, statement.rhs]):
-        if isinstance(node, Gathered):
-            distance = distance_of_turn(emission, node.pointers)
-            if distance != 0:
-                emission.ahead[node.operation] = distance
+    streaming.fetch_turns(emission, [statement.lhs, statement.rhs])
 
     def one(number: Number) -> None:
         right, odd = _right(emission, statement, number)

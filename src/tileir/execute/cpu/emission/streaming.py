@@ -20,7 +20,7 @@ from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest, Stretch, Term
 from tileir.execute.cpu.emission.views import TileView
-from tileir.execute.cpu.loops.expressions import Expression, Splat, nodes
+from tileir.execute.cpu.loops.expressions import Expression, Gathered, Splat, nodes
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import Ahead
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
@@ -142,7 +142,16 @@ def distance_ahead(emission: Emission, view: TileView, ahead: Ahead) -> Number:
     return builder.emit(f"select i1 {more}, i64 {distance}, i64 0")
 
 
-def distance_of_turn(emission: Emission, pointers: Expression) -> Number:
+def fetch_turns(emission: Emission, roots: list[Expression]) -> None:
+    """Have what is read through pointers fetched a turn of the loop before, where it is known how far away that is."""
+    for node in nodes(roots):
+        if isinstance(node, Gathered):
+            distance = _distance_of_turn(emission, node.pointers)
+            if distance != 0:
+                emission.ahead[node.operation] = distance
+
+
+def _distance_of_turn(emission: Emission, pointers: Expression) -> Number:
     """How far away in bytes a tile of pointers is in the next turn of the loop around it; 0 where that is not known.
 
     It is where they are offsets by a carried number, which every turn adds the same to.

@@ -56,6 +56,8 @@ def versions(
         if operation in fetches:
             box.ahead = streaming.distance_ahead(emission, box.view, fetches[operation])
         answers.append(accesses.is_inside(emission, box))
+    if statement is not None:
+        streaming.fetch_turns(emission, roots)
     sure: dict[Operation, bool] = {}
     if emission.sanitize:
         answers += _guard_answers(emission, roots, sinks, sure)
