@@ -2,6 +2,7 @@
 
 Integers and exchanges are one instruction; floats, and everything with a kernel of its own, are a loop around compare
 and exchange on the bits, so that results are the interpreter's.  Orderings are at least those the program asks for.
+Neighbours are updated together where nobody wants their old values (`neighbouring_atomics`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.neighbouring_atomics import update_neighbours
 from tileir.execute.cpu.emission.nests import LoopNest, row_major_terms
 from tileir.execute.cpu.emission.pointer_bounds import Look, look_at_pointers
 from tileir.execute.cpu.emission.unaligned import at_any_address
@@ -52,11 +54,11 @@ def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
     others = [nest.value(other) for other in sink.others] if sink.pointers is not None else []
     index = nest.index_for(sink.expression)
     with nest.at_level(nest.depth):
-        where = emission.builder.pointer(address.name)
         size = memory_bytes(element)
         order = pointers.order_of(operation)
 
-        def update() -> str:
+        def update(address: Register, value: Register) -> str:
+            where = emission.builder.pointer(address.name)
             if compares:
                 return at_any_address(
                     emission,
@@ -74,7 +76,13 @@ def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
                 lambda old: _modified(emission, old, value, mode, element),
             )
 
-        old_bits = emission.builder.where(mask, f"i{8 * size}", update)
+        def one(address: Register, value: Register, mask: Register | None) -> str:
+            return emission.builder.where(mask, f"i{8 * size}", lambda: update(address, value))
+
+        if nest.lanes > 1:
+            update_neighbours(nest, sink, address, value, mask, one)
+            return
+        old_bits = one(address, value, mask)
         if sink.pointers is None:
             return
         result = operation.results[0]

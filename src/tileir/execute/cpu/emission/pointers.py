@@ -209,7 +209,7 @@ def _uniform_constant(expression: Expression) -> int | None:
     return scalar_constant(expression.scalar) if isinstance(expression, Splat) else None
 
 
-def _neighbours(nest: LoopNest, pointers: Register, size: int) -> tuple[str, str]:
+def neighbours(nest: LoopNest, pointers: Register, size: int) -> tuple[str, str]:
     """An i1: lanes are neighbours in memory; and the pointer of the first."""
     builder = nest.builder
     first = builder.emit(f"extractelement {pointers.typed}, i64 0")
@@ -229,8 +229,8 @@ def _are_neighbours_in_array(nest: LoopNest, pointers: Register, mask: Register 
     if not is_silent(emission, operation) and accessed_array(emission, operation) is None:
         # They may be anywhere: looked at before all.
         look_at_pointers(nest.emission, look, pointers, mask)
-        return _neighbours(nest, pointers, size)
-    even, where = _neighbours(nest, pointers, size)
+        return neighbours(nest, pointers, size)
+    even, where = neighbours(nest, pointers, size)
     if not is_silent(emission, operation):
         inside = is_in_array(emission, operation, nest.builder.address(where), nest.lanes * size)
         even = nest.builder.emit(f"and i1 {even}, {inside}")

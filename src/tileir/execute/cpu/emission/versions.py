@@ -23,6 +23,7 @@ from tileir.dialect.ops import (
 )
 from tileir.execute.cpu.emission import accesses, bounds, streaming
 from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.neighbouring_atomics import update_lanes
 from tileir.execute.cpu.emission.nests import lanes_for
 from tileir.execute.cpu.emission.pointer_bounds import judge_pointers
 from tileir.execute.cpu.emission.pointers import is_ordered
@@ -171,8 +172,10 @@ def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> 
     """The lanes of a nest; none where elements go one by one."""
     scattered = [node.operation for node in nodes(roots) if isinstance(node, Gathered)]
     scattered += [sink.operation for sink in sinks if isinstance(sink, StorePointers)]
-    if any(is_ordered(operation) for operation in scattered) or any(isinstance(sink, Update) for sink in sinks):
+    if any(is_ordered(operation) for operation in scattered):
         return 0
+    if any(isinstance(sink, Update) for sink in sinks):
+        return update_lanes(emission, sinks)
     dtypes = [node.dtype for node in nodes(roots) if isinstance(node, (Viewed, Gathered, Stored))]
     dtypes += [sink.expression.dtype for sink in sinks]
     vector_bytes = emission.target.vector_bytes

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from tileir.dialect.ops import ATOMIC_CAS_TKO
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape
+from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.native.target import Target
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -95,6 +102,19 @@ class Update(Sink):
     def expressions(self) -> list[Expression]:
         found = [node for node in (self.expression, self.pointers, self.mask) if node is not None]
         return [*found, *self.others]
+
+
+EXCHANGED_BYTES: Final = 8
+"""What a machine compares and exchanges at once.  Twice as much takes two and a half times as long (Skylake)."""
+
+
+def updated_together(operation: Operation, target: Target) -> int:
+    """How many elements of an atomic operation through pointers are updated in one go, where they are neighbours; 0
+    where elements go one by one."""
+    if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
+        return 0
+    size = memory_bytes(pointee_of(operation.operands[0]))
+    return target.vector_bytes // size if size in (2, 4, 8) else 0
 
 
 def operation_of(sink: Sink) -> Operation | None:

@@ -19,7 +19,15 @@ from tileir.dialect.types import (
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
-from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
+from tileir.execute.cpu.loops.sinks import (
+    Sink,
+    StoreBuffer,
+    StorePointers,
+    StoreScalar,
+    StoreView,
+    Update,
+    updated_together,
+)
 from tileir.execute.cpu.loops.statements import Nest, Reserve, Statement, VersionedNest
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.context import Lowering, source_of
@@ -235,10 +243,11 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     roots += [mask] if mask is not None else []
     lowering.before_write(operation, None, roots)
     shape = tile_of(value).shape
-    # The loop is scalar: what can be a vector is computed before, and no read may follow a write.
+    # Where the loop is scalar, what can be a vector is computed before; and no read may follow a write.
+    together = pointers is not None and not pointers.reads and updated_together(operation, lowering.target)
     lowered = []
     for root in roots:
-        if root.value is not None and (root.cost > fusion.CHEAP or root.reads):
+        if root.value is not None and (root.reads or (root.cost > fusion.CHEAP and not together)):
             lowering.store(root.value)
         lowered.append(lowering.resolved([root])[0])
     roots, kept = lowering.prepare(lowered, shape, operation)
