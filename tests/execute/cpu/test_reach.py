@@ -49,7 +49,7 @@ OTHER_WORK = {
 EXTENTS = [(1, 1, 1), (3, 65, 33), (65, 66, 40), (130, 7, 64), (6, 128, 0), (100, 90, 50)]
 
 
-def results(text: str, extents: tuple[int, int, int], element: str) -> list[bytes]:
+def results(text: str, extents: tuple[int, int, int], element: str, grid: tuple[int, ...] | None = None) -> list[bytes]:
     """What both engines make of matrices with numbers that spoil what they are multiplied with."""
     m, n, k = extents
     random = numpy.random.default_rng(extents)
@@ -60,7 +60,7 @@ def results(text: str, extents: tuple[int, int, int], element: str) -> list[byte
     for backend in ("cpu", "interpreter"):
         c = given.copy()
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
-        kernel.launch((-(-m // 64), -(-n // 64)), a, b, c, m, n, k, a.shape[1], n, n, -(-k // 32))
+        kernel.launch(grid or (-(-m // 64), -(-n // 64)), a, b, c, m, n, k, a.shape[1], n, n, -(-k // 32))
         found.append(c.tobytes())
     return found
 
@@ -88,6 +88,64 @@ def test_elements_that_others_are_made_of_are_computed(work: str, extents: tuple
     assert not destinations(text)
     first, second = results(text, extents, "f4")
     assert first == second
+
+
+VIEW = "partition_view<tile=(64x64), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>"
+
+
+def persistent(after: str, stored: str, carried: bool) -> str:
+    """Two tile blocks that go through the tiles of C by turns; with `carried` their sums go on from tile to tile."""
+    shapes = {"a": ("m", "k", "64x32"), "b": ("k", "n", "32x64"), "c": ("m", "n", "64x64")}
+    views = {x: VIEW.replace("64x64", shapes[x][2]) for x in "abc"}
+    made = "".join(
+        f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{x}, 1]"
+        f" : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>\n%v{x} = make_partition_view %t{x} : {views[x]}\n"
+        for x, (rows, columns, _) in shapes.items()
+    )
+    head, begin = "for %t in (%block to %count, step %two) : tile<i32>", "%none"
+    end = "continue"
+    if carried:
+        head, begin = f"%all = {head} iter_values(%before = %none) -> (SUM)", "%before"
+        end = "continue %sum : SUM"
+    return f"""cuda_tile.module @m {{
+      entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>,
+          %k: tile<i32>, %pitch.a: tile<i32>, %pitch.b: tile<i32>, %pitch.c: tile<i32>, %last: tile<i32>) {{
+        %block, %y, %z = get_tile_block_id : tile<i32>
+        {made}
+        %zero = constant <i32: 0> : tile<i32>
+        %one = constant <i32: 1> : tile<i32>
+        %two = constant <i32: 2> : tile<i32>
+        %none = constant <f32: 0.0> : SUM
+        %rows, %columns = get_index_space_shape %vc : VIEW -> tile<i32>
+        %count = muli %rows, %columns : tile<i32>
+        {head} {{
+          %i = divi %t, %columns signed : tile<i32>
+          %j = remi %t, %columns signed : tile<i32>
+          %sum = for %step in (%zero to %last, step %one) : tile<i32> iter_values(%acc = {begin}) -> (SUM) {{
+            %l, %t1 = load_view_tko weak %va[%i, %step] : {views["a"]}, tile<i32> -> tile<64x32xf32>, token
+            %r, %t2 = load_view_tko weak %vb[%step, %j] : {views["b"]}, tile<i32> -> tile<32x64xf32>, token
+            %next = mmaf %l, %r, %acc : tile<64x32xf32>, tile<32x64xf32>, SUM
+            continue %next : SUM
+          }}
+          {after}
+          %t3 = store_view_tko weak {stored}, %vc[%i, %j] : SUM, VIEW, tile<i32> -> token
+          {end}
+        }}
+        return
+      }}
+    }}""".replace("SUM", "tile<64x64xf32>").replace("VIEW", VIEW)
+
+
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize("work", ["as it is", "doubled", "added"])
+def test_tile_blocks_that_go_through_several_tiles(work: str, carried: bool) -> None:
+    after, stored, _ = WORK[work]
+    text = persistent(after, stored, carried)
+    goals = destinations(text)
+    assert [goal.is_copy for goal in goals] == ([] if carried else [work == "as it is"])
+    for extents in EXTENTS:
+        first, second = results(text, extents, "f4", (2,))
+        assert first == second
 
 
 @pytest.mark.parametrize("padding", ["nan", "neg_inf", "neg_zero"])

@@ -33,22 +33,30 @@ from tileir.ir.values import Value
 
 def choose(program: Program, overlapping: bool) -> None:
     """Find out where chains' results go; with `overlapping`, arguments may share memory."""
-    found: dict[Statement, Goal] = {}
-    for place, chain in enumerate(program.body):
-        if isinstance(chain, Chain):
-            goal = _goal(program, chain, place, overlapping)
-            if goal is not None:
-                found[chain] = goal
-    for chain, goal in found.items():
-        _make_place(program.body, chain, goal)
-    program.destinations = found
+    bodies = [program.body, *[body for each in statements(program.body) for body in each.bodies]]
+    for body in bodies:
+        found: list[tuple[Chain, Goal]] = []
+        for chain in body:
+            if isinstance(chain, Chain):
+                goal = _goal(program, body, chain, overlapping)
+                if goal is not None:
+                    found.append((chain, goal))
+        for chain, goal in found:
+            _make_place(body, chain, goal)
+            program.destinations[chain] = goal
 
 
-def _goal(program: Program, chain: Chain, place: int, overlapping: bool) -> Goal | None:
+def _goal(program: Program, body: list[Statement], chain: Chain, overlapping: bool) -> Goal | None:
     plan, buffer = chain.product.plan, chain.product.accumulator
-    behind = program.body[place + 1 :]
-    users = [statement for statement in behind if any(buffer in root.buffers for root in _roots(statement))]
+    if body is not program.body and chain.clearing is None:
+        # What it begins with may be the result of the turn before.
+        return None
+    place = body.index(chain)
+    users = [statement for statement in body[place + 1 :] if _reads(statement, buffer)]
     if len(users) != 1:
+        return None
+    inside = {id(each) for each in (*statements([chain]), *statements(users))}
+    if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
         return None
     (user,) = users
     nest = user.fused if isinstance(user, VersionedNest) else user
@@ -64,13 +72,19 @@ def _goal(program: Program, chain: Chain, place: int, overlapping: bool) -> Goal
         return None
     if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
         return None
-    is_copy = not overlapping and nest is user and _is_copy(program, chain, place, nest, sink)
+    between = body[place + 1 : body.index(user)]
+    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, chain, sink)
     return Goal(user, sink, is_copy, is_copy and _is_shared(program, chain, sink))
 
 
-def _roots(statement: Statement) -> list[Expression]:
-    """What a statement reads, with those inside it."""
-    return [root for each in statements([statement]) for root in each.roots]
+def _takes(statement: Statement, buffer: Buffer) -> bool:
+    """Whether a statement itself reads scratch memory."""
+    return any(buffer in root.buffers for root in statement.roots)
+
+
+def _reads(statement: Statement, buffer: Buffer) -> bool:
+    """Whether a statement reads scratch memory, or one inside it does."""
+    return any(_takes(each, buffer) for each in statements([statement]))
 
 
 def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) -> bool:
@@ -116,8 +130,8 @@ def _is_plain(between: list[Statement]) -> bool:
     return not any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
 
 
-def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: StoreView) -> bool:
-    """Whether a chain may write its result where a nest puts it: nothing is between them that would notice."""
+def _is_copy(program: Program, chain: Chain, sink: StoreView) -> bool:
+    """Whether a chain may write its result where a nest puts it, if nothing is between them."""
     root, buffer = sink.expression, chain.product.accumulator
     if not isinstance(root, Stored) or chain.product.plan.kind != "fma" or not may_change_order(program.entry):
         return False
@@ -125,7 +139,7 @@ def _is_copy(program: Program, chain: Chain, place: int, nest: Nest, sink: Store
         return False
     view = sink.operation.operand_group("view")[0].type
     assert isinstance(view, PartitionViewType)
-    if view.tensor.strides[view.dim_map[-1]] != 1 or not _is_plain(program.body[place + 1 : program.body.index(nest)]):
+    if view.tensor.strides[view.dim_map[-1]] != 1:
         return False
     origins = Origins(program.entry, False)
     read: set[object] = set()
