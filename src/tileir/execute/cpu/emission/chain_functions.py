@@ -12,9 +12,9 @@ from collections.abc import Callable
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.panels import fetch_rows_ahead
 from tileir.execute.cpu.emission.transposing import sorted_parts, units_of_part, woven
+from tileir.execute.cpu.matrix.edges import Reach, lanes_below, load_masked
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
-from tileir.execute.cpu.matrix.reach import Reach, lanes_below, load_masked
 from tileir.execute.cpu.native.compilation import AS_WRITTEN
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type

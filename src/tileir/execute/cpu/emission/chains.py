@@ -17,8 +17,8 @@ from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import block_axis
 from tileir.execute.cpu.loops.statements import Chain, Multiply
+from tileir.execute.cpu.matrix.edges import Reach
 from tileir.execute.cpu.matrix.microkernel import bring_rows, emit_mma
-from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type

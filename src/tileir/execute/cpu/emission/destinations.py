@@ -15,7 +15,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.statements import Chain
-from tileir.execute.cpu.matrix.reach import Reach
+from tileir.execute.cpu.matrix.edges import Reach
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.values import Value

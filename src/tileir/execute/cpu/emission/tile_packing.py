@@ -7,9 +7,9 @@ from typing import Final
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.products import store_packed, woven
 from tileir.execute.cpu.loops.statements import Multiply
+from tileir.execute.cpu.matrix.edges import lanes_below, load_masked
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS
-from tileir.execute.cpu.matrix.reach import lanes_below, load_masked
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register
 

@@ -22,8 +22,8 @@ from tileir.execute.cpu.emission.products import copy_left, pack
 from tileir.execute.cpu.loops.affine import Path
 from tileir.execute.cpu.loops.expressions import Gathered, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.matrix.edges import Reach
 from tileir.execute.cpu.matrix.plan import COPY_GAP, MmaPlan, Rows
-from tileir.execute.cpu.matrix.reach import Reach
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type

@@ -29,10 +29,10 @@ from typing import Final
 
 import numpy
 
+from tileir.execute.cpu.matrix.edges import Known, Reach, end_of
 from tileir.execute.cpu.matrix.guards import Guard
 from tileir.execute.cpu.matrix.halves import halves
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, MmaPlan, Rows
-from tileir.execute.cpu.matrix.reach import Known, Reach, end_of
 from tileir.execute.cpu.matrix.tile_chain import emit_tile_chain
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, value_type

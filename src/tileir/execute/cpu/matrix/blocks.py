@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import numpy
 
+from tileir.execute.cpu.matrix.edges import Reach, end_of
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
-from tileir.execute.cpu.matrix.reach import Reach, end_of
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import intrinsic
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type

@@ -13,8 +13,8 @@ from __future__ import annotations
 from tileir.execute.cpu.matrix.amx import bring_rows, configure, emit_amx, release
 from tileir.execute.cpu.matrix.blocks import Blocks, Start
 from tileir.execute.cpu.matrix.dots import emit_dots
+from tileir.execute.cpu.matrix.edges import Known, Reach
 from tileir.execute.cpu.matrix.plan import MmaPlan, Rows, plan, plan_scaled
-from tileir.execute.cpu.matrix.reach import Known, Reach
 from tileir.execute.cpu.vector.builder import Builder, Number
 
 __all__ = ["MmaPlan", "bring_rows", "configure", "emit_mma", "plan", "plan_scaled", "release"]
