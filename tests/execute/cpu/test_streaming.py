@@ -365,6 +365,24 @@ def test_a_tile_that_is_read_once_is_not_fetched() -> None:
     assert not fetching(doubled())
 
 
+@pytest.mark.parametrize(("turned", "streams"), [(False, True), (True, False)])
+def test_tiles_that_are_turned_do_not_stream(turned: bool, streams: bool) -> None:
+    view = "partition_view<tile=(64x64), tensor_view<?x?xf32, strides=[?,1]>>"
+    part = "tile<64x64xf32>"
+    text = f"""
+    cuda_tile.module @m {{ entry @kernel(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {{
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %tp = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+      %tq = make_tensor_view %q, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+      %vp = make_partition_view %tp : {view}
+      %vq = make_partition_view %tq : {view}
+      %a, %t = load_view_tko weak %vp[%x, %y] : {view}, tile<i32> -> {part}, token
+      %b = permute %a [1, 0] : {part} -> {part}
+      %s = store_view_tko weak {"%b" if turned else "%a"}, %vq[%y, %x] : {part}, {view}, tile<i32> -> token
+      return }} }}"""
+    assert ("streaming" in native(text).dump("loops")) == streams
+
+
 def looped(index: str, before: str = "", step: str = "%one", start: str = "%zero") -> str:
     """The sum of tiles that a loop goes through."""
     view = "partition_view<tile=(16x16), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>"

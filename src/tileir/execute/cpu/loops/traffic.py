@@ -28,7 +28,7 @@ from tileir.dialect.ops import ADDI, ASSUME, FOR, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.aliasing import Origin, Origins
 from tileir.execute.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.expressions import Expression, Mapped, Viewed
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import (
@@ -118,11 +118,31 @@ def _is_large(sink: StoreView, vector_bytes: int) -> bool:
     axis = row_axis(type)
     if axis < 0 or type.tensor.strides[type.dim_map[axis]] != 1:
         return False
+    if not _reads_rows(sink.expression, axis):
+        return False
     size = memory_bytes(type.tensor.element)
     # A nest has as many lanes as there are elements of four bytes in a vector, at most.
     if vector_bytes // 4 * size < SMALLEST_VECTOR:
         return False
     return type.tile_shape[axis] * size >= ROW_BYTES and prod(type.tile_shape) * size >= TILE_BYTES
+
+
+def _reads_rows(expression: Expression, axis: int) -> bool:
+    """Whether nothing that lies in rows is read across them, where vectors go along a dimension of the tile.
+
+    A nest that streams goes along whole rows of what it writes.  Of a tile that it turns it would read a cache line for
+    each element, which took three times as long.
+    """
+    if isinstance(expression, Mapped):
+        taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
+        return all(_reads_rows(expression.source, number) for number in taken)
+    if isinstance(expression, Viewed):
+        type = cast(TileViewType, expression.operation.operand_group("view")[0].type)
+        if not isinstance(type, (PartitionViewType, StridedViewType)):
+            return True
+        strides = [type.tensor.strides[dimension] for dimension in type.dim_map]
+        return strides[axis] == 1 or 1 not in strides
+    return all(_reads_rows(operand, axis) for operand in expression.operands)
 
 
 def is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
