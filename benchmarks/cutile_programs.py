@@ -1,7 +1,5 @@
 """cuTile kernels of many kinds, as people write them; `kernel_kinds.py` measures them beside PyTorch."""
 
-# mypy: ignore-errors
-
 import cuda.tile as ct
 
 ZERO = ct.PaddingMode.ZERO

@@ -148,6 +148,49 @@ def test_tile_blocks_that_go_through_several_tiles(work: str, carried: bool) -> 
         assert first == second
 
 
+def alone(after: str, stored: str, start: str = "%none") -> str:
+    """C = A * B, or C + A * B, of the first 32 columns of A."""
+    return (
+        f"""cuda_tile.module @m {{
+      entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>,
+          %k: tile<i32>, %pitch.a: tile<i32>, %pitch.b: tile<i32>, %pitch.c: tile<i32>, %last: tile<i32>) {{
+        %i, %j, %z = get_tile_block_id : tile<i32>
+        %ta = make_tensor_view %a, shape = [%m, %k], strides = [%pitch.a, 1] : tile<i32> -> TENSOR
+        %tb = make_tensor_view %b, shape = [%k, %n], strides = [%pitch.b, 1] : tile<i32> -> TENSOR
+        %tc = make_tensor_view %c, shape = [%m, %n], strides = [%pitch.c, 1] : tile<i32> -> TENSOR
+        %va = make_partition_view %ta : LEFT
+        %vb = make_partition_view %tb : RIGHT
+        %vc = make_partition_view %tc : VIEW
+        %zero = constant <i32: 0> : tile<i32>
+        %none = constant <f32: 0.0> : SUM
+        %l, %t1 = load_view_tko weak %va[%i, %zero] : LEFT, tile<i32> -> tile<64x32xf32>, token
+        %r, %t2 = load_view_tko weak %vb[%zero, %j] : RIGHT, tile<i32> -> tile<32x64xf32>, token
+        %given, %t9 = load_view_tko weak %vc[%i, %j] : VIEW, tile<i32> -> SUM, token
+        %sum = mmaf %l, %r, {start} : tile<64x32xf32>, tile<32x64xf32>, SUM
+        {after}
+        %t3 = store_view_tko weak {stored}, %vc[%i, %j] : SUM, VIEW, tile<i32> -> token
+        return
+      }}
+    }}""".replace("SUM", "tile<64x64xf32>")
+        .replace("VIEW", VIEW)
+        .replace("LEFT", VIEW.replace("64x64", "64x32"))
+        .replace("RIGHT", VIEW.replace("64x64", "32x64"))
+        .replace("TENSOR", "tensor_view<?x?xf32, strides=[?,1]>")
+    )
+
+
+@pytest.mark.parametrize("start", ["%none", "%given"])
+@pytest.mark.parametrize("work", ["as it is", "doubled", "added", "turned"])
+def test_products_without_a_loop(work: str, start: str) -> None:
+    after, stored, _ = (WORK | OTHER_WORK)[work]
+    text = alone(after, stored, start)
+    wanted = [] if work == "turned" else [work == "as it is"]
+    assert [goal.is_copy for goal in destinations(text)] == wanted
+    for extents in [*EXTENTS, (64, 64, 32), (128, 192, 20)]:
+        first, second = results(text, extents, "f4")
+        assert first == second
+
+
 @pytest.mark.parametrize("padding", ["nan", "neg_inf", "neg_zero"])
 def test_what_a_view_has_behind_an_edge_is_multiplied(padding: str) -> None:
     text = program().replace("padding_value = zero", f"padding_value = {padding}")

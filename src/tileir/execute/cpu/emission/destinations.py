@@ -1,4 +1,4 @@
-"""Where the result of a chain goes (`loops.destinations`).
+"""Where the result of a chain, or of a product alone, goes (`loops.destinations`).
 
 Where a tile is stored as it is, the last part of the chain writes it there itself: a copy in scratch memory would be
 written and read for nothing.  Of a tile that lies over an edge no more is computed than is stored.
@@ -14,15 +14,16 @@ from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.streaming import moves_much
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
-from tileir.execute.cpu.loops.statements import Chain
+from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.edges import Reach
-from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.matrix.plan import Rows
+from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.values import Value
 
 
 class Destination(NamedTuple):
-    """The rows in memory that a chain's tile is stored to."""
+    """The rows in memory that a tile is stored to."""
 
     box: Box
     row: Number
@@ -36,14 +37,20 @@ class Destination(NamedTuple):
     cached: str = "false"
     """An i1: then they are written through the caches."""
     direct: str = "false"
-    """An i1: the chain may write them, since the whole tile lies in its tensor and is stored as it is."""
+    """An i1: who computes the tile may write them, since the whole of it lies in its tensor and is stored as it is."""
     is_shared: bool = False
     """Whether it may write those of its group, where these lie in the tensor."""
 
 
-def destination_of(emission: Emission, chain: Chain) -> Destination | None:
-    """Where a chain's tile is stored; None where that is not known yet."""
-    goal = emission.program.destinations.get(chain)
+def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
+    """Rows where an i1 holds, else others."""
+    pointer = builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
+    return pointer, builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
+
+
+def destination_of(emission: Emission, statement: Chain | Multiply) -> Destination | None:
+    """Where the tile of a chain or a product is stored; None where that is not known yet."""
+    goal = emission.program.destinations.get(statement)
     if goal is None or emission.sanitize:
         return None
     builder, operation = emission.builder, goal.store.operation

@@ -12,6 +12,7 @@ from __future__ import annotations
 from tileir.execute.cpu.emission import chain_functions
 from tileir.execute.cpu.emission.chain_sides import Side
 from tileir.execute.cpu.emission.context import Emission, Member
+from tileir.execute.cpu.emission.destinations import chosen
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.pointer_chains import emit_pointer_chain
@@ -139,7 +140,7 @@ class _Grouped:
         is_last = builder.all_of([self.direct, builder.emit(f"icmp eq i64 {end}, {self.turns}")])
         place = builder.moved(goal.box.pointer, builder.subtract(0, back))
         rows = result, self.group.plan.n * goal.size
-        return self.chain.chosen(is_last, (place, goal.row), rows)
+        return chosen(builder, is_last, (place, goal.row), rows)
 
     def _part(self, result: str, turn: Number, count: str) -> None:
         chain, builder = self.chain, self.chain.builder

@@ -16,6 +16,7 @@ import numpy
 
 from tileir.execute.cpu.emission import accesses, chain_functions, streaming
 from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.destinations import chosen, destination_of
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Axis, Term
 from tileir.execute.cpu.emission.panels import panel_of
@@ -62,6 +63,11 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         if call is not None:
             chain_functions.multiply(emission, plan, left, right, target[0], str(plan.k), None, *call)
             return
+        goal = destination_of(emission, statement)
+        result = None
+        if goal is not None and goal.is_copy:
+            result = chosen(builder, goal.direct, (goal.box.pointer, goal.row), target)
+            emission.done[emission.program.destinations[statement].user] = goal.direct
         start, fresh = None, "false"
         if plan.kind == "amx" and statement.start is not None:
             fresh = "true"
@@ -70,6 +76,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         emit_mma(
             builder, plan, left, right, target,
             suffix=emission.arena_suffix, stage=stage, staged=brought is not None, odd=odd, fresh=fresh, start=start,
+            result=result, reach=None if goal is None else goal.reach,
         )  # fmt: skip
 
     builder.count(0, batch, 1, one)

@@ -15,7 +15,7 @@ from tileir.execute.cpu.emission import accesses, bounds, chain_functions
 from tileir.execute.cpu.emission.affine import AffineForms, Exact
 from tileir.execute.cpu.emission.chain_sides import ComputedSide, PointerSide, Side, ViewSide
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.destinations import Destination, destination_of
+from tileir.execute.cpu.emission.destinations import Destination, chosen, destination_of
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker
 from tileir.execute.cpu.emission.panels import column_slots, panel_of
 from tileir.execute.cpu.emission.products import copy_left, pack
@@ -339,12 +339,7 @@ class VectorChain:
         if goal is None or not goal.is_copy:
             return None
         is_last = self.builder.all_of([goal.direct, self.builder.emit(f"icmp eq i64 {end}, {self.turns}")])
-        return self.chosen(is_last, (goal.box.pointer, goal.row), (target, self.plan.n * goal.size))
-
-    def chosen(self, condition: str, rows: Rows, otherwise: Rows) -> Rows:
-        """Rows where an i1 holds, else others."""
-        pointer = self.builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
-        return pointer, self.builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
+        return chosen(self.builder, is_last, (goal.box.pointer, goal.row), (target, self.plan.n * goal.size))
 
     def multiply(
         self,

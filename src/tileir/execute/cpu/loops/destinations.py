@@ -1,8 +1,9 @@
-"""Where the results of chains go.
+"""Where the results of products go.
 
-A chain of products writes its **destination**, which its result is stored to as it is, without a copy in scratch
-memory.  Where something is still computed from each element, the destination says at least how much of the result is
-wanted: rows and columns that lie behind the edge of a tensor are not stored, so that nobody has to multiply for them.
+A chain of products, or a product alone, writes its **destination**, which its result is stored to as it is, without a
+copy in scratch memory.  Where something is still computed from each element, the destination says at least how much of
+the result is wanted: rows and columns that lie behind the edge of a tensor are not stored, so that nobody has to
+multiply for them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tileir.execute.cpu.loops.statements import (
     Chain,
     Goal,
     Let,
+    Multiply,
     Nest,
     Program,
     Statement,
@@ -32,30 +34,38 @@ from tileir.ir.values import Value
 
 
 def choose(program: Program, overlapping: bool) -> None:
-    """Find out where chains' results go; with `overlapping`, arguments may share memory."""
+    """Find out where the results of products go; with `overlapping`, arguments may share memory."""
+    # A product within a chain is the chain's.
+    chained = {
+        id(each) for chain in statements(program.body) if isinstance(chain, Chain) for each in statements([chain])
+    }
     bodies = [program.body, *[body for each in statements(program.body) for body in each.bodies]]
     for body in bodies:
-        found: list[tuple[Chain, Goal]] = []
-        for chain in body:
-            if isinstance(chain, Chain):
-                goal = _goal(program, body, chain, overlapping)
+        found: list[tuple[Chain | Multiply, Goal]] = []
+        for statement in body:
+            if isinstance(statement, Chain) or (isinstance(statement, Multiply) and id(statement) not in chained):
+                goal = _goal(program, body, statement, overlapping)
                 if goal is not None:
-                    found.append((chain, goal))
-        for chain, goal in found:
-            _make_place(body, chain, goal)
-            program.destinations[chain] = goal
+                    found.append((statement, goal))
+        for statement, goal in found:
+            _make_place(body, statement, goal)
+            program.destinations[statement] = goal
 
 
-def _goal(program: Program, body: list[Statement], chain: Chain, overlapping: bool) -> Goal | None:
-    plan, buffer = chain.product.plan, chain.product.accumulator
-    if body is not program.body and chain.clearing is None:
+def _goal(program: Program, body: list[Statement], source: Chain | Multiply, overlapping: bool) -> Goal | None:
+    product = source.product if isinstance(source, Chain) else source
+    plan, buffer = product.plan, product.accumulator
+    is_fresh = (source.clearing if isinstance(source, Chain) else source.start) is not None
+    if body is not program.body and not is_fresh:
         # What it begins with may be the result of the turn before.
         return None
-    place = body.index(chain)
+    if prod(product.lhs.shape[:-2]) != 1:
+        return None
+    place = body.index(source)
     users = [statement for statement in body[place + 1 :] if _reads(statement, buffer)]
     if len(users) != 1:
         return None
-    inside = {id(each) for each in (*statements([chain]), *statements(users))}
+    inside = {id(each) for each in (*statements([source]), *statements(users))}
     if any(id(each) not in inside and _takes(each, buffer) for each in statements(program.body)):
         return None
     (user,) = users
@@ -73,8 +83,9 @@ def _goal(program: Program, body: list[Statement], chain: Chain, overlapping: bo
     if not _is_elementwise(sink.expression, buffer, (plan.m, plan.n)):
         return None
     between = body[place + 1 : body.index(user)]
-    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, chain, sink)
-    return Goal(user, sink, is_copy, is_copy and _is_shared(program, chain, sink))
+    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, product, sink)
+    is_shared = is_copy and isinstance(source, Chain) and _is_shared(program, source, sink)
+    return Goal(user, sink, is_copy, is_shared)
 
 
 def _takes(statement: Statement, buffer: Buffer) -> bool:
@@ -97,15 +108,14 @@ def _is_elementwise(root: Expression, buffer: Buffer, shape: tuple[int, int]) ->
     return True
 
 
-def _make_place(body: list[Statement], chain: Statement, goal: Goal) -> None:
-    """Have the scalars and views between a chain and the nest behind it before the chain: so it knows where its result
-    goes.  What is made of the chain's own results stays."""
-    assert isinstance(chain, Chain)
-    first = body.index(chain)
+def _make_place(body: list[Statement], source: Chain | Multiply, goal: Goal) -> None:
+    """Have the scalars and views between a product and the nest behind it before the product: so it knows where its
+    result goes.  What is made of its own results stays."""
+    first = body.index(source)
     between = body[first + 1 : body.index(goal.user)]
     if not _is_plain(between):
         return
-    late: set[Value] = set(chain.loop.operation.results)
+    late: set[Value] = set((source.loop if isinstance(source, Chain) else source).operation.results)
     before: list[Statement] = []
     behind: list[Statement] = []
     for statement in between:
@@ -119,7 +129,7 @@ def _make_place(body: list[Statement], chain: Statement, goal: Goal) -> None:
             behind.append(statement)
         else:
             before.append(statement)
-    body[first : first + 1 + len(before) + len(behind)] = [*before, chain, *behind]
+    body[first : first + 1 + len(before) + len(behind)] = [*before, source, *behind]
 
 
 def _is_plain(between: list[Statement]) -> bool:
@@ -130,10 +140,10 @@ def _is_plain(between: list[Statement]) -> bool:
     return not any(isinstance(each, Let) and each.operation.declaration in (EXTRACT, INSERT) for each in between)
 
 
-def _is_copy(program: Program, chain: Chain, sink: StoreView) -> bool:
-    """Whether a chain may write its result where a nest puts it, if nothing is between them."""
-    root, buffer = sink.expression, chain.product.accumulator
-    if not isinstance(root, Stored) or chain.product.plan.kind != "fma" or not may_change_order(program.entry):
+def _is_copy(program: Program, product: Multiply, sink: StoreView) -> bool:
+    """Whether a product may write its result where a nest puts it, if nothing is between them."""
+    root, buffer = sink.expression, product.accumulator
+    if not isinstance(root, Stored) or product.plan.kind != "fma" or not may_change_order(program.entry):
         return False
     if not plain_memory(root.element) or root.dtype != buffer.dtype:
         return False
@@ -143,7 +153,7 @@ def _is_copy(program: Program, chain: Chain, sink: StoreView) -> bool:
         return False
     origins = Origins(program.entry, False)
     read: set[object] = set()
-    for root in (chain.product.lhs, chain.product.rhs):
+    for root in product.roots:
         for load in root.reads:
             assert isinstance(load, (Viewed, Gathered))
             source = load.operation.declaration.reads
