@@ -179,6 +179,21 @@ def test_other_groups_are_not(changed: dict[str, str]) -> None:
     agrees(text, (256, 256, 64), tile=(32, 32))
 
 
+@pytest.mark.parametrize(
+    ("head", "end"),
+    [
+        ("%is_first = cmpi equal %j, %zero, signed : tile<i32> -> tile<i1>\nif %is_first {", "yield }"),
+        ("for %turn in (%j to %one, step %one) : tile<i32> {", "continue }"),
+    ],
+    ids=["branch", "loop"],
+)
+def test_nor_are_those_that_not_all_tile_blocks_come_to(head: str, end: str) -> None:
+    before, body = program(tile=(32, 32)).split("%sum = for", 1)
+    text = f"{before}{head}\n%sum = for{body.replace('return', f'{end} return')}"
+    assert [(goal.is_copy, goal.is_shared) for goal in destinations(text)] == [(True, False)]
+    agrees(text, (512, 512, 64), tile=(32, 32))
+
+
 def test_a_result_is_no_scratch_memory() -> None:
     """Its stores claim nothing about what they do not overlap: parts before the last write scratch memory."""
     text = cpu_kernel(tileir.compile(tileir.parse(program()), backend="cpu")).dump("llvm")

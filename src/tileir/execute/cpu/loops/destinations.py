@@ -84,7 +84,10 @@ def _goal(program: Program, body: list[Statement], source: Chain | Multiply, ove
         return None
     between = body[place + 1 : body.index(user)]
     is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, product, sink)
-    is_shared = is_copy and isinstance(source, Chain) and _is_shared(program, source, sink)
+    # In a branch or a loop a neighbour may never come to where it would store its own.
+    is_shared = False
+    if is_copy and isinstance(source, Chain) and body is program.body:
+        is_shared = _is_shared(program, source, sink)
     return Goal(user, sink, is_copy, is_shared)
 
 
