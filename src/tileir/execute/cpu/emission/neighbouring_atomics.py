@@ -15,7 +15,6 @@ from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import pointers
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest
-from tileir.execute.cpu.loops.expressions import Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.loops.sinks import EXCHANGED_BYTES, Sink, Update, updated_together
 from tileir.execute.cpu.vector.builder import Builder, Loop, Number
 from tileir.execute.cpu.vector.llvm import Register, value_type
@@ -30,14 +29,10 @@ _WIDE: Final = f"i{8 * EXCHANGED_BYTES}"
 
 def update_lanes(emission: Emission, sinks: list[Sink]) -> int:
     """The lanes of a nest with atomic updates; none where elements go one by one."""
-    if len(sinks) != 1 or emission.sanitize:
+    (sink,) = [each for each in sinks if isinstance(each, Update)]
+    if emission.sanitize or sink.pointers is None or prod(sink.expression.shape) == 1:
         return 0
-    (sink,) = sinks
-    if not isinstance(sink, Update) or sink.pointers is None or prod(sink.expression.shape) == 1:
-        return 0
-    if any(isinstance(node, (Viewed, Gathered, Stored)) for node in nodes([sink.pointers])):
-        return 0
-    return updated_together(sink.operation, emission.target)
+    return updated_together(sink.operation, sink.pointers, emission.target)
 
 
 def update_neighbours(

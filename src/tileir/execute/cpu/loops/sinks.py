@@ -108,10 +108,12 @@ EXCHANGED_BYTES: Final = 8
 """What a machine compares and exchanges at once.  Twice as much takes two and a half times as long (Skylake)."""
 
 
-def updated_together(operation: Operation, target: Target) -> int:
-    """How many elements of an atomic operation through pointers are updated in one go, where they are neighbours; 0
-    where elements go one by one."""
+def updated_together(operation: Operation, pointers: Expression, target: Target) -> int:
+    """How many elements of an atomic operation are looked at in one go, since they may be neighbours; 0 where elements
+    go one by one: their old values are wanted, or pointers come from memory and may be any."""
     if operation.declaration is ATOMIC_CAS_TKO or operation.results[0].has_uses:
+        return 0
+    if pointers.reads or pointers.buffers:
         return 0
     size = memory_bytes(pointee_of(operation.operands[0]))
     return target.vector_bytes // size if size in (2, 4, 8) else 0

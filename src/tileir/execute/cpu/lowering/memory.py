@@ -216,7 +216,7 @@ def _versioned(
 
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:
-    """atomic_rmw_tko, atomic_cas_tko, atomic_red_view_tko: element by element, nothing else in the nest."""
+    """atomic_rmw_tko, atomic_cas_tko, atomic_red_view_tko: neighbours together or one by one, a nest for each."""
     declaration = operation.declaration
     mask = _optional(lowering, operation, "mask")
     others: list[Expression] = []
@@ -244,7 +244,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     lowering.before_write(operation, None, roots)
     shape = tile_of(value).shape
     # Where the loop is scalar, what can be a vector is computed before; and no read may follow a write.
-    together = pointers is not None and not pointers.reads and updated_together(operation, lowering.target)
+    together = pointers is not None and updated_together(operation, lowering.resolved([pointers])[0], lowering.target)
     lowered = []
     for root in roots:
         if root.value is not None and (root.reads or (root.cost > fusion.CHEAP and not together)):
