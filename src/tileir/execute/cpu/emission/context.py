@@ -141,7 +141,7 @@ class Emission:
         self.called_products: dict[Statement, tuple[str, str]] = {}
         """The products that are calls of a chain's function, with the `fresh` and the `addend` that it takes then."""
         self.ahead: dict[Operation, Number] = {}
-        """Of accesses through pointers whose next turn is to be fetched: how far away in bytes that is."""
+        """Of loads through pointers how far away in bytes the next turn is, to be fetched; 0 where nothing is."""
         self.doubtful: set[Operation] = set()
         """Those that are known not to be sure."""
         self.guards: dict[Operation, Guard] = {}

@@ -61,8 +61,9 @@ def load_pointers(nest: LoopNest, expression: Gathered, index: Index) -> tuple[R
                 where = nest.builder.pointer(pointers.name)
                 suffix = nest.emission.memory_suffix
                 loaded = nest.load_at(where, size, memory_dtype(element), suffix, mask)
-                if operation in nest.emission.ahead:
-                    streaming.fetch(nest, where, nest.emission.ahead[operation], size)
+                ahead = nest.emission.ahead.get(operation, 0)
+                if ahead != 0:
+                    streaming.fetch(nest, where, ahead, size)
             elif step == size and pointers.width:
                 loaded = _load_neighbours(nest, pointers, mask, element, look)
             else:

@@ -146,9 +146,7 @@ def fetch_turns(emission: Emission, roots: list[Expression]) -> None:
     """Have what is read through pointers fetched a turn of the loop before, where it is known how far away that is."""
     for node in nodes(roots):
         if isinstance(node, Gathered):
-            distance = _distance_of_turn(emission, node.pointers)
-            if distance != 0:
-                emission.ahead[node.operation] = distance
+            emission.ahead[node.operation] = _distance_of_turn(emission, node.pointers)
 
 
 def _distance_of_turn(emission: Emission, pointers: Expression) -> Number:

@@ -10,6 +10,7 @@ from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
+from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
@@ -115,8 +116,11 @@ def updated_together(operation: Operation, pointers: Expression, target: Target)
         return 0
     if pointers.reads or pointers.buffers:
         return 0
-    size = memory_bytes(pointee_of(operation.operands[0]))
-    return target.vector_bytes // size if size in (2, 4, 8) else 0
+    element = pointee_of(operation.operands[0])
+    size = memory_bytes(element)
+    # An integer of eight bytes has no neighbour to be exchanged with, and instructions that are better alone.
+    together = size in (2, 4) or (size == 8 and isinstance(element, FloatType))
+    return target.vector_bytes // size if together else 0
 
 
 def operation_of(sink: Sink) -> Operation | None:
