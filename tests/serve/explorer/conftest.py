@@ -12,12 +12,20 @@ from tileir.serve.explorer.session import Answering
 
 
 @pytest.fixture
-def page_for(open_page: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+def servers() -> Iterator[list[ExplorerServer]]:
+    """Servers that are closed after the pages, which may have asked something until then."""
+    found: list[ExplorerServer] = []
+    yield found
+    for server in found:
+        server.close()
+
+
+@pytest.fixture
+def page_for(servers: list[ExplorerServer], open_page: Callable[..., Any]) -> Callable[..., Any]:
     """Serves an explorer, or anything with its `answer`, and opens its page: `page_for(explorer, view="memory")`.
 
     Further options are those of `open_page`.
     """
-    servers: list[ExplorerServer] = []
 
     def opened(explorer: Answering, view: str = "", **options: Any) -> Any:
         server = ExplorerServer(explorer)
@@ -25,6 +33,4 @@ def page_for(open_page: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
         server.start()
         return open_page(server.url + (f"#view={view}" if view else ""), **options)
 
-    yield opened
-    for server in servers:
-        server.close()
+    return opened

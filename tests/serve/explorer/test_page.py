@@ -73,7 +73,7 @@ def test_skip_link_is_first_and_goes_to_the_view(page_for: Any) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
-def test_address_with_nonsense_opens_the_first_view(open_page: Any, page_for: Any) -> None:
+def test_address_with_nonsense_opens_the_first_view(page_for: Any, open_page: Any) -> None:
     page = page_for(made_explorer(), view="nowhere&place=99999999&step=-1&operation=x&marked=,,1e9,3,99")
     assert page.get_by_role("tab", selected=True).inner_text() == "Overview"
     page.wait_for_url("**#view=overview&place=3&marked=3")
