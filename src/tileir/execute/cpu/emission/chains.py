@@ -109,7 +109,7 @@ def _emit_part(
     panel_size = statement.tiles * plan.packed_bytes
     stretch = builder.emit(f"udiv i64 {first}, {statement.tiles}")
     stretches = builder.emit(f"udiv i64 {builder.add(last, statement.tiles - 1)}, {statement.tiles}")
-    column = builder.multiply(builder.multiply(column_slots(emission), keys[1]), stretches)
+    column = builder.multiply(builder.multiply(column_slots(emission, memo), keys[1]), stretches)
     slot = str(builder.add(stretch, column))
 
     def pack(panel: str) -> str:

@@ -102,15 +102,16 @@ def _launch_number(emission: Emission) -> str:
     return pointer
 
 
-def column_slots(emission: Emission) -> str:
+def column_slots(emission: Emission, memo: Memo) -> str:
     """1 where each column of tile blocks has slots of its own for its panels, 0 where all have the same ones.
 
     Tile blocks of a column follow each other where the order is made for it.  If there are many of them, packing again
     when the column comes back is cheap, and a panel that is packed where the last one was stays in the nearer caches.
-    One alone shares its panels with no other.
+    One alone shares its panels with no other, unless it goes through many columns itself.
     """
     fastest = shared_axis(emission.program)
-    if fastest < 0:
+    block = emission.program.entry.regions[0].blocks[0]
+    if fastest < 0 or any(key.parent_block is not block for key in memo.keys):
         return "1"
     frame = emission.frame
     frame.add(f"%more.blocks = sub i64 {frame.record_slot(slots.GRID + fastest)}, 2")

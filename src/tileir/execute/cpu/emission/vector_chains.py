@@ -361,7 +361,7 @@ class VectorChain:
         # Rounded up: the last part may begin within the stretch of the one before.
         tiles = statement.tiles
         stretch = builder.emit(f"udiv i64 {builder.add(first, tiles - 1)}, {tiles}")
-        slot = builder.add(stretch, builder.multiply(column_slots(emission), keys[0]))
+        slot = builder.add(stretch, builder.multiply(column_slots(emission, statement.memo), keys[0]))
         if emission.group is not None and emission.member is not None and emission.group.counts[1] > 1:
             # Alone, the columns of a group take turns: each has slots of its own.
             apart = statement.memo.slots // emission.group.counts[1]
