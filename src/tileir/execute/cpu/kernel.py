@@ -141,13 +141,20 @@ class CpuKernel(KernelCode, PreparedKernel):
         if version is None or (whole and version.may_restart):
             version = self.version(binding.overlap, sanitizer is not None, options.unchecked, whole)
         slots = binding.record.slots
-        if threads > 1 or version.together > 1:
+        loaded = version.loaded
+        # Over before another thread could help.
+        is_short = 0 < loaded.pace * count < WORTH_WAKING and not loaded.repeats
+        if version.together > 1 or (threads > 1 and not is_short):
             _divide(slots, version, grid, threads)
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
         if is_plain and launches is None and binding.bound is None:
             # What most launches are.
-            self._run(version, binding, threads, arguments, False)
-            if slots[record.FAILED]:
+            if is_short and version.arena_bytes <= scratch.LARGE:
+                failed = run_short(loaded, binding.record, version.arena_bytes, count)
+            else:
+                self._run(version, binding, threads, arguments, False)
+                failed = slots[record.FAILED]
+            if failed:
                 apart = self._suited_apart(version, slots, grid, arguments, memory)
                 self._launch(grid, arguments, options, sanitizer, apart, fill, numbers)
                 return
@@ -389,16 +396,19 @@ def _chunk(grid: BlockId, threads: int) -> int:
 
 def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
     """Say in a record how threads share the tile blocks of a launch."""
-    if threads > 1 and version.shared_axis >= 0:
-        # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
-        count = grid[0] * grid[1] * grid[2]
-        slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
-    rest = slots[record.CHUNK] % version.together
-    if rest < slots[record.CHUNK]:
-        slots[record.CHUNK] -= rest
-    if threads == 1:
-        return
-    slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
+    chunk = slots[record.CHUNK]
+    together = version.together
+    if version.shared_axis >= 0 or together > 1:
+        if threads > 1 and version.shared_axis >= 0:
+            # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
+            count = grid[0] * grid[1] * grid[2]
+            chunk = max(1, min(grid[version.shared_axis], count // (2 * threads)))
+        rest = chunk % together
+        if rest < chunk:
+            chunk -= rest
+        slots[record.CHUNK] = chunk
+    if threads > 1:
+        slots[record.TAIL] = chunk * ((threads + 1) // 2)
 
 
 class _DirectLaunches(DirectLaunches):
