@@ -203,19 +203,14 @@ class SourceText:
     def token_offset(self, token: int) -> int:
         """The character offset of a token; the offset just past the last token for one past the end."""
         if self._starts is None:
-            # Imported here: a program without mistakes is read without them.
-            from operator import methodcaller
-
+            starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
+            starts.append(len(self.text.rstrip()))
+            # Imported here: a program without mistakes is read without it.
             from tileir.ir.token_starts import TokenStarts
 
-            # A comment is a match without a token.
-            found = map(methodcaller("start", 1), self.token_pattern.finditer(self.text))
-            starts = [start for start in found if start >= 0]
-            starts.append(len(self.text.rstrip()))
-
             self._starts = TokenStarts(starts, len(self.text))
-        known = self._starts
-        return known[token] if token < known.count else known[-1]
+        found = self._starts
+        return found[token] if token < found.count else found[-1]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""

@@ -16,13 +16,12 @@ from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.neighbouring_atomics import update_neighbours
+from tileir.execute.cpu.emission.neighbouring_atomics import exchange, update_neighbours
 from tileir.execute.cpu.emission.nests import LoopNest, row_major_terms
 from tileir.execute.cpu.emission.pointer_bounds import Look, look_at_pointers
 from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.loops.sinks import Update
 from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.casting import from_bits, to_bits
 from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace
@@ -153,24 +152,4 @@ def _modify(emission: Emission, where: str, value: Register, mode: str, element:
     if instruction is not None:
         operand = to_bits(emission.builder, value)
         return builder.emit(f"atomicrmw {instruction} ptr {where}, {bits} {operand} {order}, align {size}")
-    kernel = atomic_kernel(mode, element)
-    dtype = memory_dtype(element)
-    loop = Loop(builder)
-    first = builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}")
-    old = loop.carry(bits, first)
-    pair = ""
-
-    def exchange() -> None:
-        nonlocal pair
-        changed = to_bits(builder, trace(builder, kernel, [from_bits(builder, old, dtype), value]))
-        failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
-        text = f"cmpxchg ptr {where}, {bits} {old}, {bits} {changed} {order} {failure}, align {size}"
-        pair = builder.emit(text)
-
-    def failed() -> str:
-        loop.becomes(old, builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
-        done = builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
-        return builder.emit(f"xor i1 {done}, true")
-
-    loop.write(exchange, failed)
-    return old
+    return exchange(builder, where, size, order, lambda old: _modified(emission, old, value, mode, element))

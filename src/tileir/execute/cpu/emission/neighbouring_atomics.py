@@ -82,23 +82,34 @@ def _lane(nest: LoopNest, vector: Register, number: Number) -> Register:
 
 def _exchange(builder: Builder, where: str, value: Register, operation: Operation) -> None:
     element = pointee_of(operation.operands[0])
-    dtype, order = memory_dtype(element), pointers.order_of(operation)
+    dtype = memory_dtype(element)
     kernel = atomic_kernel(operation.keyword("mode"), element)
+
+    def change(old: str) -> str:
+        before = builder.value(f"bitcast {_WIDE} {old} to {value_type(dtype, value.width)}", dtype, value.width)
+        return builder.emit(f"bitcast {trace(builder, kernel, [before, value]).typed} to {_WIDE}")
+
+    exchange(builder, where, EXCHANGED_BYTES, pointers.order_of(operation), change)
+
+
+def exchange(builder: Builder, where: str, size: int, order: str, change: Callable[[str], str]) -> str:
+    """Replace bytes in memory by what `change` makes of their bits, as often as somebody else was faster; gives the old
+    bits."""
+    bits = f"i{8 * size}"
+    failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
     loop = Loop(builder)
-    old = loop.carry(_WIDE, builder.emit(f"load atomic {_WIDE}, ptr {where} monotonic, align {EXCHANGED_BYTES}"))
+    old = loop.carry(bits, builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}"))
     pair = ""
 
-    def exchange() -> None:
+    def attempt() -> None:
         nonlocal pair
-        before = builder.value(f"bitcast {_WIDE} {old} to {value_type(dtype, value.width)}", dtype, value.width)
-        new = builder.emit(f"bitcast {trace(builder, kernel, [before, value]).typed} to {_WIDE}")
-        failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
-        text = f"cmpxchg ptr {where}, {_WIDE} {old}, {_WIDE} {new} {order} {failure}, align {EXCHANGED_BYTES}"
+        text = f"cmpxchg ptr {where}, {bits} {old}, {bits} {change(old)} {order} {failure}, align {size}"
         pair = builder.emit(text)
 
     def failed() -> str:
-        loop.becomes(old, builder.emit(f"extractvalue {{ {_WIDE}, i1 }} {pair}, 0"))
-        done = builder.emit(f"extractvalue {{ {_WIDE}, i1 }} {pair}, 1")
+        loop.becomes(old, builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
+        done = builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
         return builder.emit(f"xor i1 {done}, true")
 
-    loop.write(exchange, failed)
+    loop.write(attempt, failed)
+    return old
