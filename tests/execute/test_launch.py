@@ -396,3 +396,46 @@ def test_progress_counts_tile_blocks_under_every_schedule() -> None:
         seen: list[tuple[int, int]] = []
         kernel.launch((5, 4), schedule=schedule, progress=lambda *counts: seen.append(counts))  # noqa: B023
         assert seen[-1] == (20, 20) and sorted(seen) == seen
+
+
+SUM = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
+  %a = constant <i32: 1> : tile<i32>
+  %b = constant <i32: 2> : tile<i32>
+  %0 = addi %a, %b : tile<i32>
+  %t = store_ptr_tko weak %p, %0 : tile<ptr<i32>>, tile<i32> -> token
+  return } }"""
+
+
+def _set_attribute(module: tileir.Operation) -> None:
+    one, two = [each for each in module.walk() if each.name == "cuda_tile.constant"]
+    one.set_attribute("value", two.attributes["value"])
+
+
+def _assign_attribute(module: tileir.Operation) -> None:
+    one, two = [each for each in module.walk() if each.name == "cuda_tile.constant"]
+    one.attributes["value"] = two.attributes["value"]
+
+
+def _set_operand(module: tileir.Operation) -> None:
+    addition = next(each for each in module.walk() if each.name == "cuda_tile.addi")
+    addition.set_operand(0, addition.operands[1])
+
+
+def _erase(module: tileir.Operation) -> None:
+    next(each for each in module.walk() if each.name == "cuda_tile.store_ptr_tko").erase()
+
+
+@pytest.mark.parametrize("change", [_set_attribute, _assign_attribute, _set_operand, _erase])
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("launched_before", [False, True])
+def test_a_kernel_is_a_snapshot_of_its_module(change: Any, backend: str, launched_before: bool) -> None:
+    module = tileir.parse(SUM)
+    kernel = tileir.compile(module, backend=backend)
+    if launched_before:
+        kernel.launch(1, numpy.zeros(1, "i4"))
+    change(module)
+    # The interpreter compiles the program again for a sanitized launch.
+    for sanitize in (False, True):
+        found = numpy.zeros(1, "i4")
+        kernel.launch(1, found, sanitize=sanitize)
+        assert found == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.values import Value
 
 
@@ -42,7 +42,7 @@ def _copy_without_operands(
         source.declaration,
         [],
         [result.type for result in source.results],
-        source.attributes,
+        dict(source.attributes) if source.attributes else NO_ATTRIBUTES,
         [Region() for _ in source.regions] if source.regions else NO_REGIONS,
         source.location,
         alike=source.alike,
