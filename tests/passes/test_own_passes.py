@@ -33,7 +33,7 @@ def forget_passes() -> Iterator[None]:
 def test_the_example_runs_and_tells_what_it_did() -> None:
     result = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert "multiply-by-shifting {'dead-code': 1, 'multiply-by-shifting': 1}" in result.stdout
+    assert "multiply-by-shifting {'dead-code': 1, 'hoisted-constants': 3, 'multiply-by-shifting': 1}" in result.stdout
     assert "@vector_add has 2 load_ptr_tko, 1 store_ptr_tko" in result.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -47,6 +48,20 @@ def test_random_programs_with_many_loops_and_branches_stay_valid(name: str, seed
     operations = ["for", "loop", "if", "cmpi", "addi", "addf", "mulf", "subf", "constant", "divi", "load_ptr_tko"]
     for seed in seeds:
         check(random_module(Random(seed), operations=operations, size=60), name)
+
+
+@pytest.mark.parametrize("rules", ["parity", "full"])
+@pytest.mark.parametrize("name", [*PASSES, "canonicalize", "simplify", "cse", "dce"])
+def test_statistics_count_what_changed(name: str, rules: str) -> None:
+    texts = [path.read_text() for path in sorted(Path("examples").glob("*.mlir")) if path.stem != "broken"]
+    texts += [str(tileir.smith.program(seed).module) for seed in (54, 7)]
+    for text in texts:
+        module = tileir.parse(text)
+        report = tileir.PassReport(statistics=True)
+        before = module.text(debug_info=True)
+        run_passes(module, [name], rules=rules, report=report)
+        (run,) = report.runs
+        assert bool(run.changes or run.fired) == (module.text(debug_info=True) != before)
 
 
 @pytest.mark.sampled(2)

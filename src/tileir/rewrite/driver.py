@@ -108,6 +108,7 @@ def _by_count(entry: tuple[str, int]) -> tuple[int, str]:
 # The names of what the driver does by itself, in statistics and traces.
 DEAD_CODE: Final = "dead-code"
 EQUAL_CONSTANTS: Final = "equal-constants"
+HOISTED_CONSTANTS: Final = "hoisted-constants"
 
 
 class _Rules:
@@ -252,6 +253,8 @@ class _Driver:
                 cursor = following
         if pool.merged:
             self.statistics.count(EQUAL_CONSTANTS, pool.merged)
+        if pool.moved:
+            self.statistics.count(HOISTED_CONSTANTS, pool.moved)
         if self.limit < 0:
             self.limit = max(_LEAST_LIMIT, count * _REWRITES_PER_OPERATION)
         self.worklist.fill(noted)
