@@ -23,7 +23,7 @@ def multiply_by_shifting(operation: tileir.Operation, rewriter: tileir.Rewriter)
     """A function of an operation and a rewriter: change the program through the rewriter and answer True, or False."""
     left, right = operation.operands
     # What is known about the value: here, the number that every element is.
-    factor = tileir.Facts().constant(right)
+    factor = tileir.Facts().integer(right)
     if factor is None or factor < 2 or factor & (factor - 1):
         return False
     # A builder at the place of the operation: types are inferred, numbers become constants, everything is verified.

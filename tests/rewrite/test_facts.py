@@ -406,7 +406,22 @@ def test_values_without_integers_have_no_range() -> None:
     with pytest.raises(ValueError, match="has no range"):
         Facts().range(value)
     assert Facts().is_uniform(value)
-    assert Facts().constant(value) is None
+    assert Facts().integer(value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("%r = constant <f32: 1.5> : tile<4xf32>", 1.5),
+        ("%r = constant <bf16: -0.125> : tile<bf16>", -0.125),
+        ("%r = constant <f64: [2.0, 2.0]> : tile<2xf64>", 2.0),
+        ("%r = constant <f32: [1.0, 2.0]> : tile<2xf32>", None),
+        ("%r = constant <i32: -7> : tile<4xi32>", -7),
+        ("%c = constant <f32: 3.0> : tile<1xf32> %r = broadcast %c : tile<1xf32> -> tile<8xf32>", 3.0),
+    ],
+)
+def test_the_constant_of_a_float_is_a_float(text: str, number: float | None) -> None:
+    assert Facts().constant(last(text)) == number
 
 
 def test_every_value_of_the_generated_kinds_is_reached() -> None:

@@ -263,7 +263,7 @@ class _Bounds:
         self.type: TileType = _scalar_type(loop)
 
     def computed(self) -> tuple[Value, Value]:
-        steps_by_one = Facts().constant(self.loop.operands[2]) == 1
+        steps_by_one = Facts().integer(self.loop.operands[2]) == 1
         if not _may_wrap(self.loop, self.condition, steps_by_one):
             return self._public_bounds(steps_by_one)
         return self._exact_bounds(steps_by_one)

@@ -3,7 +3,7 @@
     facts = Facts()
     facts.range(value)                # (-128, 127): the least and the greatest an element can be
     facts.divisor(value)              # 16: a power of two that divides every element (or address)
-    facts.constant(value)             # 7, or None
+    facts.constant(value)             # 7 or 1.5, or None
     facts.is_uniform(value)           # whether all elements are the same
 
 The sources are constants, `assume`, the bounds of loops, block ids and the types of views; rules carry facts through
@@ -25,9 +25,12 @@ The model of control flow:
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
+from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE, YIELD
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.floats import FORMATS, to_double
+from tileir.ir.types import FloatType
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
@@ -57,8 +60,13 @@ class Facts:
         found = self._lookup(value)
         return found if found is not None else self._evaluate(value)
 
-    def constant(self, value: Value) -> int | None:
-        """The integer every element is (signed; of i1 0 or 1), if there is one."""
+    def constant(self, value: Value) -> int | float | None:
+        """Return the number that every element is, if there is one; an integer is signed, of i1 it is 0 or 1."""
+        found = self.integer(value)
+        return _float_constant(value) if found is None else found
+
+    def integer(self, value: Value) -> int | None:
+        """Return the integer that every element is (signed; of i1 0 or 1), if there is one."""
         fact = self.fact(value)
         if fact.value is None:
             return None
@@ -294,3 +302,15 @@ def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
     if signed:
         return narrowed(width, (), signed=(low, high), zeros=zeros)
     return narrowed(width, (), unsigned=(low, high), zeros=zeros)
+
+
+def _float_constant(value: Value) -> float | None:
+    """Return the float that every element of a constant is, also where the constant is reshaped or broadcast."""
+    definition = value.defining_operation
+    while definition is not None and definition.declaration in (RESHAPE, BROADCAST, PERMUTE, ASSUME):
+        definition = definition.operands[0].defining_operation
+    elements = definition.attributes.get("value") if definition is not None else None
+    if not isinstance(elements, DenseAttribute) or not isinstance(elements.element_type, FloatType):
+        return None
+    found = set(elements.values())
+    return to_double(FORMATS[elements.element_type.name], found.pop()) if len(found) == 1 else None

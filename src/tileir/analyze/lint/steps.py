@@ -84,7 +84,7 @@ class TileSteps:
         return wrong
 
     def constant(self, value: Value) -> int | None:
-        return self._facts.constant(value)
+        return self._facts.integer(value)
 
 
 def _carried(loop: Operation | None) -> list[BlockArgument]:

@@ -103,7 +103,7 @@ def value_facts(document: Document, name: Name) -> list[str]:
 def fact_words(facts: Facts, value: Value) -> list[str]:
     width = width_of(value.type)
     words: list[str] = []
-    constant = facts.constant(value) if width else None
+    constant = facts.integer(value) if width else None
     many = isinstance(value.type, TileType) and value.type.count > 1
     if constant is not None:
         return [f"every element is {constant}" if many else f"constant {constant}"]

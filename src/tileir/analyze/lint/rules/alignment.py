@@ -77,7 +77,7 @@ def _start(base: Value, subject: Subject) -> int:
     maker = base.defining_operation
     if maker is None or maker.declaration is not OFFSET:
         return 0
-    distance = subject.facts.constant(maker.operands[1])
+    distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
         return 0
     return distance * _pointee_bytes(base)

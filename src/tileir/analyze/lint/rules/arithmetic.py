@@ -90,7 +90,7 @@ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {
 def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for division in subject.operations(DIVI, REMI):
-        if facts.constant(division.operands[1]) == 0:
+        if facts.integer(division.operands[1]) == 0:
             yield LintFinding(division, "the divisor is always 0")
     for shift in subject.operations(SHLI, SHRI):
         width = facts.fact(shift.operands[1]).width

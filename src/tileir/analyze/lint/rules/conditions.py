@@ -35,7 +35,7 @@ _MASKED: Final = (
 def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
         mask = access.operand("mask")
-        known = subject.facts.constant(mask) if mask is not None else None
+        known = subject.facts.integer(mask) if mask is not None else None
         if known is None:
             continue
         if known:
@@ -90,11 +90,11 @@ entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
 def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for comparison in subject.operations(CMPI):
-        known = facts.constant(comparison.results[0])
+        known = facts.integer(comparison.results[0])
         if known is None or comparison.operands[0] is comparison.operands[1]:
             continue
         left, right = comparison.operands
-        if facts.constant(left) is not None and facts.constant(right) is not None:
+        if facts.integer(left) is not None and facts.constant(right) is not None:
             # What a front end writes for constants of the script; it is folded, and nobody wrote it.
             continue
         if _is_told_of_its_user(comparison):
@@ -158,7 +158,7 @@ entry @k(%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>) {
 def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
     for branching in subject.operations(IF):
         condition = branching.operands[0]
-        known = subject.facts.constant(condition)
+        known = subject.facts.integer(condition)
         if known is None:
             continue
         maker = condition.defining_operation
@@ -171,7 +171,7 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
             words = "it need not be asked" if known else "what is inside never runs"
         yield LintFinding(branching, f"the condition is always {_truth(known)}: {words}", notes=notes)
     for choice in subject.operations(SELECT):
-        known = subject.facts.constant(choice.operands[0])
+        known = subject.facts.integer(choice.operands[0])
         maker = choice.operands[0].defining_operation
         # A comparison that is always the same is told of itself, and what combines several of them is a front end's.
         if known is not None and maker is not None and maker.declaration is CONSTANT:

@@ -102,7 +102,7 @@ def access_of(lowering: Lowering, operation: Operation) -> Access:
             continue
         # What gather views count in may be negative, as in Python.
         signed = isinstance(type, GatherScatterViewType) and lowering.facts.range(index[axis])[0] < 0
-        first = None if lowering.facts.constant(index[axis]) == 0 else lowering.value(index[axis])
+        first = None if lowering.facts.integer(index[axis]) == 0 else lowering.value(index[axis])
         last = lowering.facts.range(index[axis], signed=False)[1] * step
         known = promised[axis] or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0

@@ -69,11 +69,11 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
     shape = list(whole)
     axes = [axis for axis in range(len(whole)) if whole[axis] != part[axis]]
     # What is known to be where is taken apart by halves; of the rest, all but one part is dropped.
-    for axis in sorted(axes, key=lambda axis: lowering.facts.constant(operation.operands[1 + axis]) is None):
+    for axis in sorted(axes, key=lambda axis: lowering.facts.integer(operation.operands[1 + axis]) is None):
         index = operation.operands[1 + axis]
         place = squeezed_axis(tuple(shape), axis)
         count = whole[axis] // part[axis]
-        constant = lowering.facts.constant(index)
+        constant = lowering.facts.integer(index)
         value = build.reshape(value, (*value.shape[:place], count, *squeezed((part[axis],)), *value.shape[place + 1 :]))
         if constant is not None:
             value = _taken(lowering, value, place, constant % count)

@@ -152,7 +152,7 @@ def _step(loop: Operation, value: Value, counter: BlockArgument) -> Value | None
 
 
 def _fits(addition: Operation, bound: Value, step: Value, is_signed: bool, facts: Facts) -> bool:
-    if facts.constant(step) == 1 or addition.keyword("overflow") in _PROMISES[is_signed]:
+    if facts.integer(step) == 1 or addition.keyword("overflow") in _PROMISES[is_signed]:
         return True
     width = width_of(step.type)
     greatest = (1 << (width - 1 if is_signed else width)) - 1

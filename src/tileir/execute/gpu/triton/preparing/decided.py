@@ -29,7 +29,7 @@ def run(root: Operation) -> int:
         if not isinstance(type, TileType) or not isinstance(type.element, IntegerType) or not operation.result.users:
             continue
         number: int | None = _outcome(operation, facts) if operation.declaration is CMPI else None
-        number = facts.constant(operation.result) if number is None else number
+        number = facts.integer(operation.result) if number is None else number
         if number is not None:
             operation.replace_with([Emit(operation).bits(type, int(number))])
             count += 1

@@ -236,7 +236,7 @@ def _halve_k(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     counter = block.arguments[0]
     element = cast(TileType, counter.type).element
-    if element is not I32 or Facts().constant(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
+    if element is not I32 or Facts().integer(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
         return False
     assert isinstance(element, IntegerType)
     products = [each for each in block if each.declaration in _PRODUCTS]
@@ -318,7 +318,7 @@ def _write_twice(loop: Operation, cut: Cut) -> None:
 
 
 def _doubled(writing: Writing, value: Value) -> Value:
-    known = Facts().constant(value)
+    known = Facts().integer(value)
     if known is not None:
         return writing.constant(2 * known, I32)
     return writing.binary(ops.MULI, value, writing.constant(2, I32))
