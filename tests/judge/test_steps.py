@@ -89,7 +89,15 @@ def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
     assert verdict.outcome == "failed" and step_of(verdict, "run interpreter").outcome == "failed"
     found = step_of(verdict, "sanitize")
     assert [each["kind"] for each in found.details["findings"]] == ["out-of-bounds"]
-    assert "program:8:" in found.message and found.cause.startswith("out-of-bounds: ")
+    assert "p.mlir:8:" in found.message and found.cause.startswith("out-of-bounds: ")
+
+
+@pytest.mark.parametrize("body", ["continue", "%t = make_token : token\n continue"])
+def test_a_program_that_never_ends_is_a_timeout(body: str) -> None:
+    endless = f"cuda_tile.module @m {{ entry @spin(%p: tile<ptr<i32>>) {{ loop {{ {body} }} return }} }}"
+    verdict = judged(program(endless), engines=("interpreter", "cpu"))
+    assert verdict.outcome == "timeout"
+    assert {step_of(verdict, name).outcome for name in ("run interpreter", "run cpu")} == {"timeout"}
 
 
 def test_an_engine_that_is_not_there_refuses() -> None:

@@ -38,6 +38,7 @@ _MOST_BLOCKS: Final = 24
 _MOST_EXTENT: Final = 1 << 14
 _UNDEFINED: Final = ("out-of-bounds", "index-space", "inbounds", "assume", "misaligned")
 """Findings with which results mean nothing."""
+_ADVICE: Final = f"State a launch in its first line, as in '{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 _DOUBTFUL: Final = ("assert", "error", "division-by-zero", "index", "shift")
 """Findings that other arguments may avoid."""
 
@@ -50,8 +51,16 @@ def random_launch(entry: Operation, seed: int = 0) -> LaunchArguments:
     return _Search(entry, seed).found()
 
 
+class SearchTimeout(LaunchError):
+    """Every trial launch of a program took too long."""
+
+
 class _Rejected(Exception):
     """A choice of integers leads nowhere; the message says why."""
+
+
+class _TooSlow(_Rejected):
+    """A trial launch took too long."""
 
 
 class _Search:
@@ -79,26 +88,27 @@ class _Search:
         }
 
     def _failure(self, reason: str) -> LaunchError:
-        return LaunchError(
-            f"no random arguments were found for @{self._name}: {reason}. "
-            f"State a launch in its first line, as in '{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
-        )
+        return LaunchError(f"no random arguments were found for @{self._name}: {reason}. {_ADVICE}")
 
     def found(self) -> LaunchArguments:
         doubtful: LaunchArguments | None = None
         reason = ""
+        slow = 0
         for attempt in range(_ATTEMPTS):
             source = random.Random(self._seed * _ATTEMPTS + attempt)
             try:
                 launch, sound = self._grown(source, attempt)
             except _Rejected as rejected:
                 reason = reason or str(rejected)
+                slow += isinstance(rejected, _TooSlow)
                 continue
             if sound:
                 return launch
             doubtful = doubtful or launch
         if doubtful is not None:
             return doubtful
+        if slow == _ATTEMPTS:
+            raise SearchTimeout(f"@{self._name} did not finish any trial launch: it may never end. {_ADVICE}")
         raise self._failure(reason)
 
     # --- scalars ---
@@ -225,7 +235,7 @@ class _Search:
         try:
             self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
         except TooLong:
-            raise _Rejected("it takes too long") from None
+            raise _TooSlow("it takes too long") from None
         except Exception as error:
             # What is wrong with this choice need not be wrong with another: no memory for it, an error of the program.
             raise _Rejected(converted(error).message) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from tileir.analyze.random_arguments import SearchTimeout
 from tileir.execute.errors import InternalError, LaunchError
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerTimeout
 from tileir.ir.diagnostics import OptionError, TileIRError
@@ -51,7 +52,7 @@ def outcome_of(error: BaseException) -> Outcome:
         return "memory"
     if isinstance(error, (AssemblerCrash, InternalError)):
         return "crashed"
-    if isinstance(error, AssemblerTimeout):
+    if isinstance(error, (AssemblerTimeout, SearchTimeout)):
         return "timeout"
     if isinstance(error, LaunchError):
         return "refused"

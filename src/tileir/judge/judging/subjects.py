@@ -17,9 +17,6 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.judge.items import Item
 
-NAME = "program"
-"""What messages call the text of a program: its own name may be another one on another machine."""
-
 
 class Launch(NamedTuple):
     """A kernel, and what it is launched with."""
@@ -72,8 +69,8 @@ def subject_of(item: Item) -> Subject:
     if item.kind == "seed":
         return _smith(item)
     if is_bytecode(item.content):
-        return Subject(load(item.content, NAME))
-    return Subject(load(item.content, NAME), item.content.decode("utf-8", "replace"))
+        return Subject(load(item.content, item.name))
+    return Subject(load(item.content, item.name), item.content.decode("utf-8", "replace"))
 
 
 def _smith(item: Item) -> Subject:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.columns import Column, table
 from tileir.judge.report.comparison import SweepChange, SweepComparison
-from tileir.judge.report.contents import counted, words_of
+from tileir.judge.report.contents import counted
 from tileir.judge.report.documents import cluster_object, markdown_row
 from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.text import Paint, plain, steps_of
@@ -80,14 +80,14 @@ def markdown_changes(found: SweepComparison, most: int) -> str:
 def words_for(entry: SweepEntry) -> str:
     """`compare cpu: failed: results of cpu differ from interpreter`."""
     if not entry.failures:
-        return words_of(entry.outcome)
+        return entry.outcome
     failure = entry.failures[0]
-    parts = [failure.step, words_of(failure.outcome), failure.cause]
+    parts = [failure.step, failure.outcome, failure.cause]
     return ": ".join([part for part in parts if part])
 
 
 def _kind_cells(cluster: FailureKind) -> list[str]:
-    name, outcome = cluster.smallest.name, words_of(cluster.outcome)
+    name, outcome = cluster.smallest.name, cluster.outcome
     return [f"{cluster.count:,}", steps_of(cluster), outcome, cluster.title, name]
 
 

@@ -112,13 +112,8 @@ def counted(number: int, thing: str, things: str = "") -> str:
 def summary_of(contents: Contents) -> str:
     """`10,000 programs: 9,871 passed, 120 failed, 9 crashed; 3 kinds of failures`."""
     total = len(contents.entries)
-    parts = [f"{contents.counts[name]:,} {words_of(name)}" for name in OUTCOMES if contents.counts[name]]
+    parts = [f"{contents.counts[name]:,} {name}" for name in OUTCOMES if contents.counts[name]]
     text = f"{counted(total, 'program')}: {', '.join(parts)}" if parts else "no programs"
     if contents.clusters:
         text += f"; {counted(len(contents.clusters), 'kind')} of failure{'' if len(contents.clusters) == 1 else 's'}"
     return text
-
-
-def words_of(outcome: str) -> str:
-    """An outcome as a report names it."""
-    return {"timeout": "too slow", "memory": "out of memory"}.get(outcome, outcome)

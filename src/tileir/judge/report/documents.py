@@ -11,7 +11,7 @@ from typing import Any
 
 from tileir.ir.escapes import harmless
 from tileir.judge.report.clusters import FailureKind
-from tileir.judge.report.contents import Contents, summary_of, words_of
+from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
 from tileir.judge.report.text import speed_of, speeds_in, steps_of
 
@@ -111,7 +111,7 @@ def markdown_report(contents: Contents, most: int = 20) -> str:
             "|---|--:|---|---|---|---|--:|",
         ]
         for cluster in contents.clusters[:most]:
-            cells = [cluster.key, f"{cluster.count:,}", steps_of(cluster), words_of(cluster.outcome)]
+            cells = [cluster.key, f"{cluster.count:,}", steps_of(cluster), cluster.outcome]
             cells += [cluster.title, f"{cluster.smallest.name} ({cluster.smallest.extent})", cluster.reduced]
             lines.append(markdown_row(cells))
         left = len(contents.clusters) - most
@@ -120,10 +120,10 @@ def markdown_report(contents: Contents, most: int = 20) -> str:
     if contents.kernels:
         measured = speeds_in(contents)
         lines += ["", markdown_row(["kernels", "verdict", *measured]), "|---|---|" + "--:|" * len(measured)]
-        lines += [markdown_row([e.name, words_of(e.outcome), *speed_of(e, measured)]) for e in contents.kernels[:most]]
+        lines += [markdown_row([e.name, e.outcome, *speed_of(e, measured)]) for e in contents.kernels[:most]]
     if contents.steps:
         shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in contents.steps)]
-        lines += ["", markdown_row(["step", *[words_of(outcome) for outcome in shown]]), "|---|" + "--:|" * len(shown)]
+        lines += ["", markdown_row(["step", *shown]), "|---|" + "--:|" * len(shown)]
         lines += [markdown_row([step.name, *[f"{step.outcomes[each]:,}" for each in shown]]) for step in contents.steps]
     return "\n".join(lines)
 

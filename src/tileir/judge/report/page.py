@@ -14,7 +14,7 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.judge.report.changes import words_for
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.comparison import SweepChange, SweepComparison
-from tileir.judge.report.contents import Contents, summary_of, words_of
+from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import steps_of
@@ -43,7 +43,7 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
         "file": os.path.basename(contents.path),
         "summary": summary_of(contents),
         "plan": {"digest": contents.plan, "settings": contents.settings},
-        "outcomes": [{"id": each, "title": words_of(each), "count": contents.counts[each]} for each in OUTCOMES],
+        "outcomes": [{"id": each, "title": each, "count": contents.counts[each]} for each in OUTCOMES],
         "duplicates": contents.names - len(contents.entries),
         "kinds": [
             _kind(results, cluster, numbers, place < _MOST_SOURCES) for place, cluster in enumerate(contents.clusters)

@@ -7,7 +7,7 @@ import json
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
 from tileir.judge.errors import ResultsError
-from tileir.judge.report.contents import Contents, words_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import Paint, plain
 from tileir.judge.results import Results, Row
@@ -86,7 +86,7 @@ def row_object(results: Results, digest: str) -> str:
 
 
 def _head(row: Row, paint: Paint) -> str:
-    lines = [f"{paint(harmless(row.name), 'title')}: {paint(words_of(row.verdict.outcome), row.verdict.outcome)}"]
+    lines = [f"{paint(harmless(row.name), 'title')}: {paint(row.verdict.outcome, row.verdict.outcome)}"]
     others = row.names[1:]
     if others:
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
@@ -105,7 +105,7 @@ def _steps(row: Row, paint: Paint) -> str:
     width = max([len(step.name) for step in row.verdict.steps], default=0)
     for step in row.verdict.steps:
         seconds = f"  {step.measured['seconds']:.3f} s" if "seconds" in step.measured else ""
-        lines.append(f"  {harmless(step.name):{width}}  {paint(words_of(step.outcome), step.outcome)}{seconds}")
+        lines.append(f"  {harmless(step.name):{width}}  {paint(step.outcome, step.outcome)}{seconds}")
         lines.extend([f"      {harmless(line.expandtabs())}" for line in step.message.splitlines()])
         lines.extend([f"      {harmless(key)}: {harmless(_value(value))}" for key, value in step.details.items()])
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from tileir.ir.escapes import harmless
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.columns import Column, shortened, table
-from tileir.judge.report.contents import Contents, counted, summary_of, words_of
+from tileir.judge.report.contents import Contents, counted, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry
 
 Paint = Callable[[str, str], str]
@@ -69,7 +69,7 @@ class TextReport:
                 cluster.key,
                 f"{cluster.count:,}",
                 steps_of(cluster),
-                words_of(cluster.outcome),
+                cluster.outcome,
                 cluster.title,
                 cluster.smallest.name,
                 cluster.smallest.extent,
@@ -79,7 +79,7 @@ class TextReport:
         ]
 
         def paint(text: str, column: int, cell: str) -> str:
-            return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 3 else text
+            return self._paint(text, cell) if column == 3 and cell in OUTCOMES else text
 
         parts = [self._headed("Kinds of failures", table(columns, rows, self._width, paint))]
         parts.extend([self._message(cluster) for cluster in clusters])
@@ -110,7 +110,7 @@ class TextReport:
         if not steps:
             return []
         shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in steps)]
-        columns = [Column("step", least=12), *[Column(words_of(outcome), is_number=True) for outcome in shown]]
+        columns = [Column("step", least=12), *[Column(outcome, is_number=True) for outcome in shown]]
         rows = [
             [step.name, *[f"{step.outcomes[outcome]:,}" if step.outcomes[outcome] else "-" for outcome in shown]]
             for step in steps
@@ -124,10 +124,10 @@ class TextReport:
         measured = speeds_in(self._contents)
         columns = [Column("kernels", least=12), Column("verdict")]
         columns += [Column(step, is_number=True) for step in measured]
-        rows = [[entry.name, words_of(entry.outcome), *speed_of(entry, measured)] for entry in entries]
+        rows = [[entry.name, entry.outcome, *speed_of(entry, measured)] for entry in entries]
 
         def paint(text: str, column: int, cell: str) -> str:
-            return self._paint(text, _OUTCOME_OF_WORDS.get(cell, "")) if column == 1 else text
+            return self._paint(text, cell) if column == 1 and cell in OUTCOMES else text
 
         return [self._headed("Kernels", table(columns, rows, self._width, paint))]
 
@@ -145,14 +145,11 @@ class TextReport:
 
     def _listed(self, title: str, unit: str, rows: Sequence[tuple[SweepEntry, str]]) -> str:
         columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
-        cells = [[value, words_of(entry.outcome), entry.name] for entry, value in rows]
+        cells = [[value, entry.outcome, entry.name] for entry, value in rows]
         return self._headed(title, table(columns, cells, self._width))
 
     def _headed(self, title: str, text: str) -> str:
         return f"{self._paint(title, 'title')}\n{text}"
-
-
-_OUTCOME_OF_WORDS = {words_of(outcome): str(outcome) for outcome in OUTCOMES}
 
 
 def steps_of(cluster: FailureKind) -> str:
