@@ -355,10 +355,18 @@ register(_same_elements, LEAF)
 register(_files, LEAF)
 
 
+def _check_integers(name: str, *values: object) -> None:
+    """Refuse what a type checker would refuse."""
+    for value in values:
+        if not isinstance(value, int):
+            raise TypeError(f"{name} takes integers, not {value!r}")
+
+
 def div_by(divisor: int, every: int | None = None, along: int | None = None) -> DivByAttribute:
     key = (divisor, every, along)
     found = _div_by.get(key)
     if found is None:
+        _check_integers("div_by", *[value for value in key[1:] if value is not None], divisor)
         found = intern(_div_by, key, DivByAttribute(divisor, every, along))
     return found
 
@@ -367,6 +375,7 @@ def bounded(lower: int | None, upper: int | None, strict: bool = False) -> Bound
     key = (lower, upper, strict)
     found = _bounded.get(key)
     if found is None:
+        _check_integers("bounded", *[value for value in (lower, upper) if value is not None])
         found = intern(_bounded, key, BoundedAttribute(lower, upper, strict))
     return found
 
@@ -374,6 +383,9 @@ def bounded(lower: int | None, upper: int | None, strict: bool = False) -> Bound
 def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
     found = _same_elements.get(values)
     if found is None:
+        if type(values) is not tuple:
+            raise TypeError(f"same_elements takes a tuple of integers, not {values!r}")
+        _check_integers("same_elements", *values)
         found = intern(_same_elements, values, SameElementsAttribute(values))
     return found
 

@@ -67,6 +67,8 @@ def compile(
         find_engine(backend)
     if not isinstance(schedule, str):
         raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
+    if cpu is not None and not isinstance(cpu, str):
+        raise LaunchError(f"cpu is {cpu!r}: pass the name of a processor, such as 'x86-64-v3'")
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
