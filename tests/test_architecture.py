@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -177,6 +178,18 @@ def test_annotations_go_round_in_a_circle_only_where_classes_are_parts_of_each_o
 
 def edge_of(each: Import) -> str:
     return f"{each.importer.removeprefix('tileir.')} -> {each.imported.removeprefix('tileir.')}"
+
+
+def test_the_contributors_page_draws_every_layer() -> None:
+    page = (SOURCE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = [path.name for path in (SOURCE / "tileir").iterdir() if (path / "__init__.py").exists()]
+    drawn = next(line for line in page.splitlines() if "ir <- dialect" in line)
+    groups = [re.findall(r"\w+", group) for group in drawn.split("<-")]
+    assert sorted(name for group in groups for name in group) == sorted(set(packages) - {"browser", "docs"})
+    for lower, higher in itertools.pairwise(groups):
+        assert max(LAYERS[name] for name in lower) < min(LAYERS[name] for name in higher)
+    for name in packages:
+        assert name == "browser" or f"  {name}/" in page
 
 
 def test_a_layer_imports_lower_layers_only(imports: list[Import]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.analyze.forms.forms_of import EXAMPLES, PROGRAMS
 
@@ -197,3 +199,10 @@ def test_answer_has_the_keys_of_the_page(loop_forms: Forms) -> None:
     assert set(answer["changed"]) == {0, 1}
     assert set(answer["removed"][0]) == {"line", "text"}
     assert loop_forms.form("tile").answer()["changed"] is None
+
+
+def test_the_page_lists_every_id() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "forms.md").read_text(encoding="utf-8")
+    for title in tileir.Forms(tileir.load("examples/vector_add.mlir")).list():
+        # The row of Triton's stages names one GPU and says that others are alike.
+        assert f"`{title.id.replace('sm_100', 'sm_90') if title.id.startswith('triton') else title.id}`" in page
