@@ -84,10 +84,10 @@ def _search(starts: list[tuple[int, Rule]]) -> list[bytes]:
 
 
 def _apply(rule: Rule) -> list[bytes]:
-    deny = _does(_RETURN, _ERROR | rule.error if rule.error else _ALLOW)
-    if not rule.checks:
-        return [deny]
-    return [each for check in rule.checks for each in (*_questions(check), deny)] + [_does(_RETURN, _ALLOW)]
+    allow = _does(_RETURN, _ALLOW)
+    otherwise = _does(_RETURN, _ERROR | rule.error) if rule.error else allow
+    checks = [each for check in rule.checks for each in (*_questions(check), otherwise)]
+    return [*checks, allow] if checks else [otherwise]
 
 
 def _questions(check: Check) -> list[bytes]:
