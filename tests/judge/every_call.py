@@ -16,6 +16,7 @@ import resource
 import signal
 import struct
 import sys
+from unittest.mock import patch
 
 from tileir.judge.confinement import seccomp
 from tileir.judge.confinement.system_calls import NUMBERS
@@ -56,6 +57,6 @@ def come_of(number: int) -> int:
 
 if __name__ == "__main__":
     original = seccomp.instructions
-    seccomp.instructions = lambda *choice: marked(original(*choice))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    json.dump([come_of(int(number)) for number in sys.argv[1:]], sys.stdout)
+    with patch.object(seccomp, "instructions", lambda *choice: marked(original(*choice))):
+        json.dump([come_of(int(number)) for number in sys.argv[1:]], sys.stdout)

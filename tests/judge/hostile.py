@@ -169,8 +169,8 @@ class Others:
     def end(self) -> bool:
         """Remove all of it; gives whether all was as it had been made."""
         is_intact = self.ids["sem"] == -1 or call("semctl", self.ids["sem"], 0, 12) == 0
-        for name, *rest in (("shmctl", "shm", 0, 0), ("msgctl", "msg", 0, 0), ("semctl", "sem", 0, 0)):
-            is_intact &= self.ids[rest[0]] == -1 or _made(name, self.ids[rest[0]], *rest[1:]) == 0
+        for name in ("shm", "msg", "sem"):
+            is_intact &= self.ids[name] == -1 or _made(f"{name}ctl", self.ids[name], 0, 0) == 0
         return is_intact and (self._queue == -1 or _made("mq_unlink", self.ids["mq"]) == 0)
 
 
