@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 import time
 from functools import partial
@@ -16,6 +17,8 @@ from functools import partial
 from tileir.judge.child_processes import Told, tell_parent
 from tileir.judge.children import run_part
 from tileir.judge.confinement.descendants import adopt_descendants
+from tileir.judge.confinement.linux import system_call
+from tileir.judge.confinement.system_calls import NUMBERS
 from tileir.judge.deaths import ended_step
 from tileir.judge.items import Item
 from tileir.judge.judging.parts import Part
@@ -23,8 +26,37 @@ from tileir.judge.judging.work import Work
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.scratch import Scratch
 
+LIBRARIES = """
+import concurrent.futures, mmap, platform, select, shutil, tempfile
+import numpy
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    assert list(pool.map(len, ["x"] * 100)) == [1] * 100
+with tempfile.TemporaryDirectory() as directory:
+    numpy.save("a.npy", numpy.ones((200, 200)) @ numpy.ones((200, 200)))
+    shutil.copyfile("a.npy", directory + "/b.npy")
+    assert (numpy.load(directory + "/b.npy", mmap_mode="r") == 200).all()
+    os.rename(directory + "/b.npy", directory + "/c.npy")
+with mmap.mmap(-1, 1 << 16) as memory:
+    memory.madvise(mmap.MADV_DONTNEED)
+reading, writing = os.pipe()
+os.set_inheritable(reading, True)
+os.set_blocking(writing, False)
+os.write(writing, b"x")
+assert select.select([reading], [], [], 1)[0]
+with select.epoll() as poll:
+    poll.register(reading, select.EPOLLIN)
+    assert poll.poll(1)
+signal.setitimer(signal.ITIMER_REAL, 60)
+signal.alarm(0)
+time.sleep(0.001)
+assert os.cpu_count() and len(os.sched_getaffinity(0)) and os.urandom(4) and platform.platform()
+assert resource.getrlimit(resource.RLIMIT_AS) and resource.getrusage(resource.RUSAGE_SELF)
+"""
+"""What a child may do."""
+
 PIECES = {
     "fine": "open('here', 'w').write('x'); os.mkdir('d'); print(open('here').read())",
+    "what libraries do": LIBRARIES,
     "endless loop": "while True: pass",
     "much memory at once": "bytearray(100 << 30)",
     "much memory by and by": "kept = []\nwhile True: kept.append(bytearray(1 << 20))",
@@ -79,6 +111,31 @@ PIECES = {
     "long garbage in the pipe": "os.write(3, b'S' + b'\\xff' * 4 + b'x'); time.sleep(60)",
     "much output": "for _ in range(10): sys.stdout.write('x' * (1 << 20))",
     "endless output": "while True: os.write(1, bytes(1 << 16))",
+    "shared memory of others": "call('shmat', others['shm'], 0, 0)",
+    "removed shared memory of others": "call('shmctl', others['shm'], 0, 0)",
+    "message for others": "call('msgsnd', others['msg'], b'\\1' + bytes(15), 8, 0o4000)",
+    "message of others": "call('msgrcv', others['msg'], bytes(16), 8, 0, 0o4000)",
+    "removed messages of others": "call('msgctl', others['msg'], 0, 0)",
+    "semaphore of others": "call('semop', others['sem'], b'\\0\\0\\1\\0\\0\\0', 1)",
+    "semaphore of others for a time": "call('semtimedop', others['sem'], b'\\0\\0\\1\\0\\0\\0', 1, 0)",
+    "value of a semaphore of others": "call('semctl', others['sem'], 0, 16, 1)",
+    "removed queue of others": "call('mq_unlink', others['mq'])",
+    "attribute elsewhere": "call('setxattrat', -100, secret.encode(), 0, b'user.x', bytes(16), 16)",
+    "removed attribute elsewhere": "call('removexattrat', -100, secret.encode(), 0, b'user.x')",
+    "flags elsewhere": "call('file_setattr', -100, secret.encode(), bytes(24), 24, 0)",
+    "lock elsewhere": "import fcntl; fcntl.flock(open(os.__file__), fcntl.LOCK_EX | fcntl.LOCK_NB)",
+    "lock of a part elsewhere": "import fcntl; fcntl.lockf(open(os.__file__), fcntl.LOCK_SH | fcntl.LOCK_NB)",
+    "lease elsewhere": "import fcntl; fcntl.fcntl(open(os.__file__), 1024, fcntl.F_RDLCK)",
+    "notice of changes elsewhere": "import fcntl; fcntl.fcntl(os.open(sys.prefix, os.O_RDONLY), 1026, 2)",
+    "watch elsewhere": "call('inotify_init1', 0)",
+    "key on a terminal": "import fcntl; fcntl.ioctl(0, 0x5412, b'x')",
+    "memory of the parent at once": "call('process_vm_readv', os.getppid(), 0, 0, 0, 0, 0)",
+    "descriptor of the parent": "call('pidfd_getfd', call('pidfd_open', os.getppid(), 0), 0, 0)",
+    "keys of the system": "call('keyctl', 0, -3, 0)",
+    "faults of memory": "call('userfaultfd', 1)",
+    "counters of others": "call('perf_event_open', bytes(128), os.getppid(), -1, -1, 0)",
+    "program for the kernel": "call('bpf', 0, bytes(128), 128)",
+    "mount": "call('mount', b'tmpfs', b'.', b'tmpfs', 0, 0)",
     "namespace": "ctypes.CDLL(None, use_errno=True).unshare(0x10000000) and exec('raise OSError(ctypes.get_errno(), 0)')",
     "trace the parent": (
         "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) and exec('raise OSError(ctypes.get_errno(), 0)')"
@@ -97,7 +154,39 @@ print(os.getpid(), flush=True)
 """
 
 
-def execute(source: str, secret: str, work: Work) -> None:
+class Others:
+    """What System V and POSIX let any process of a user reach; -1 where the kernel does not have it."""
+
+    def __init__(self) -> None:
+        self.ids = {
+            "shm": _made("shmget", 0, 4096, 0o600),
+            "msg": _made("msgget", 0, 0o600),
+            "sem": _made("semget", 0, 1, 0o600),
+            "mq": f"tileir-{os.getpid()}".encode(),
+        }
+        self._queue = _made("mq_open", self.ids["mq"], os.O_CREAT | os.O_RDWR, 0o600, 0)
+
+    def end(self) -> bool:
+        """Remove all of it; gives whether all was as it had been made."""
+        is_intact = self.ids["sem"] == -1 or call("semctl", self.ids["sem"], 0, 12) == 0
+        for name in ("shm", "msg", "sem"):
+            is_intact &= self.ids[name] == -1 or _made(f"{name}ctl", self.ids[name], 0, 0) == 0
+        return is_intact and (self._queue == -1 or _made("mq_unlink", self.ids["mq"]) == 0)
+
+
+def call(name: str, *arguments: object) -> int:
+    """A system call."""
+    return system_call(NUMBERS[platform.machine()][name], *arguments)
+
+
+def _made(name: str, *arguments: object) -> int:
+    try:
+        return call(name, *arguments)
+    except OSError:
+        return -1
+
+
+def execute(source: str, given: dict, work: Work) -> None:
     import ctypes
     import resource
     import signal
@@ -106,15 +195,15 @@ def execute(source: str, secret: str, work: Work) -> None:
     import threading
 
     names = {each.__name__: each for each in (ctypes, os, resource, signal, socket, subprocess, sys, threading, time)}
-    work.attempt("run", lambda step: exec(source, {**names, "secret": secret}))
+    work.attempt("run", lambda step: exec(source, {**names, **given, "call": call}))
 
 
-def come_of(source: str, secret: str, root: str, processes: bool = False) -> dict:
+def come_of(source: str, given: dict, root: str, processes: bool = False) -> dict:
     plan = Plan(limits=Limits(seconds=1.5, memory=256 << 20, file_bytes=4 << 20, output_bytes=1000))
     with Scratch(root) as scratch:
         told = Told([], [], [], [], bytearray())
         work = Work(Item("x", "kernels", b""), plan, scratch.path, b"", tell_parent)
-        part = Part(partial(execute, source, secret), processes=processes)
+        part = Part(partial(execute, source, given), processes=processes)
         ending = run_part(part, work, told, scratch, time.perf_counter() + plan.limits.seconds, None)
     # Whatever the child made others believe, the last word is how it ended.
     step = told.steps[-1] if told.steps else ended_step("run", ending, bytes(told.output), plan.limits)
@@ -142,8 +231,11 @@ def main(directory: str) -> None:
     secret = os.path.join(directory, "secret")
     root = os.path.join(directory, "root")
     os.mkdir(root)
-    found = {name: come_of(source, secret, root) for name, source in PIECES.items()}
-    found["daemon"] = come_of(DAEMON, secret, root, processes=True)
+    others = Others()
+    given = {"secret": secret, "others": others.ids}
+    found: dict = {name: come_of(source, given, root) for name, source in PIECES.items()}
+    found["daemon"] = come_of(DAEMON, given, root, processes=True)
+    found["others are intact"] = others.end()
     json.dump(found, sys.stdout)
 
 

@@ -7,10 +7,12 @@ from typing import Final
 
 _WATCHED: Final = frozenset(
     (
-        "open", "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link",
-        "os.listdir", "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.scandir", "os.setxattr",
-        "os.symlink", "os.system", "os.truncate", "os.utime", "signal.pthread_kill", "socket.__new__", "socket.bind",
-        "socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "_thread.start_new_thread",
+        "fcntl.fcntl", "fcntl.flock", "fcntl.ioctl", "fcntl.lockf", "open", "os.chmod", "os.chown", "os.exec",
+        "os.fork", "os.forkpty", "os.getxattr", "os.kill", "os.killpg", "os.link", "os.listdir", "os.listxattr",
+        "os.mkdir", "os.posix_spawn", "os.remove", "os.removexattr", "os.rename", "os.rmdir", "os.scandir",
+        "os.setxattr", "os.symlink", "os.system", "os.truncate", "os.utime", "signal.pthread_kill", "socket.__new__",
+        "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen",
+        "_thread.start_new_thread",
     )
 )  # fmt: skip
 

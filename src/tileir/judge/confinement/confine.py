@@ -54,7 +54,8 @@ def confine(wanted: Confinement, parent: int) -> None:
     landlock.restrict_files(wanted.scratch, foreign=not wanted.processes, gpu=wanted.gpu)
     watch_attempts()
     # The last one: it denies what the others need.
-    seccomp.filter_calls(wanted.processes)
+    if not seccomp.why_no_filter():
+        seccomp.filter_calls(processes=wanted.processes, gpu=wanted.gpu)
 
 
 def _offer_to_go_first() -> None:

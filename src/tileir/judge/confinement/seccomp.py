@@ -1,4 +1,4 @@
-"""A filter of system calls: network, other processes and the system itself are out of reach.
+"""A filter of system calls: a process may make those that `system_calls` allows, and no others.
 
 What is denied gives an error, as a missing right does, and not a signal: Python raises `PermissionError`, which says in
 the table what was tried.
@@ -15,113 +15,93 @@ import sys
 from functools import cache
 from typing import Final
 
-from tileir.judge.confinement.linux import (
-    PR_SET_DUMPABLE,
-    PR_SET_NO_NEW_PRIVS,
-    PR_SET_PDEATHSIG,
-    PR_SET_SECCOMP,
-    prctl,
-)
-from tileir.judge.confinement.system_calls import ARCHITECTURES, NUMBERS
-
-_SYSTEM: Final = (
-    *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp", "perf_event_open"),
-    *("bpf", "userfaultfd", "add_key", "request_key", "keyctl", "mount", "umount2", "pivot_root", "chroot"),
-    *("move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "unshare", "setns"),
-    *("reboot", "swapon", "swapoff", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load"),
-    *("acct", "quotactl", "quotactl_fd", "sethostname", "setdomainname", "settimeofday", "clock_settime"),
-    *("clock_adjtime", "adjtimex", "syslog", "vhangup", "iopl", "ioperm", "open_by_handle_at", "fanotify_init"),
-    *("shmget", "msgget", "semget", "mq_open"),
-)
-"""What no child needs: other processes' memory, the system, and what outlives a process."""
-_NETWORK: Final = ("socket", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup")
-_FOREIGN: Final = (
-    *("fork", "vfork", "execve", "execveat", "pidfd_open", "pidfd_send_signal", "rt_sigqueueinfo"),
-    *("rt_tgsigqueueinfo", "memfd_create", "memfd_secret", "setpriority", "ioprio_set", "setrlimit", "socketpair"),
-    *("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "fallocate"),
-    *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr"),
-    *("fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "futimesat", "utimensat"),
-)
-"""What foreign code may not do either: processes, when and where they run, higher limits, memory and space on disk that
-no limit counts, a pair of sockets, from which messages can be sent to others, and what can be done to files without the
-right to write to them."""
-
-_OWNERS_OF_FILES: Final = (8, 10, 15)
-"""What `fcntl` is asked for by who wants the system to signal another process when there is something to read."""
-_SETTINGS_OF_FILES: Final = (0x6600, 0x5800, 0x7600, 0x8900)
-"""The families of `ioctl` that change attributes of files, which can be open for reading, or whom they signal."""
-_FAMILY: Final = 0xFF00
-_OWN_SETTINGS: Final = (PR_SET_PDEATHSIG, PR_SET_DUMPABLE)
-"""That it ends with its parent, and that the parent may look at what it does."""
-
-_CLONE_THREAD: Final = 0x00010000
+from tileir.judge.confinement.linux import PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, prctl
+from tileir.judge.confinement.system_calls import ABSENT, ARCHITECTURES, NUMBERS, OWN, Check, Rule, rules
 
 # The instructions of a filter, and where it finds what it looks at.
-_LOAD, _AND, _EQUAL, _ABOVE, _SET, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE = 0, 4
+_LOAD, _AND, _EQUAL, _AT_LEAST, _JUMP, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x05, 0x06
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_X32: Final = 0x40000000
+_FAMILY: Final = 0xFF00
+_FARTHEST: Final = 255
 _FILTER_MODE: Final = 2
-
-OWN: Final = 0xFFFFFFF1
-"""Stands for the number of the process in a filter that is not for one yet."""
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("count", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
+@cache
 def why_no_filter() -> str:
     """Why there is no filter of system calls here; empty if there is one."""
     if sys.platform != "linux":
         return "only Linux has one"
     if platform.machine() not in NUMBERS:
         return f"the numbers of the system calls of {platform.machine()} are not known"
+    # Kernels that have filters notice that there is none at this address.
+    if not prctl(PR_SET_SECCOMP, _FILTER_MODE, None) and ctypes.get_errno() == errno.EINVAL:
+        return "this kernel was built without one"
     return ""
 
 
-def filter_calls(processes: bool) -> bool:
-    """Deny system calls to this process and its threads, for good; gives whether the system can.
+def filter_calls(*, processes: bool, gpu: bool) -> None:
+    """Let this process and its threads make the calls that it needs, for good; an `OSError` if the system does not.
 
-    With `processes` it may start others, and they are filtered alike.
+    With `processes` it may start others, which are filtered alike; with `gpu` it may control one.
     """
-    if why_no_filter():
-        return False
     # Required of who has no rights over the system: no program that is started gains any.
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    code = instructions(platform.machine(), processes).replace(struct.pack("<I", OWN), struct.pack("<I", os.getpid()))
+    code = instructions(platform.machine(), processes, gpu)
+    code = code.replace(struct.pack("<I", OWN), struct.pack("<I", os.getpid()))
     program = _Program(len(code) // 8, code)
-    return prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program))
+    if not prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program)):
+        raise OSError(ctypes.get_errno(), "the filter of system calls cannot be set")
 
 
 @cache
-def instructions(machine: str, processes: bool) -> bytes:
+def instructions(machine: str, processes: bool, gpu: bool) -> bytes:
     """The filter, as the kernel takes it, with `OWN` for the number of the process."""
-    numbers = NUMBERS[machine]
+    found = {NUMBERS[machine][name]: rule for name, rule in rules(processes, gpu).items() if name in NUMBERS[machine]}
+    # Where another rule begins.  No call has a higher number than the last; those of x32 do.
+    starts: list[tuple[int, Rule]] = []
+    for number in range(max(found) + 2):
+        rule = found.get(number, ABSENT)
+        if not starts or starts[-1][1] != rule:
+            starts.append((number, rule))
     code = [_does(_LOAD, _ARCHITECTURE), _jump(_EQUAL, ARCHITECTURES[machine], 1, 0), _does(_RETURN, _KILL)]
-    code.append(_does(_LOAD, _NUMBER))
-    if machine == "x86_64":
-        # The other numbering of the same calls.
-        code += [_jump(_ABOVE, _X32, 0, 1), _does(_RETURN, _ERROR | errno.EPERM)]
-    denied = [*_SYSTEM, *_NETWORK] if processes else [*_SYSTEM, *_NETWORK, *_FOREIGN]
-    for name in denied:
-        if name in numbers:
-            code += [_jump(_EQUAL, numbers[name], 0, 1), _does(_RETURN, _ERROR | errno.EPERM)]
-    if not processes:
-        # Not there at all, so that the C library falls back to `clone`, whose arguments can be looked at.
-        code += [_jump(_EQUAL, numbers["clone3"], 0, 1), _does(_RETURN, _ERROR | errno.ENOSYS)]
-        code += _if_called(numbers["clone"], 0, _jump(_SET, _CLONE_THREAD, 0, 1))
-        # A process may end itself, as `abort` does, and nobody else.
-        for name in ("kill", "tgkill", "tkill"):
-            code += _if_called(numbers[name], 0, _jump(_EQUAL, OWN, 0, 1))
-        code += _if_asked(numbers["prctl"], 0, _OWN_SETTINGS)
-        code += _if_asked(numbers["fcntl"], 1, _OWNERS_OF_FILES)
-        code += _if_asked(numbers["ioctl"], 1, _SETTINGS_OF_FILES, _FAMILY)
-        # Limits are read, not set: both halves of the address of new ones are zero.
-        code += [_jump(_EQUAL, numbers["prlimit64"], 0, 6), _does(_LOAD, 32), _jump(_EQUAL, 0, 0, 2)]
-        code += [_does(_LOAD, 36), _jump(_EQUAL, 0, 1, 0), _does(_RETURN, _ERROR | errno.EPERM), _does(_RETURN, _ALLOW)]
-    code.append(_does(_RETURN, _ALLOW))
-    return b"".join(code)
+    return b"".join([*code, _does(_LOAD, _NUMBER), *_search(starts)])
+
+
+def _search(starts: list[tuple[int, Rule]]) -> list[bytes]:
+    """A binary search for the rule of a number: each call passes few instructions."""
+    if len(starts) == 1:
+        return _apply(starts[0][1])
+    middle = len(starts) // 2
+    low, high = _search(starts[:middle]), _search(starts[middle:])
+    if len(low) <= _FARTHEST:
+        return [_jump(_AT_LEAST, starts[middle][0], len(low), 0), *low, *high]
+    return [_jump(_AT_LEAST, starts[middle][0], 0, 1), _does(_JUMP, len(low)), *low, *high]
+
+
+def _apply(rule: Rule) -> list[bytes]:
+    allow = _does(_RETURN, _ALLOW)
+    otherwise = _does(_RETURN, _ERROR | rule.error) if rule.error else allow
+    checks = [each for check in rule.checks for each in (*_questions(check), otherwise)]
+    return [*checks, allow] if checks else [otherwise]
+
+
+def _questions(check: Check) -> list[bytes]:
+    """Skip the instruction after these if an argument is as it has to be."""
+    code = [_does(_LOAD, _ARGUMENTS + 8 * check.argument + 4 * check.is_high)]
+    wanted = [(check.mask, check.values), *([(_FAMILY, check.families)] if check.families else [])]
+    left = sum(1 + len(values) for _, values in wanted)
+    for mask, values in wanted:
+        code.append(_does(_AND, mask))
+        left -= 1
+        for value in values:
+            left -= 1
+            code.append(_jump(_EQUAL, value, left + 1, 0))
+    return code
 
 
 def _does(operation: int, operand: int) -> bytes:
@@ -131,19 +111,3 @@ def _does(operation: int, operand: int) -> bytes:
 def _jump(operation: int, operand: int, if_so: int, if_not: int) -> bytes:
     """Skips as many instructions."""
     return struct.pack("<HBBI", operation, if_so, if_not, operand)
-
-
-def _if_called(number: int, argument: int, question: bytes) -> list[bytes]:
-    """What happens to a call by one of its arguments: where `question` goes on, it is allowed, or else denied."""
-    # What is asked about, a number of a process or flags, is in the low half of an argument.
-    answers = [_does(_RETURN, _ALLOW), _does(_RETURN, _ERROR | errno.EPERM)]
-    return [_jump(_EQUAL, number, 0, 4), _does(_LOAD, 16 + 8 * argument), question, *answers]
-
-
-def _if_asked(number: int, argument: int, denied: tuple[int, ...], mask: int = 0xFFFFFFFF) -> list[bytes]:
-    """A call that is denied if one of its arguments is one of these, and else allowed."""
-    code = [_does(_LOAD, 16 + 8 * argument), _does(_AND, mask)]
-    for each in denied:
-        code += [_jump(_EQUAL, each, 0, 1), _does(_RETURN, _ERROR | errno.EPERM)]
-    code.append(_does(_RETURN, _ALLOW))
-    return [_jump(_EQUAL, number, 0, len(code)), *code]
