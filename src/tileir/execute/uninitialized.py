@@ -11,7 +11,6 @@ elements might be anything, only as long as nothing of the array is written.
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -21,21 +20,17 @@ import numpy
 from tileir.execute.arguments import buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region, bytes_at
+from tileir.forking import NO_FORK
 
-_BLOCK: Final = 1 << 16
 _WORD: Final = 8
 _LEAST: Final = 4
 """Fewer bytes than these might hold the pattern by chance."""
-
-
-def _tiled(pattern: str) -> Array:
-    return numpy.tile(numpy.frombuffer(bytes.fromhex(pattern), numpy.uint8), _BLOCK // _WORD)
-
-
-_FLOATS: Final = _tiled("c7fbd9fbe3fbf5fb")
+_FLOATS: Final = 0xFBF5_FBE3_FBD9_FBC7
 """As float16 about -6e4, as bfloat16 and float32 -2e36, as float64 -1e289."""
-_OTHERS: Final = _tiled("a7b3c5d98d93e5a9")
+_OTHERS: Final = 0xA9E5_938D_D9C5_B3A7
 """Negative as signed integers of any width, large as unsigned ones."""
+
+_MIXING: Final = 0x9E3779B1
 
 
 class Elements(NamedTuple):
@@ -46,12 +41,13 @@ class Elements(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """Memory that was filled; `where` is the line that allocated it."""
+    """Memory that was filled; `where` is the line that allocated it, `number` tells its pattern from others'."""
 
     start: int
     size: int
     elements: Elements
     where: str
+    number: int
 
     @property
     def end(self) -> int:
@@ -59,12 +55,9 @@ class Allocation(NamedTuple):
 
     def unwritten(self, low: int, high: int) -> Array:
         """Which of the bytes between two addresses in it nobody wrote.  No others are read: they may be freed."""
-        held, phase = bytes_at(low, high - low, False), (low - self.start) % _WORD
-        found = numpy.empty(held.size, numpy.bool_)
-        for begin in range(0, held.size, _BLOCK - _WORD):
-            part = held[begin : begin + _BLOCK - _WORD]
-            same = _pattern(self.elements)[phase : phase + part.size]
-            numpy.equal(part, same, out=found[begin : begin + part.size])
+        phase = (low - self.start) % _WORD
+        pattern = numpy.roll(_pattern(self.elements, self.number), -phase)
+        found = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)
         size, is_float = self.elements
         if size < _LEAST and not (is_float and size > 1):
             found[:] = found.all()
@@ -83,16 +76,19 @@ class Allocation(NamedTuple):
         return found
 
 
-def _pattern(elements: Elements) -> Array:
-    return _FLOATS if elements.is_float else _OTHERS
+def _pattern(elements: Elements, number: int) -> Array:
+    """The 8 bytes that are repeated; what is copied from elsewhere holds another pattern."""
+    value = _FLOATS if elements.is_float else _OTHERS
+    mixed = number * _MIXING
+    for place in range(4):
+        # Seven bits in each sixteen: neither sign nor exponent change.
+        value ^= (mixed >> 7 * place & 0x7F) << 16 * place
+    return numpy.frombuffer(value.to_bytes(_WORD, "little"), numpy.uint8)
 
 
-def fill(start: int, size: int, elements: Elements) -> None:
+def fill(start: int, size: int, elements: Elements, number: int = 0) -> None:
     """Fill new memory with what no result is."""
-    memory, pattern = bytes_at(start, size, True), _pattern(elements)
-    for begin in range(0, size, _BLOCK):
-        part = memory[begin : begin + _BLOCK]
-        part[:] = pattern[: part.size]
+    bytes_at(start, size, True)[:] = numpy.resize(_pattern(elements, number), size)
 
 
 class Allocations:
@@ -104,21 +100,22 @@ class Allocations:
     def __init__(self) -> None:
         self._known: dict[int, Allocation] = {}
         self._starts: list[int] = []
-        self._lock: threading.Lock = threading.Lock()
+        self._count: int = 0
 
     def add(self, start: int, size: int, elements: Elements, where: str) -> None:
         """Fill new memory, and remember it."""
-        fill(start, size, elements)
-        with self._lock:
+        with NO_FORK:
+            self._count += 1
+            fill(start, size, elements, self._count)
             for known in self._overlapping(start, start + size):
                 self._forget(known)
             if size >= _LEAST:
-                self._known[start] = Allocation(start, size, elements, where)
+                self._known[start] = Allocation(start, size, elements, where, self._count)
                 insort(self._starts, start)
 
     def unwritten(self, low: int, high: int) -> Iterator[tuple[int, Array]]:
         """The unwritten bytes between two addresses: from an address on, which of them are."""
-        with self._lock:
+        with NO_FORK:
             found = self._overlapping(low, high)
         for known in found:
             first, last = max(low, known.start), min(high, known.end)
@@ -126,13 +123,13 @@ class Allocations:
             if chosen.any():
                 yield first, chosen
             elif last - first == known.size:
-                with self._lock:
+                with NO_FORK:
                     if self._known.get(known.start) is known:
                         self._forget(known)
 
     def at(self, address: int) -> Allocation | None:
         """The allocation that an address is in."""
-        with self._lock:
+        with NO_FORK:
             return next(iter(self._overlapping(address, address + 1)), None)
 
     def _overlapping(self, low: int, high: int) -> list[Allocation]:
