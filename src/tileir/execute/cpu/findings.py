@@ -125,7 +125,9 @@ class Inspector:
     @property
     def findings(self) -> list[Finding]:
         """What was found, in order of tile blocks."""
-        return self._collector.findings
+        found = self._collector.findings
+        self._collector.advise(found, self._grid)
+        return found
 
     def _words(self, region: Region) -> list[int]:
         shadow = self._shadows.get(region.start)

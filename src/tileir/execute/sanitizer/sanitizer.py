@@ -87,6 +87,9 @@ class Sanitizer(Ledger):
             shadow.writers[first : first + cells.size][cells] = NOBODY
             shadow.written = shadow.weakly_written = True
 
+    def launch_finished(self) -> None:
+        self.advise(self.report.findings, self.report.grid)
+
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
         if len(self._events.all) + self._events.releases.count // RELEASES_FOR_EVENT > self._most_events:
