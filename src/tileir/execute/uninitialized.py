@@ -57,7 +57,7 @@ class Allocation(NamedTuple):
         """Which of the bytes between two addresses in it nobody wrote.  No others are read: they may be freed."""
         phase = (low - self.start) % _WORD
         pattern = numpy.roll(_pattern(self.elements, self.number), -phase)
-        found = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)
+        found: Array = bytes_at(low, high - low, False) == numpy.resize(pattern, high - low)
         size, is_float = self.elements
         if size < _LEAST and not (is_float and size > 1):
             found[:] = found.all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -54,9 +55,8 @@ def _finding(act: Callable[[], object], backend: str = "interpreter") -> tileir.
     return caught.value.report.findings[0]
 
 
-def _like_cupy(count: int) -> Any:
-    import cupy
-
+def _of_cupy(count: int) -> Any:
+    cupy: Any = importlib.import_module("cupy")
     return cupy.empty(count, "f4")
 
 
@@ -70,7 +70,7 @@ ALLOCATORS: dict[str, Callable[[], Any]] = {
     "an old class": lambda: torch.cuda.FloatTensor(COUNT),
     "numpy.empty": lambda: numpy.empty(COUNT, "f4"),
     "numpy.empty_like": lambda: numpy.empty_like(numpy.zeros(COUNT, "f4")),
-    "cupy.empty": lambda: _like_cupy(COUNT),
+    "cupy.empty": lambda: _of_cupy(COUNT),
 }
 
 

@@ -8,7 +8,7 @@ from tileir.execute.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
 from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
-from tileir.execute.sanitizer.smaller_grids import Outside, smaller_grid
+from tileir.execute.sanitizer.smaller_grids import Outside, smaller_grids
 from tileir.execute.wording import parenthesized
 from tileir.ir.core import Operation
 
@@ -62,11 +62,11 @@ class Ledger(Observer):
 
     def advise(self, findings: list[Finding], grid: BlockId) -> None:
         """At the end of a launch: give the hints that need to know all of it."""
+        smaller = smaller_grids(self.outside, grid)
         for finding in findings:
-            if finding.kind == "index-space" and finding.operation in self.outside:
-                smaller = smaller_grid(finding.operation, self.outside, grid)
-                if smaller is not None:
-                    finding.hint = f"launch a grid of {parenthesized(smaller)}, or guard the access with `if`"
+            if finding.kind == "index-space" and finding.operation in smaller:
+                wanted = parenthesized(smaller[finding.operation])
+                finding.hint = f"launch a grid of {wanted}, or guard the access with `if`"
 
     # --- memory ---
 

@@ -19,20 +19,33 @@ Outside = dict[Operation, set[BlockId]]
 """For each access the tile blocks in which it has an index outside."""
 
 
-def smaller_grid(operation: Operation, outside: Outside, grid: BlockId) -> BlockId | None:
-    """The grid without the tile blocks in which an access has an index outside; None if the others are wrong too, or if
-    those do anything else."""
-    blocks = outside[operation]
-    extents = [_first(blocks, axis, extent) for axis, extent in enumerate(grid)]
-    if 0 in extents or len(blocks) != prod(grid) - prod(extents):
-        return None
-    if any(all(place < extent for place, extent in zip(block, extents, strict=True)) for block in blocks):
-        return None
+def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
+    """For each access the grid without the tile blocks in which it has an index outside.
+
+    It is left out if other tile blocks are wrong too, or if those do anything else.
+    """
+    found: dict[Operation, BlockId] = {}
+    needless: dict[BlockId, bool] = {}
+    for operation, blocks in outside.items():
+        extents = (_first(blocks, 0, grid), _first(blocks, 1, grid), _first(blocks, 2, grid))
+        if 0 in extents or len(blocks) != prod(grid) - prod(extents):
+            continue
+        if any(all(place < extent for place, extent in zip(block, extents, strict=True)) for block in blocks):
+            continue
+        if extents not in needless:
+            needless[extents] = _does_nothing_beyond(extents, operation, outside, grid)
+        if needless[extents]:
+            found[operation] = extents
+    return found
+
+
+def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outside, grid: BlockId) -> bool:
+    """Whether tile blocks beyond a smaller grid access nothing that is there, but what others read as well."""
     entry = operation
     while entry.declaration is not ENTRY:
         parent = entry.parent_operation
         if parent is None:
-            return None
+            return False
         entry = parent
     accesses = [each for each in entry.walk() if each.declaration.accesses_memory]
     for axis, extent in enumerate(extents):
@@ -44,19 +57,14 @@ def smaller_grid(operation: Operation, outside: Outside, grid: BlockId) -> Block
             depends = any(operand in dependent for operand in access.operands)
             if depends or access.declaration.writes is not None:
                 if sum(block[axis] >= extent for block in outside.get(access, ())) != dropped:
-                    return None
-    x, y, z = extents
-    return x, y, z
+                    return False
+    return True
 
 
-def _first(blocks: set[BlockId], axis: int, extent: int) -> int:
+def _first(blocks: set[BlockId], axis: int, grid: BlockId) -> int:
     """The first tile block along an axis of the grid that is among some."""
-    for place in range(extent):
-        block = [0, 0, 0]
-        block[axis] = place
-        if tuple(block) in blocks:
-            return place
-    return extent
+    on_axis = [block[axis] for block in blocks if sum(block) == block[axis]]
+    return min(on_axis, default=grid[axis])
 
 
 def _dependent_on_block(entry: Operation, axis: int) -> set[Value]:
@@ -95,6 +103,6 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
     if chosen[0] < bounds:
         return [*operation.results, *arguments]
     carried = [number - bounds for number in chosen]
-    entered = [arguments[number + (declaration is FOR)] for number in carried]
+    entered: list[Value] = [arguments[number + (declaration is FOR)] for number in carried]
     # A `for` that runs no round passes them on.
     return [*entered, *[operation.results[number] for number in carried]] if declaration is FOR else entered
