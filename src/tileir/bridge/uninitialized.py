@@ -52,6 +52,11 @@ def note_allocation(extent: Extent | None) -> None:
     """Fill memory that was just allocated, if somebody wants to know."""
     if extent is None or not WATCHED or not extent[0]:
         return
+    is_everywhere = "everywhere" in WATCHED
+    if not is_everywhere:
+        context = active()
+        if context is None or not context.sanitizes:
+            return
     frame = sys._getframe(1)
     while frame.f_back is not None:
         package, _, rest = frame.f_globals.get("__name__", "").partition(".")
@@ -61,11 +66,9 @@ def note_allocation(extent: Extent | None) -> None:
         if package != "tileir" and package not in _LIBRARIES:
             break
         frame = frame.f_back
-    if "everywhere" in WATCHED:
+    if is_everywhere:
         fill(*extent)
-        return
-    context = active()
-    if context is not None and context.sanitizes:
+    else:
         ALLOCATIONS.add(*extent, frame_words(frame))
 
 
