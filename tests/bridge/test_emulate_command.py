@@ -158,6 +158,20 @@ def test_findings_are_written_and_decide_the_exit_status(tmp_path: Path) -> None
     assert found.returncode == 1
 
 
+def test_reading_what_the_script_allocated_and_did_not_write_is_a_finding(tmp_path: Path) -> None:
+    body = "from numpy import empty\nd = empty(32, 'f4')\nd[:20] = 1\nstart(2, a, d, empty(32, 'f4'))\n"
+    found = emulate("--sanitize", written(tmp_path, body), cwd=tmp_path)
+    assert (
+        "uninitialized: ct.load reads uninitialized memory\n  at script.py:10, tile block (1, 0, 0), element [4]\n"
+        in (found.stderr)
+    )
+    assert "  nothing was stored to b (array float32[32]) at [20] before\n" in found.stderr
+    assert "  it was allocated at script.py:17 in <module>\n" in found.stderr
+    assert found.returncode == 1
+    written_first = body.replace("d[:20]", "d[:]")
+    assert emulate("--sanitize", written(tmp_path, written_first), cwd=tmp_path).returncode == 0
+
+
 def test_launches_by_tileir_are_looked_at_as_well(tmp_path: Path) -> None:
     body = "import tileir\nstart(2, a, a, c)\ntileir.launch(add, 3, (a, a, c))\nprint(c.sum())\n"
     script = written(tmp_path, body)

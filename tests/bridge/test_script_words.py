@@ -275,7 +275,7 @@ out-of-bounds: ct.scatter writes outside of y (array float32[4])
   called from k.py:9: fill(y, step)
   the address is 0x..: right past the end of y (array float32[4]), where [4] would be
   2 of the 4 elements it touches are outside
-  hint: mask the elements outside, or check the offsets and the grid
+  hint: remove check_bounds=False: elements outside are then left out
 
 index-space: ct.store has an index outside of the tile space of y
   at k.py:10, tile block (0, 0, 0)
@@ -283,7 +283,7 @@ index-space: ct.store has an index outside of the tile space of y
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   index 9 along axis 0: y has 2 of these tiles there, counted from 0
   the tile space is (2,), the shape of y (4,)
-  hint: the behaviour is undefined, even with padding: launch fewer tile blocks, or guard with `if`
+  hint: guard the access with `if`, or correct the index: the behavior is undefined, even with padding
 """
 
 
@@ -302,6 +302,7 @@ k.py:5:5: error: ct.scatter accesses 4 bytes at address 0x.., which is in no arr
 k.py:5:5: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
 k.py:9:5: note: called from here: fill(y, step)
 note: in tile block (0, 0, 0)
+note: hint: remove check_bounds=False: elements outside are then left out
 """
 
 

@@ -30,7 +30,7 @@ class Watcher(Protocol):
 class Emulation:
     """A context: how its launches are run and looked at, the GPU it pretends to have, and the context around it."""
 
-    __slots__ = ("gpu", "is_open", "is_process", "is_real", "options", "outer", "thread", "watching")
+    __slots__ = ("gpu", "is_open", "is_process", "is_real", "options", "outer", "sanitizes", "thread", "watching")
 
     def __init__(
         self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None
@@ -43,6 +43,8 @@ class Emulation:
         self.is_open: bool = True
         self.is_real: bool = False
         """Whether launches go to a GPU that is there, and `gpu` does not matter."""
+        self.sanitizes: bool = False
+        """Whether its launches are sanitized."""
         self.is_process: bool = False
         """Whether it is that of a whole process: a script that is written for a GPU."""
 
@@ -83,13 +85,18 @@ def innermost() -> Emulation | None:
 
 @contextmanager
 def entered(
-    gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None, *, is_real: bool = False
+    gpu: Gpu,
+    options: dict[str, Any],
+    watching: Watcher | None = None,
+    *,
+    is_real: bool = False,
+    sanitizes: bool = False,
 ) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
     ENTERED[:] = [True]
     before = _current.get()
     context = Emulation(before, gpu, options, watching)
-    context.is_real = is_real
+    context.is_real, context.sanitizes = is_real, sanitizes
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
     try:
         _current.set(context)
@@ -105,12 +112,17 @@ def entered(
 
 
 def enter_for_good(
-    gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None, *, is_real: bool = False
+    gpu: Gpu,
+    options: dict[str, Any],
+    watching: Watcher | None = None,
+    *,
+    is_real: bool = False,
+    sanitizes: bool = False,
 ) -> Emulation:
     """The process is in a new context from now on."""
     ENTERED[:] = [True]
     context = Emulation(None, gpu, options, watching)
-    context.is_real = is_real
+    context.is_real, context.sanitizes = is_real, sanitizes
     context.is_process = True
     _process[:] = [context]
     return context
@@ -120,7 +132,7 @@ def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, option
     """Leave a launch to the watcher of a context.  It launches in one like it, where nobody else looks on."""
     assert context.watching is not None
     inner = Emulation(_current.get(), context.gpu, context.options)
-    inner.is_real, inner.is_process = context.is_real, context.is_process
+    inner.is_real, inner.is_process, inner.sanitizes = context.is_real, context.is_process, context.sanitizes
     before = _current.set(inner)
     try:
         context.watching.launch(kernel, grid, args, options)

@@ -17,6 +17,7 @@ from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
 from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
+from tileir.bridge.uninitialized import watch_allocations
 from tileir.bridge.watching import Findings, Watching
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
@@ -69,23 +70,26 @@ def emulate(
         watching = Watching(sanitize, watch_nan, block, debug, names=whose)
     elif sanitize is not False:
         options["sanitize"] = sanitize
-    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching)
+    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching, bool(sanitize))
 
 
 class EmulationContext(ContextDecorator):
     """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
 
-    def __init__(self, gpu: str, options: dict[str, Any], watching: Any) -> None:
+    def __init__(self, gpu: str, options: dict[str, Any], watching: Any, sanitizes: bool) -> None:
         self._gpu: str = gpu
         self._options: dict[str, Any] = options
         self._watching: Watcher | None = watching
+        self._sanitizes: bool = sanitizes
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
         is_real = runs_on_gpu(self._options["backend"])
         gpu = gpu_named(self._gpu) if is_real else install(self._gpu)
-        context = entered(gpu, self._options, self._watching, is_real=is_real)
+        if self._sanitizes:
+            watch_allocations()
+        context = entered(gpu, self._options, self._watching, is_real=is_real, sanitizes=self._sanitizes)
         self._entered.append((context.__enter__(), context))
 
     def __exit__(
@@ -116,4 +120,8 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     name = settings.gpu or DEFAULT_GPU
     is_real = runs_on_gpu(settings.backend)
-    enter_for_good(gpu_named(name) if is_real else install(name), options, watching, is_real=is_real)
+    sanitizes = bool(settings.sanitize)
+    if sanitizes:
+        watch_allocations()
+    gpu = gpu_named(name) if is_real else install(name)
+    enter_for_good(gpu, options, watching, is_real=is_real, sanitizes=sanitizes)

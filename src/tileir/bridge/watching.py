@@ -6,13 +6,13 @@ report is written at once, and the end of the script has a summary (`Findings`).
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
+from tileir.bridge.script_frames import frame_words, launching_frame
 from tileir.execute.debugging import Trace
 from tileir.execute.errors import ExecutionError
 from tileir.execute.grids import check_grid
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tileir.bridge.settings import BlockId
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Findings:
@@ -127,7 +125,7 @@ class Watching:
                 report.names = self._names
             if self._findings is not None:
                 # The debugger shows what it stops at.
-                self._findings.add(reports, _place(caller), is_told=self._debug)
+                self._findings.add(reports, frame_words(caller), is_told=self._debug)
                 if not self._debug:
                     return
             for report in reports:
@@ -169,7 +167,7 @@ class Watching:
         blocks = check_grid(grid)
         is_there = all(number < count for number, count in zip(block, blocks, strict=True))
         outcome = "" if is_there else f": there is no tile block {block} in its grid {blocks}"
-        _write(f"trace of {harmless(name)}, launched {_place(caller)}{outcome}\n")
+        _write(f"trace of {harmless(name)}, launched {frame_words(caller)}{outcome}\n")
         if is_there:
             observers.append(Trace(block, _write, self._names))
 
@@ -178,26 +176,6 @@ def _write(text: str) -> None:
     """Beside the script's own output."""
     sys.stdout.flush()
     sys.stderr.write(text)
-
-
-def launching_frame() -> FrameType | None:
-    """The line of the script that launches: the innermost one that is not tileir's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return frame
-
-
-def _place(frame: FrameType | None) -> str:
-    if frame is None:
-        return "outside of Python"
-    return f"at {harmless(_short(frame.f_code.co_filename))}:{frame.f_lineno} in {harmless(frame.f_code.co_name)}"
-
-
-def _short(path: str) -> str:
-    """A path below the working directory, as the user would write it."""
-    here = os.getcwd() + os.sep
-    return path.removeprefix(here)
 
 
 def _stop(error: Exception, caller: FrameType | None) -> None:

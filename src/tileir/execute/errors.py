@@ -156,6 +156,10 @@ class Callbacks:
         return call
 
 
+OUTSIDE = "which is in no array of the launch"
+"""What errors say of an access outside of memory."""
+
+
 class ExecutionError(TileIRError):
     """A tile block did something invalid; carries the operation and the block."""
 
@@ -180,11 +184,13 @@ def _told(message: str, operation: Operation, block: BlockId | None, *, is_in_sc
         words = None
         if is_in_script:
             # Imported here: few programs go wrong, and what reads scripts takes a while to load.
-            from tileir.execute.script_words import ScriptWords
+            from tileir.execute.script_words import UNCHECKED_HINT, ScriptWords
 
             words = ScriptWords()
         if words is not None and words.expression(operation) is not None:
             subject, text = words.subject(operation), words.said(message, operation)
+            if OUTSIDE in message and words.is_unchecked(operation):
+                notes.append(note(f"hint: {UNCHECKED_HINT}", UNKNOWN))
         elif not operation.regions:
             notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
     return Diagnostic("error", f"{subject} {text}", location, notes)

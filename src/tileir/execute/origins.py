@@ -8,6 +8,7 @@ import numpy
 
 from tileir.dialect.ops import (
     ASSUME,
+    BREAK,
     BROADCAST,
     CONTINUE,
     ENTRY,
@@ -15,6 +16,7 @@ from tileir.dialect.ops import (
     FOR,
     GET_GLOBAL,
     IF,
+    INT_TO_PTR,
     MAKE_GATHER_SCATTER_VIEW,
     MAKE_PARTITION_VIEW,
     MAKE_STRIDED_VIEW,
@@ -23,9 +25,11 @@ from tileir.dialect.ops import (
     PERMUTE,
     PTR_TO_PTR,
     RESHAPE,
+    YIELD,
 )
-from tileir.dialect.types import TensorViewType, TileViewType
+from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.errors import OUTSIDE
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
 from tileir.execute.script_names import script_name
@@ -35,6 +39,7 @@ from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
 _MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)
+_ENDS = (BREAK, CONTINUE, YIELD)
 # Further away than this an address has nothing to do with an array that happens to be the nearest.
 _NEAR = 1 << 24
 
@@ -100,6 +105,38 @@ def origin_of_access(operation: Operation) -> str:
             return ""
         value = maker.operands[0]
     return origin_of(value)
+
+
+def has_cast(pointer: Value) -> bool:
+    """Whether a pointer may have pointed to another type before."""
+    return any(operation.declaration in (PTR_TO_PTR, INT_TO_PTR) for operation in _pointer_operations(pointer))
+
+
+def is_from_memory(pointer: Value) -> bool:
+    """Whether a pointer may be an address that the caller wrote to memory, or passed as a number."""
+    for operation in _pointer_operations(pointer):
+        if operation.declaration.accesses_memory or operation.declaration is INT_TO_PTR:
+            return True
+    return False
+
+
+def _pointer_operations(pointer: Value) -> set[Operation]:
+    """The operations that a pointer may come through, as pointers: also those of other rounds and branches."""
+    found: set[Operation] = set()
+    pending, known = [pointer], {pointer}
+    while pending:
+        value = pending.pop()
+        owner = value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
+        if owner is None or owner.declaration is ENTRY:
+            continue
+        found.add(owner)
+        ends = [each for each in owner.walk() if each.declaration in _ENDS] if owner.regions else []
+        for operand in [each for operation in (owner, *ends) for each in operation.operands]:
+            is_pointer = isinstance(operand.type, TileType) and isinstance(operand.type.element, PointerType)
+            if is_pointer and operand not in known and not owner.declaration.accesses_memory:
+                known.add(operand)
+                pending.append(operand)
+    return found
 
 
 def named_regions(memory: Memory) -> dict[str, Region]:
@@ -184,7 +221,7 @@ def _next_index(region: Region, address: int) -> str:
 def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
     """What an access outside of all memory of a launch missed: the array it comes from, where that is known, else the
     nearest one."""
-    text = f"accesses {several(size, 'byte')} at address {address:#x}, which is in no array of the launch"
+    text = f"accesses {several(size, 'byte')} at address {address:#x}, {OUTSIDE}"
     home = named_regions(memory).get(origin)
     if home is not None:
         return f"{text}: it is {past_or_before(home, address, size)}"

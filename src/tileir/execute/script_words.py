@@ -36,6 +36,9 @@ def _tuple(numbers: str) -> str:
     return f"({numbers},)" if numbers and "," not in numbers else f"({numbers})"
 
 
+MASK_HINT: Final = "mask the elements outside, or correct the offsets"
+"""What to do about pointers outside of their array."""
+UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then left out"
 # In the place of the array's name.
 _ARRAY: Final = "\0"
 # What is said of tile programs, and what cuTile calls it.
@@ -58,6 +61,15 @@ _TERMS: Final = tuple(
             ),
             (r"each tile block writes one of the view's (\d+) tiles", r"each tile block writes one of \1 tiles"),
             (r"\(atomic_rmw_tko; in cuTile (ct\.\w+)\)", r"(\1)"),
+            (
+                r"promises inbounds in dimension (\d+), and the tile reaches outside of the tensor",
+                rf"has check_bounds=False, and its tile reaches outside of {_ARRAY} along axis \1",
+            ),
+            (
+                r"^(\d+ of the tile's \d+ positions? along) dimension (\d+ are inside:) the tensor has (\d+) there$",
+                rf"\1 axis \2 {_ARRAY} has \3 there",
+            ),
+            (r"\binbounds\b", "check_bounds=False"),
             (r"as with `select`", "as with ct.where"),
             (r" \(weak\)", ""),
             (r"scope tl_blk covers only one tile block: use device", "BLOCK covers only one tile block: use DEVICE"),
@@ -99,9 +111,16 @@ class ScriptWords:
         there = self.expression(other) if other is not None else None
         if other is not None and there is not None:
             text = _exchanged(text, other.declaration.mnemonic, _called(there))
+        if text == MASK_HINT and _is_unchecked(expression):
+            text = UNCHECKED_HINT
         for pattern, words in _TERMS:
             text = pattern.sub(words, text)
         return in_script_names(text.replace(_ARRAY, _array(expression)))
+
+    def is_unchecked(self, operation: Operation) -> bool:
+        """Whether an operation is a call that turns off the checks of its indices."""
+        expression = self.expression(operation)
+        return expression is not None and _is_unchecked(expression)
 
     def subject(self, operation: Operation) -> str:
         """What a sentence about an operation begins with."""
@@ -132,6 +151,11 @@ def _array(expression: Expression) -> str:
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
         return node.args[0].id
     return "the array"
+
+
+def _is_unchecked(expression: Expression) -> bool:
+    node = expression.node
+    return isinstance(node, ast.Call) and any(keyword.arg == "check_bounds" for keyword in node.keywords)
 
 
 def _called(expression: Expression) -> str:

@@ -107,7 +107,7 @@ def test_what_is_never_written_is_wrong_in_the_same_way_each_time(count: int) ->
     reference = DOUBLING.replace("(100,", f"({count},")
     steps = judged(GOOD.replace("(2,)", f"({count // 64},)"), reference)
     first = count // 64 * 64
-    assert f"{count - first} of {count:,} elements are wrong; the first, [{first}] is -1.69" in steps["correct"].message
+    assert f"{count - first} of {count:,} elements are wrong; the first, [{first}] is -2.26" in steps["correct"].message
     assert outcomes(steps) == {"correct": "failed"}
 
 

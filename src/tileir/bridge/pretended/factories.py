@@ -12,7 +12,16 @@ from tileir.bridge.contexts import active
 from tileir.bridge.pretended.devices import index_asked
 from tileir.bridge.pretended.exhaustion import check_exhausted, check_memory
 from tileir.bridge.pretended.pinned import pinned
-from tileir.bridge.pretended.tensors import SPECIAL, host_array, is_pretended, placed, undispatched, unplaced
+from tileir.bridge.pretended.tensors import (
+    SPECIAL,
+    extent_of,
+    host_array,
+    is_pretended,
+    placed,
+    undispatched,
+    unplaced,
+)
+from tileir.bridge.uninitialized import WATCHED, allocating, note_allocation
 from tileir.execute.errors import EmulationError
 
 FACTORIES: Final = [
@@ -64,6 +73,7 @@ def _size(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes a tensor, and knows pretended devices."""
+    create = allocating(original, extent_of) if "empty" in original.__name__ else original
 
     @functools.wraps(original)
     def make(*arguments: Any, **keywords: Any) -> Any:
@@ -80,13 +90,13 @@ def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
                 if out is not None and not is_pretended(out):
                     raise RuntimeError(f"device type of out parameter ({out.device}) does not match device {device}")
                 try:
-                    return placed(original(*arguments, **keywords), index)
+                    return placed(create(*arguments, **keywords), index)
                 except RuntimeError as error:
                     check_exhausted(error)
                     raise
         if keywords.get("pin_memory") and active() is not None:
-            return pinned(original(*arguments, **{**keywords, "pin_memory": False}))
-        return original(*arguments, **keywords)
+            return pinned(create(*arguments, **{**keywords, "pin_memory": False}))
+        return create(*arguments, **keywords)
 
     return make
 
@@ -154,6 +164,22 @@ def _first_is_pretended(data: Any) -> bool:
     return is_pretended(data)
 
 
+def _resized(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Tensor.resize_`, after which what the memory has grown by is unwritten."""
+
+    @functools.wraps(original)
+    def resize_(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        before = extent_of(self) if WATCHED else None
+        result = original(self, *arguments, **keywords)
+        after = extent_of(self) if before is not None else None
+        if before is not None and after is not None and after[1] > before[1]:
+            start, size, elements = after
+            note_allocation((start + before[1], size - before[1], elements))
+        return result
+
+    return resize_
+
+
 def _like(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """`zeros_like` of a pretended tensor, and `new_zeros`."""
     device = keywords.get("device")
@@ -184,6 +210,7 @@ def hook_factories(replacements: dict[Any, Any]) -> None:
         original = getattr(torch.Tensor, name)
         setattr(torch.Tensor, name, replaced(original))
         SPECIAL[original] = _like
+    torch.Tensor.resize_ = _resized(torch.Tensor.resize_)
     torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
     torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
     for name in ("fftfreq", "rfftfreq"):

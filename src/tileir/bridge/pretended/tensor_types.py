@@ -9,7 +9,8 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended.devices import DEVICES
-from tileir.bridge.pretended.tensors import is_pretended, placed
+from tileir.bridge.pretended.tensors import extent_of, is_pretended, placed
+from tileir.bridge.uninitialized import note_allocation
 
 NAMES: Final = {
     torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
@@ -38,6 +39,8 @@ class _TensorType(type):
             return cls.original(*arguments, **keywords)
         # The old constructors take extents, or data.
         made = getattr(torch, cls.__name__)(*[each.cpu() if is_pretended(each) else each for each in arguments])
+        if all(isinstance(each, int) for each in arguments):
+            note_allocation(extent_of(made))
         return placed(made, DEVICES.current)
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -16,6 +16,8 @@ import torch
 
 from tileir.bridge.pretended.exhaustion import check_exhausted
 from tileir.bridge.pretended.mixing import check_devices
+from tileir.bridge.uninitialized import Extent
+from tileir.execute.uninitialized import Elements
 
 Tensor: Final[Any] = torch.Tensor
 
@@ -38,6 +40,7 @@ _DIM: Final[Any] = Tensor.dim
 _NUMEL: Final[Any] = Tensor.numel
 _GETITEM: Final[Any] = Tensor.__getitem__
 _AS_SUBCLASS: Final[Any] = Tensor.as_subclass
+_STORAGE: Final[Any] = Tensor.untyped_storage
 
 
 class PretendedTensor(Tensor):  # type: ignore[misc]
@@ -191,6 +194,20 @@ def unplaced(tensor: Any) -> Any:
 
 def is_pretended(value: object) -> bool:
     return type(value) in _HOST_CLASSES
+
+
+def extent_of(tensor: Any) -> Extent | None:
+    """The memory of a tensor; None for one that has none of its own kind."""
+    if type(tensor) is not Tensor and not is_pretended(tensor):
+        return None
+    try:
+        storage = undispatched(_STORAGE, (), (tensor,))
+        start, size = storage.data_ptr(), storage.nbytes()
+    except (RuntimeError, NotImplementedError):
+        # Sparse, or within a transform.
+        return None
+    dtype = tensor.dtype
+    return start, size, Elements(dtype.itemsize, dtype.is_floating_point or dtype.is_complex)
 
 
 def host_array(value: object) -> Any:

@@ -19,7 +19,6 @@ import numpy
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
 from tileir.execute.analysis.values import pointee_of, tile_of
-from tileir.execute.arguments import buffer_of
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
 from tileir.execute.cpu.native.record import Callback
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
@@ -35,6 +34,7 @@ from tileir.execute.sanitizer.report import AnyKind, Finding
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.execute.schedule import block_at
+from tileir.execute.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC
 
@@ -111,8 +111,9 @@ class Inspector:
         """By the start of a region: a byte for each of its bytes, not zero where nobody wrote."""
         self.error: BaseException | None = None
         self.stop: Callable[[], None] = lambda: None
-        for array in unwritten:
-            self._mark_unwritten(array)
+        for region, offset, chosen in unwritten_bytes(memory, unwritten):
+            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size + SHADOW_PADDING, numpy.uint8))
+            shadow[offset : offset + chosen.size] |= chosen
         for site in sites:
             self._collector.watches(site.operation)
         regions = memory.regions
@@ -124,14 +125,9 @@ class Inspector:
     @property
     def findings(self) -> list[Finding]:
         """What was found, in order of tile blocks."""
-        return self._collector.findings
-
-    def _mark_unwritten(self, array: object) -> None:
-        buffer = buffer_of(array, "an element of `uninitialized`")
-        region = self._memory.find(buffer.low)
-        if region is not None and buffer.high > buffer.low:
-            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size + SHADOW_PADDING, numpy.uint8))
-            shadow[buffer.low - region.start : buffer.high - region.start] = 1
+        found = self._collector.findings
+        self._collector.advise(found, self._grid)
+        return found
 
     def _words(self, region: Region) -> list[int]:
         shadow = self._shadows.get(region.start)

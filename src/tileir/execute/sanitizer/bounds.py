@@ -13,13 +13,24 @@ from typing import Any, cast
 import numpy
 
 from tileir.dialect.types import TileType
+from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Box
-from tileir.execute.origins import describe_miss, named_regions, origin_of, origin_of_access, past_or_before, where_in
+from tileir.execute.origins import (
+    describe_miss,
+    has_cast,
+    is_from_memory,
+    named_regions,
+    origin_of,
+    origin_of_access,
+    past_or_before,
+    where_in,
+)
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
+from tileir.execute.script_words import MASK_HINT
 from tileir.execute.wording import bracketed, several
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
@@ -155,10 +166,10 @@ class Bounds:
         address = int(flat[first])
         details = [self._missed(access, address, home)]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
-        hint = "mask the elements outside, or check the offsets and the grid"
+        hint = MASK_HINT
         if access.view is not None:
-            hint = "the shape and strides of the tensor view reach beyond its array: check the extents passed in"
-        elif home is None:
+            hint = "the shape and strides of the tensor view reach beyond its array: correct the extents passed in"
+        elif home is None and is_from_memory(access.operation.operands[0]):
             hint = "name arrays that are reached through addresses from memory in `memory=` of the launch"
         self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
 
@@ -182,14 +193,17 @@ class Bounds:
             f"the address is {address:#x}: {several(address % size, 'byte')} past a multiple{missed}",
             *_how_many(int(misaligned.sum()), flat.size, "misaligned"),
         ]
-        hint = "offsets count elements of the pointer's type: check casts (ptr_to_ptr, int_to_ptr) before them"
+        hint = "offsets count elements of the pointer's type: correct those before a cast (ptr_to_ptr, int_to_ptr)"
+        if region is not None and region.start % size and not has_cast(access.operation.operands[0]):
+            hint = f"pass an array whose address is a multiple of {size}"
         self._ledger.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
 
     def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
         title = f"{access.operation.declaration.mnemonic} writes to read-only memory: {' or '.join(region.names)}"
         address = int(flat[int(forbidden.argmax())])
         details = [f"the address is {address:#x}: {where_in(region, address)}"]
-        hint = "pass a writable array, or drop `constant` from the global"
+        is_argument = any(isinstance(label, ArgumentLabel) for label in region.labels)
+        hint = "pass a writable array" if is_argument else "drop `constant` from the global"
         self._ledger.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
 
     def _outside_index_space(self, access: Access, counts: tuple[int, ...]) -> None:
@@ -205,8 +219,9 @@ class Bounds:
             f"dimension {axis}: index {spelled} is none of the view's {tiles} there, counted from 0",
             f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
         ]
-        hint = "the behaviour is undefined, even with padding: launch fewer tile blocks, or guard with `if`"
+        hint = "guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
         place = Place(access.operation, access.block.id)
+        self._ledger.outside.setdefault(access.operation, set()).add(access.block.id)
         self._ledger.add(Finding("index-space", title, place, details, hint))
 
 

@@ -20,6 +20,7 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
+from tileir.execute.uninitialized import ALLOCATIONS
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
@@ -241,7 +242,12 @@ def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, a
     place = Place(access.operation, access.block.id, element)
     title = f"{access.operation.declaration.mnemonic} reads uninitialized memory"
     details = [f"nothing was stored to {where_in(region, address)} before"]
-    return Finding("uninitialized", title, place, details, "store to it first, on every path that leads here")
+    hint = "store to it first, on every path that leads here"
+    allocation = ALLOCATIONS.at(address)
+    if allocation is not None:
+        details.append(f"it was allocated {allocation.where}")
+        hint = "write to it before this launch, or allocate it with zeros"
+    return Finding("uninitialized", title, place, details, hint)
 
 
 def _race(access: Access, event: Event, earlier: Event, place: Place, other: Place, target: str) -> Finding:

@@ -112,6 +112,8 @@ class Coverage(Observer):
         # How often each tile block that runs has come to a store.
         self._turns: dict[int, dict[Operation, int]] = {}
         self._touched: set[int] = set()
+        # The stores that had an index outside of a view's index space.
+        self._outside: set[Operation] = set()
         # The stores to each region, and all in the order in which they were first seen.
         self._stored: dict[int, set[Operation]] = {}
         self._order: dict[Operation, None] = {}
@@ -146,6 +148,8 @@ class Coverage(Observer):
         if access.kind == "read":
             return
         touched, _ = self._bounds.check(access)
+        if access.box is not None and 0 in access.box[1]:
+            self._outside.add(access.operation)
         mine = access.block.number % _BLOCK + 1
         for shadow, cells in touched:
             if not self._cells.is_lasting(shadow.region):
@@ -287,7 +291,7 @@ class Coverage(Observer):
         else:
             is_or_are = "is" if missing == 1 else "are"
             title = f"{missing} of the {found.size} elements of {label} {is_or_are} never written"
-        details, told = [], 0
+        details, told, explained = [], 0, True
         needed: list[int] = list(self._grid)
         operation = self._operation_for(region, label)
         for box in first_boxes(found.unwritten, _MOST_BOXES):
@@ -295,11 +299,13 @@ class Coverage(Observer):
             first, last = (self._address(label.buffer, box, end) for end in (0, 1))
             words, blocks = self._belonging(region, first, last)
             details.append(f"{_spelled(box)}{words}")
+            explained = explained and bool(blocks)
             for block in blocks:
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
         if told < missing:
             details.append(f"and {several(missing - told, 'element')} more")
-        if tuple(needed) != self._grid:
+        explained = explained and told == missing and not self._outside & self._stored.get(id(region), set())
+        if explained and tuple(needed) != self._grid:
             hint = f"launch a grid of {parenthesized(cast(BlockId, tuple(needed)))}: round up, as in -(-n // tile)"
         else:
             hint = "check the number of elements that is passed in, the indices, and the mask"
@@ -338,7 +344,7 @@ class Coverage(Observer):
             return f": {many} would write it, and some of them are not in the grid, which is {grid}", blocks
         count = self._grid[0]
         for pattern in patterns:
-            if pattern.is_outside(first):
+            if pattern.is_outside(first) or pattern.has_rule:
                 continue
             # In an order of its own, but each block a tile.
             if pattern.tile_count > len(pattern.blocks) == count == pattern.distinct and self._grid == (count, 1, 1):

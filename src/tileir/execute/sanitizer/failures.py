@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import cast
+
 from tileir.dialect.ops import ALLOCA, EXTRACT, FOR, INSERT
+from tileir.dialect.types import TileType
 from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
-
-_HINTS = {
-    FOR: "the behaviour is undefined: guard the loop with `if`, or compute a step that is at least 1",
-    ALLOCA: "reserve less, or with a smaller alignment",
-}
+from tileir.ir.core import Operation
 
 
 def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
@@ -26,7 +26,22 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
         title = f"assert failed: {text}" if text else "assert failed"
         return Finding("assert", title, place, details, "the program itself says that this must not happen")
     if operation.declaration in (EXTRACT, INSERT):
-        hint = "indices count sub-tiles, not elements"
-        return Finding("index", f"{mnemonic} {error.message}", place, details, hint)
-    hint = _HINTS.get(operation.declaration, "the behaviour is undefined")
+        return Finding("index", f"{mnemonic} {error.message}", place, details, _index_hint(operation, error.message))
+    hint = "the behaviour is undefined"
+    if operation.declaration is FOR:
+        hint += ": guard the loop with `if`, or compute a step that is at least 1"
+    elif operation.declaration is ALLOCA:
+        size, alignment = [int(number) for number in re.findall(r"\d+", error.message)]
+        hint = "reserve less" if size > alignment else "reserve it with a smaller alignment"
     return Finding("error", f"{mnemonic} {error.message}", place, details, hint)
+
+
+def _index_hint(operation: Operation, message: str) -> str:
+    found = re.match(r"has index (-?\d+) in dimension (\d+): there are (\d+) sub-tiles", message)
+    assert found is not None
+    index, axis, count = [int(number) for number in found.groups()]
+    part = operation.results[0] if operation.declaration is EXTRACT else operation.operands[0]
+    extent = cast(TileType, part.type).shape[axis]
+    if extent > 1 and index % extent == 0 and 0 <= index // extent < count:
+        return f"indices count sub-tiles, not elements: element {index} is in sub-tile {index // extent}"
+    return f"there are sub-tiles 0 to {count - 1}: guard with `if`, or correct the index"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
 from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
+from tileir.execute.sanitizer.smaller_grids import Outside, smaller_grids
+from tileir.execute.wording import parenthesized
 from tileir.ir.core import Operation
 
 
@@ -24,6 +27,8 @@ class Ledger(Observer):
         """Forget the shadows of another launch; findings stay."""
         self._given: set[int] = {id(region) for region in memory.regions}
         self._shadows: dict[int, Shadow] = {}
+        self.outside: Outside = {}
+        """The tile blocks of this launch in which an access has an index outside of a view's index space."""
 
     # --- findings ---
 
@@ -54,6 +59,14 @@ class Ledger(Observer):
             return
         self._known[finding.kind, finding.operation, other] = finding
         self.report.add(finding)
+
+    def advise(self, findings: list[Finding], grid: BlockId) -> None:
+        """At the end of a launch: give the hints that need to know all of it."""
+        smaller = smaller_grids(self.outside, grid)
+        for finding in findings:
+            if finding.kind == "index-space" and finding.operation in smaller:
+                wanted = parenthesized(smaller[finding.operation])
+                finding.hint = f"launch a grid of {wanted}, or guard the access with `if`"
 
     # --- memory ---
 

@@ -25,6 +25,10 @@ Wrong = Callable[..., Any]
 _SIGNS = {ops.ADDI: "+", ops.SUBI: "-", ops.MULI: "*", ops.SHLI: "<<", ops.DIVI: "/", ops.REMI: "%", ops.SHRI: ">>"}
 
 
+_WIDEN: Final = "widen first"
+_GUARD: Final = "guard the divisor, as with `select`"
+
+
 class NumberCheck:
     """What an operation must not be given: `wrong` finds it, the rest explains it."""
 
@@ -124,7 +128,7 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             NumberCheck(
                 "overflow",
                 f"{name} overflows: the quotient does not fit",
-                "the smallest number has no positive counterpart: widen first",
+                f"the smallest number has no positive counterpart: {_WIDEN if width < 64 else _GUARD}",
                 overflows,
             )
         )
@@ -156,6 +160,7 @@ def _overflow_checks(operation: Operation) -> list[NumberCheck]:
     flag = operation.keyword("overflow")
     kinds = {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ())
     name = operation.declaration.mnemonic
+    wider = ", or compute in a wider type" if _width(operation) < 64 else ""
     found = []
     for signed in kinds:
         reading = "a signed" if signed else "an unsigned"
@@ -163,7 +168,7 @@ def _overflow_checks(operation: Operation) -> list[NumberCheck]:
             NumberCheck(
                 "overflow",
                 f"{name} promises {flag} and wraps as {reading} number",
-                "drop the flag if wrapping is meant, or compute in a wider type",
+                f"drop the flag if wrapping is meant{wider}",
                 _WRAPS[operation.declaration](operation, signed),
                 not signed,
             )
@@ -279,7 +284,8 @@ class CounterCheck(NumberCheck):
         super().__init__(
             "overflow",
             "for counts past the largest number of its type",
-            "the behaviour is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type",
+            "the behaviour is undefined, and a GPU may never leave the loop: end it earlier"
+            + (", or count in a wider type" if self._width < 64 else ""),
             self._wrong,
             unsigned,
         )

@@ -98,6 +98,11 @@ class Pattern:
             return 0
         return math.prod([-(-end // extent) for end, extent in zip(self.ends, self.shape, strict=True)])
 
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule was found, where one was asked for."""
+        return self._rule is not None
+
     def is_outside(self, address: int) -> bool:
         """Whether an address lies outside of the tensor that the store sees."""
         order = self._order

@@ -206,6 +206,9 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
             f"{inside} of the tile's {several(wanted, 'position')} along dimension {axis} are inside: "
             f"the tensor has {view.extents[axis]} there"
         ]
-        hint = "inbounds turns off padding and clipping: drop it, or guard the access"
+        # A tile that is wholly outside is none of the view's, with the promise or without.
+        hint = "inbounds turns off padding and clipping: drop it, or guard the access with `if`"
+        if inside == 0:
+            hint = "guard the access with `if`: dropping inbounds does not help where the whole tile is outside"
         place = Place(access.operation, access.block.id, tuple(element))
         ledger.add(Finding("inbounds", title, place, details, hint))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from tileir.dialect.ops import ASSUME, ASSUME_COND
-from tileir.execute.arguments import buffer_of, checked_arrays
+from tileir.execute.arguments import checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory
@@ -27,11 +27,15 @@ from tileir.execute.sanitizer.promises import (
 )
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Place
+from tileir.execute.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 
 # With more events than these, or so many times as many releases, those that no shadow holds are dropped.
 MOST_EVENTS = 1 << 17
 RELEASES_FOR_EVENT = 8
+
+# Bytes.
+WIDEST_ELEMENT = 8
 
 
 class Sanitizer(Ledger):
@@ -73,13 +77,18 @@ class Sanitizer(Ledger):
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
         self._reset(memory)
-        for array in self._unwritten:
-            buffer = buffer_of(array, "an element of `uninitialized`")
-            region = memory.find(buffer.low)
-            if region is not None and buffer.high > buffer.low:
-                shadow = self.shadow(region, 1)
-                shadow.writers[buffer.low - region.start : buffer.high - region.start] = NOBODY
-                shadow.written = shadow.weakly_written = True
+        for region, offset, unwritten in unwritten_bytes(memory, self._unwritten):
+            edges = offset + numpy.flatnonzero(unwritten[1:] != unwritten[:-1]) + 1
+            bits = int(numpy.bitwise_or.reduce(edges)) | offset | offset + unwritten.size
+            shadow = self.shadow(region, min(bits & -bits, WIDEST_ELEMENT))
+            shadow.fit(bits)
+            cells = unwritten[:: shadow.cell]
+            first = offset // shadow.cell
+            shadow.writers[first : first + cells.size][cells] = NOBODY
+            shadow.written = shadow.weakly_written = True
+
+    def launch_finished(self) -> None:
+        self.advise(self.report.findings, self.report.grid)
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tileir.bridge.debugging import VARIABLE
 from tileir.bridge.launch import launch, no_arguments
-from tileir.bridge.watching import launching_frame
+from tileir.bridge.script_frames import launching_frame
 from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.lines import Names
 from tileir.serve.debugger.moments import Event

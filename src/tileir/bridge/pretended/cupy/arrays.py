@@ -27,8 +27,10 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
     ) -> None:
-        if memptr is None:
-            self._array: Any = numpy.ndarray(shape, dtype, strides=strides, order="F" if order == "F" else "C")
+        if memptr is None and strides is None:
+            self._array: Any = numpy.empty(shape, dtype, "F" if order == "F" else "C")
+        elif memptr is None:
+            self._array = numpy.ndarray(shape, dtype, strides=strides)
         else:
             self._array = numpy.ndarray(shape, dtype, memptr.mem.data, strides=strides)
 

@@ -131,12 +131,13 @@ def get_array_module(*arguments: Any) -> Any:
     return sys.modules["cupy"] if found else numpy
 
 
-def _like(function: Any) -> Callable[..., Any]:
-    """`zeros_like` of an array of either side gives one of the device."""
+def _making(name: str) -> Callable[..., Any]:
+    """`empty`, and `zeros_like` of an array of either side, which gives one of the device."""
 
-    @functools.wraps(function)
+    @functools.wraps(getattr(numpy, name))
     def make(*arguments: Any, **keywords: Any) -> Any:
-        return called(function, arguments, keywords)
+        # NumPy's may be replaced later (`bridge.uninitialized`).
+        return called(getattr(numpy, name), arguments, keywords)
 
     return make
 
@@ -236,7 +237,7 @@ def make_modules() -> ModuleType:
         "get_default_pinned_memory_pool": get_default_memory_pool,
         "is_available": CUDA["is_available"],
         "show_config": lambda: print(f"CuPy {VERSION}, met with NumPy {numpy.__version__} by tileir.emulate"),
-        **{name: _like(getattr(numpy, name)) for name in ("empty_like", "full_like", "ones_like", "zeros_like")},
+        **{name: _making(name) for name in ("empty", "empty_like", "full_like", "ones_like", "zeros_like")},
     }
     cupy: Any = _add("cupy", names, numpy)
     cupy.random = _add("cupy.random", RANDOM, numpy.random, _Random)

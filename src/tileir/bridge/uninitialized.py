@@ -1,0 +1,82 @@
+"""The functions that allocate memory and do not write to it: NumPy's, torch's and CuPy's.
+
+Where launches are sanitized, or judged, what they return is filled (`execute.uninitialized`).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+
+from tileir.bridge.contexts import active
+from tileir.bridge.script_frames import frame_words
+from tileir.execute.uninitialized import ALLOCATIONS, Elements, fill
+
+Extent = tuple[int, int, Elements]
+"""Where memory begins, its bytes, and what it holds."""
+_LIBRARIES: Final = ("cupy", "numpy", "torch")
+_FLOATS: Final = ("bfloat", "complex", "float")
+
+WATCHED: Final[list[str]] = []
+"""Empty until somebody wants to know of allocations; has "everywhere" where contexts do not matter."""
+
+
+def watch_allocations(*, everywhere: bool = False) -> None:
+    """From now on fill what is allocated: in contexts that sanitize, or `everywhere` for good."""
+    if not WATCHED:
+        WATCHED.append("contexts")
+        for name in ("empty", "empty_like"):
+            setattr(numpy, name, allocating(getattr(numpy, name), _extent))
+    if everywhere:
+        WATCHED.append("everywhere")
+
+
+def allocating(make: Callable[..., Any], extent: Callable[[Any], Extent | None]) -> Callable[..., Any]:
+    """A function that allocates; `extent` tells what memory its result has, None if that is not its own."""
+
+    @functools.wraps(make)
+    def allocate(*arguments: Any, **keywords: Any) -> Any:
+        made = make(*arguments, **keywords)
+        if WATCHED:
+            note_allocation(extent(made))
+        return made
+
+    return allocate
+
+
+def note_allocation(extent: Extent | None) -> None:
+    """Fill memory that was just allocated, if somebody wants to know."""
+    if extent is None or not WATCHED or not extent[0]:
+        return
+    is_everywhere = "everywhere" in WATCHED
+    if not is_everywhere:
+        context = active()
+        if context is None or not context.sanitizes:
+            return
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        package, _, rest = frame.f_globals.get("__name__", "").partition(".")
+        if package == "tileir" and not rest.startswith("bridge."):
+            # Scratch memory of an engine.
+            return
+        if package != "tileir" and package not in _LIBRARIES:
+            break
+        frame = frame.f_back
+    if is_everywhere:
+        fill(*extent)
+    else:
+        ALLOCATIONS.add(*extent, frame_words(frame))
+
+
+def _extent(array: Any) -> Extent | None:
+    host = getattr(type(array), "__tileir_host_array__", None)
+    if host is not None:
+        array = host(array)
+    if type(array) is not numpy.ndarray or array.base is not None or array.dtype.hasobject:
+        return None
+    elements = Elements(array.dtype.itemsize, array.dtype.name.startswith(_FLOATS))
+    return array.__array_interface__["data"][0], array.nbytes, elements
