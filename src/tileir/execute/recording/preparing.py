@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final, Literal
 
 from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
@@ -17,6 +18,7 @@ from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
 from tileir.execute.recording.replayer import RecordedLaunch
+from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -43,6 +45,7 @@ class PreparedLaunch:
             raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
         extents = check_grid(grid)
         entry = self.entry = kernel.entry
+        self._kernel: Kernel = kernel
         self.limit: int = limit
         self.program: NumberedProgram = NumberedProgram(entry)
         self.control: ControlFlow = ControlFlow(self.program)
@@ -63,6 +66,11 @@ class PreparedLaunch:
         self.launch: RecordedLaunch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
         self.regions: list[Region] = [one for one in owned.regions if _may_be_written(one, entry)]
         """What the kernel may write to."""
+
+    @cached_property
+    def script_variables(self) -> ScriptVariables | None:
+        """The variables of the script that the kernel was compiled from, if they are known."""
+        return self._kernel.find_variables() if self._kernel.find_variables is not None else None
 
     def recorder(
         self, sanitize: bool | Literal["all"], uninitialized: list[object]
