@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -49,6 +49,13 @@ class TileContent:
 
     def __repr__(self) -> str:
         return f"<TileContent {self.number}: {self.content!r}>"
+
+
+class StaticValue(NamedTuple):
+    """The value of the program that a variable is bound to whenever an operation is reached."""
+
+    value: Value
+    is_unsigned: bool
 
 
 class ArrayReference:
@@ -119,16 +126,19 @@ class Environment:
 
 
 class FunctionVariables:
-    """The variables of a function of the script at a step of a tile block, in the order in which they are assigned;
-    those that are not assigned yet are left out."""
+    """The variables of a function of the script at a step of a tile block, in the order in which they are assigned."""
 
-    __slots__ = ("function", "parameters", "variables")
+    __slots__ = ("function", "parameters", "unassigned", "variables")
 
-    def __init__(self, function: str, parameters: dict[str, Content], variables: dict[str, Content]) -> None:
+    def __init__(
+        self, function: str, parameters: dict[str, Content], variables: dict[str, Content], unassigned: list[str]
+    ) -> None:
         self.function: str = function
         self.parameters: dict[str, Content] = parameters
         self.variables: dict[str, Content] = variables
         """Those that are no parameters."""
+        self.unassigned: list[str] = unassigned
+        """The names of those that are not assigned yet."""
 
 
 class ScriptVariables:
@@ -151,8 +161,9 @@ class ScriptVariables:
         found: dict[str, int] = {}
         for operation in self.at:
             for name, number in self.environments[operation].bindings.items() if operation >= 0 else ():
-                constant = self.bindings[number].constant
-                if name not in found and not (constant is not None and isinstance(constant[0], Missing)):
+                binding = self.bindings[number]
+                is_assigned = binding.constant is None or not _is_unassigned(binding.constant[0])
+                if name not in found and is_assigned and not binding.may_be_unassigned:
                     found[name] = operation
         return found
 
@@ -167,12 +178,10 @@ class ScriptVariables:
             names = sorted(one.bindings, key=lambda name: self._ranks.get(name, len(self.environments)))
             contents = {name: self.content(one.bindings[name], program, history, steps, step) for name in names}
             parameters = {name: contents.pop(name) for name in one.parameters}
-            assigned = {
-                name: content
-                for name, content in contents.items()
-                if not (isinstance(content, Missing) and content.reason == UNASSIGNED)
-            }
-            found.append(FunctionVariables(one.function, parameters, assigned))
+            unassigned = [name for name, content in contents.items() if _is_unassigned(content)]
+            for name in unassigned:
+                del contents[name]
+            found.append(FunctionVariables(one.function, parameters, contents, unassigned))
         return found
 
     def environments_at(self, operation: int) -> Iterator[Environment]:
@@ -197,18 +206,18 @@ class ScriptVariables:
                 found |= dict.fromkeys(self.bindings[one.bindings[name]].values)
         return list(found)
 
-    def static(self, number: int, operation: Operation, program: NumberedProgram) -> int | Content:
-        """What a binding is before an operation, as far as that follows from the program: the number of a value, or
-        content."""
+    def static(self, number: int, operation: int, program: NumberedProgram) -> StaticValue | Content:
+        """What a binding is before an operation, as far as that follows from the program."""
         binding = self.bindings[number]
         if binding.constant is not None:
             return binding.constant[0]
         if binding.items is not None:
             return Missing("is a tuple: only its items can be used here")
-        visible = [one for one in binding.values if precedes(program, program.values[one], operation)]
-        if len(visible) == 1 and not binding.may_be_unassigned:
-            return visible[0]
-        return Missing(REMOVED if not binding.may_be_unassigned else "may have no value here")
+        here = program.operations[operation]
+        visible = [program.values[one] for one in binding.values if precedes(program, program.values[one], here)]
+        if visible and not binding.may_be_unassigned:
+            return StaticValue(visible[0], binding.is_unsigned)
+        return Missing(REMOVED if not binding.may_be_unassigned else "has a value only on some paths to this line")
 
     def content(
         self, number: int, program: NumberedProgram, history: ValueHistory, steps: Array, step: int
@@ -253,6 +262,10 @@ class ScriptVariables:
                 return Missing(REMOVED)
             found = TileContent(number, content)
         return found
+
+
+def _is_unassigned(content: Content) -> bool:
+    return isinstance(content, Missing) and content.reason == UNASSIGNED
 
 
 def unsigned(content: Any) -> Any:

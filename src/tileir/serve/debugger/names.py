@@ -1,19 +1,22 @@
 """What the author of a program calls its values.
 
-A text names all of them.  A script names what its statements assign: the results of operations have those names
-(`execute/script.py`), and what a loop carries is called like what comes out of a round.
+A text names all of them.  Of a script that was compiled here the variables are known (`ValueNames.variables`), and
+other values have the text of the expression that they are the value of.  Of bytecode that comes from a script only the
+locations are known: what a statement assigns has the name of the variable, and what a loop carries is called like what
+comes out of an iteration.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tileir.dialect.ops import CONSTANT, CONTINUE, FOR, IF, LOOP, YIELD
 from tileir.dialect.types import TileType
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.script import Script, told_results
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, OperationResult, Value
@@ -23,15 +26,35 @@ from tileir.serve.debugger.lines import Lines
 class ValueNames:
     """The names of the values of a kernel, by number."""
 
-    def __init__(self, program: NumberedProgram, lines: Lines, arrays: Sequence[RecordedArray]) -> None:
+    def __init__(
+        self,
+        program: NumberedProgram,
+        lines: Lines,
+        arrays: Sequence[RecordedArray],
+        find_variables: Callable[[], ScriptVariables | None],
+    ) -> None:
         self._program: NumberedProgram = program
         self._kind = lines.kind
         self._script: Script = Script()
         self.hides: bool = lines.kind == "script"
         """Whether what the author has no name for is not his: a script takes more values than it has variables."""
+        self._find_variables: Callable[[], ScriptVariables | None] = find_variables
         self._parameters: dict[int, str] = {array.parameter: array.name for array in arrays if array.parameter >= 0}
 
     # A launch that is never looked at does not need them.
+    @cached_property
+    def variables(self) -> ScriptVariables | None:
+        """The variables of the script, where its lines are shown and cuTile tells of them."""
+        return self._find_variables() if self._kind == "script" else None
+
+    @cached_property
+    def _variable_names(self) -> frozenset[str]:
+        return frozenset(self.variables.names if self.variables is not None else ())
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a variable of the script has a name, whose value the environment of a statement tells."""
+        return name in self._variable_names
+
     @cached_property
     def _authors(self) -> list[str | None]:
         """What the author calls each of them, if he has a name for it."""
@@ -65,6 +88,9 @@ class ValueNames:
                 called |= {name, f"%{name}"} if self._kind == "text" else {name}
             for one in sorted(called):
                 found.setdefault(one, []).append(number)
+        if self.variables is not None:
+            for one in self.variables.names:
+                found[one] = self.variables.value_numbers(one)
         return found
 
     def _name(self, number: int) -> str | None:
