@@ -212,13 +212,13 @@ class _Capture:
                     into.append((body.name, True, False))
                 if (place, index) in self.partial:
                     into.append((self.partial[place, index], is_for, True))
-                for name, from_start, from_break in into:
+                for name, goes_on, ends in into:
                     merged = self.merges.setdefault(name, [])
-                    if from_start:
+                    if goes_on:
                         merged.append((place, before[index]))
                     for jump in info.jumps:
-                        is_continue = isinstance(jump.jump_op, Continue)
-                        if jump.jump_op is not None and (is_continue and from_start or not is_continue and from_break):
+                        leads = goes_on if isinstance(jump.jump_op, Continue) else ends
+                        if jump.jump_op is not None and leads:
                             value = jump.outputs[len(jump.outputs) - len(info.stored_locals) + number]
                             merged.append((id(jump.jump_op.loc), value))
 
@@ -377,9 +377,11 @@ class _Table:
             # A function of cuTile's own is a part of the statement that calls it.
             return caller
         bindings: dict[str, int] = {}
-        for function, variables in scope.scopes:
+        for depth, (function, variables) in enumerate(scope.scopes):
             # A comprehension has variables of its own, which the function does not store to.
             own = {*function.body.stored_indices, *function.param_local_indices}
+            if function is not scope.function:
+                own &= set(scope.function.captures_by_depth[depth])
             for index, name in enumerate(function.local_names):
                 if index in own and name.isidentifier():
                     bindings[name] = self._bind(variables[index])

@@ -219,9 +219,7 @@ class ScriptVariables:
             return StaticValue(visible[0], binding.is_unsigned)
         return Missing(REMOVED if not binding.may_be_unassigned else "has a value only on some paths to this line")
 
-    def content(
-        self, number: int, program: NumberedProgram, history: ValueHistory, steps: Array, step: int
-    ) -> Content:
+    def content(self, number: int, program: NumberedProgram, history: ValueHistory, steps: Array, step: int) -> Content:
         """What a binding is when a tile block that executes `steps` has executed `step` of them."""
         reached: dict[int, Array] = {}
         while True:

@@ -240,9 +240,7 @@ class HookMaker:
                 binding = variables.binding(number, name)
                 static = variables.static(binding, number, self._program) if binding is not None else None
                 if isinstance(static, StaticValue):
-                    found.append(
-                        Hook(self._program.operations[number], partial(look, static.value), [static.value])
-                    )
+                    found.append(Hook(self._program.operations[number], partial(look, static.value), [static.value]))
             return found
         for number in breakpoint.values:
             value = self._program.values[number]

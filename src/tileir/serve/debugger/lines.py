@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN
+from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, FOR, IF, JOIN_TOKENS, MAKE_TOKEN
 from tileir.execute.dtypes import Array
 from tileir.execute.places import author_frames
 from tileir.execute.python_source import character_column
@@ -186,9 +186,10 @@ class Lines:
         return found
 
     def _is_implied(self, operation: Operation, place: SourcePlace) -> bool:
-        """Whether an operation is written nowhere: a terminator that stands where the operation around it does."""
+        """Whether an operation is written nowhere: a terminator that stands where the operation around it does, or
+        what a front end adds to the iterations of a `for` loop that is left early."""
         if not operation.declaration.is_terminator:
-            return False
+            return self.kind == "script" and operation.declaration is IF and _asks_for_end(operation)
         if self.kind == "printed":
             return not self._program.is_printed(self._program.operation_numbers[operation])
         if self.kind == "script":
@@ -316,6 +317,12 @@ class Lines:
     def numbers_at(self, file: str, first: int, last: int) -> list[int]:
         """The lines of a file, from one to another, at which something begins."""
         return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
+
+
+def _asks_for_end(branch: Operation) -> bool:
+    """Whether a branch stands at the location of the loop around it: cuTile asks whether the loop was left."""
+    loop = branch.parent_operation
+    return loop is not None and loop.declaration is FOR and loop.location == branch.location
 
 
 def same_file(one: str, other: str) -> bool:

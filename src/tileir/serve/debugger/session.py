@@ -64,9 +64,7 @@ class Debugger:
         self._course: Course = Course(prepared, "sanitizer" in self.stop_on, write)
         program = self._program = prepared.program
         self.lines: Lines = Lines(program, names)
-        self._names: ValueNames = ValueNames(
-            program, self.lines, prepared.arrays, lambda: prepared.script_variables
-        )
+        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
         self._stacks: StackReader = StackReader(self._course, self.lines, self._names)
         self._variables: Variables = Variables(self._course, self._names)
         self.breakpoints: Breakpoints = Breakpoints(
