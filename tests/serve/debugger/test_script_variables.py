@@ -17,6 +17,7 @@ import numpy
 import pytest
 from tests.serve.debugger import numpy_tile
 
+from tileir.bridge.launch import export
 from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.session import Debugger
 
@@ -213,3 +214,38 @@ def test_variables_are_those_of_python_at_every_line(kernel: Any) -> None:
         between = [event for event in events[last : following + 1] if event.function == stop.function]
         found = [differences(stop, event) for event in between]
         assert not all(found), found
+
+
+def test_bytecode_of_a_script_names_only_what_is_assigned_once(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.tileirbc"
+    path.write_bytes(export(kernels.online_maximum, arguments()))
+    x, out, n, scale = arguments()
+    debugger = Debugger(str(path), 1, (x, 64, 1, out, 64, 1, n, numpy.float32(scale)))
+    debugger.breakpoints.add_line(str(PATH), line_of("mn = ct.maximum(m, t)"))
+    debugger.start(stop_on_entry=False)
+    debugger.resume()
+    assert debugger.lines.kind == "script"
+    assert (debugger.evaluate("t").value == x[8:16]).all() and (debugger.evaluate("mn").value == x[:8]).all()
+    # A loop carries these, and bytecode does not tell what it calls them.
+    for name in ("m", "total"):
+        with pytest.raises(ExpressionMistake, match="there is no value"):
+            debugger.evaluate(name)
+
+
+def line_of(text: str) -> int:
+    return [line.strip() for line in SOURCE.splitlines()].index(text) + 1
+
+
+def test_unknown_compiler_costs_the_variables_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda import tile
+    from cuda.tile._passes import hir2ir
+
+    # Another kernel, of which nothing is known yet.
+    debugger = Debugger(tile.kernel(kernels.straight._annotated_function.pyfunc), 1, arguments())
+    monkeypatch.delattr(hir2ir, "retarget_loc")
+    debugger.start()
+    with pytest.warns(RuntimeWarning, match="the variables of straight are unknown"):
+        assert not debugger.functions()
+    debugger.breakpoints.add_line(str(PATH), line_of("c = b * scale"))
+    debugger.resume()
+    assert (debugger.evaluate("b").value == arguments()[0][:8] + 1).all()

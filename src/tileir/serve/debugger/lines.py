@@ -14,7 +14,7 @@ import ast
 import linecache
 import os
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 import numpy
@@ -340,14 +340,24 @@ def same_file(one: str, other: str) -> bool:
 def function_at(file: str, line: int) -> int:
     """The line in which the innermost function around a line of a script begins, decorators included; 0 if there is
     none."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError, RecursionError):
-        return 0
-    found = 0
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
-            if first <= line <= (node.end_lineno or first):
-                found = max(found, first)
+    found = function_node(file, line)
+    return min([found.lineno, *[one.lineno for one in found.decorator_list]]) if found is not None else 0
+
+
+def function_node(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The innermost function around a line of a script."""
+    found: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    for node in _functions("".join(linecache.getlines(file))):
+        first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
+        if first <= line <= (node.end_lineno or first) and (found is None or found.lineno <= node.lineno):
+            found = node
     return found
+
+
+@lru_cache(16)
+def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]

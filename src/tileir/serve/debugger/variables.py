@@ -149,7 +149,7 @@ class Variables:
             step, content = newest
             name = self._names.shown[number]
             is_old = frame is not None and step < frame.since
-            # What a loop carries has in a script the name of what comes out of it: the newest is the one that counts.
+            # An expression of a script may be the value of several operations: the newest is the one that counts.
             # Names of a text may be used again in another block, for something else.
             key = name if self._names.hides else number
             known = found.get(key)
