@@ -16,7 +16,10 @@ from typing import Any
 import numpy
 import pytest
 from tests.serve.debugger import numpy_tile
+from tests.serve.debugger.client import RequestFailed, over_stdio
+from tests.serve.debugger.test_scripts import environment
 
+import tileir
 from tileir.bridge.launch import export
 from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.session import Debugger
@@ -108,9 +111,11 @@ def evaluated(debugger: Debugger, name: str) -> Any:
     try:
         result = debugger.evaluate(name)
     except ExpressionMistake as error:
-        if error.message == f"{name} is optimized away":
+        if error.message == f"variable {name} is optimized away":
             return REMOVED
-        assert error.message in (f"{name} is not assigned yet", f"there is no value {name} here"), error.message
+        assert error.message in (f"variable {name} is not assigned yet", f"there is no value {name} here"), (
+            error.message
+        )
         return UNASSIGNED
     return result.shown if result.value is None else result.value
 
@@ -249,3 +254,94 @@ def test_unknown_compiler_costs_the_variables_and_nothing_else(monkeypatch: pyte
     debugger.breakpoints.add_line(str(PATH), line_of("c = b * scale"))
     debugger.resume()
     assert (debugger.evaluate("b").value == arguments()[0][:8] + 1).all()
+
+
+ATTENTION = """\
+import sys
+sys.modules["torch"] = None  # which cuTile imports where it can
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def attention(q, out, TM: ct.Constant[int], scale: float):
+    m = ct.full((TM,), -100.0, ct.float32)
+    for k in range(3):
+        t = ct.load(q, (k,), (TM,)) * scale
+        mn = ct.maximum(m, t)
+        m = mn
+    ct.store(out, (0,), m)
+
+q, out = (numpy.arange(24) % 10).astype("f4"), numpy.zeros(8, "f4")
+ct.launch(None, (1,), attention, (q, out, 8, 0.5))
+"""
+
+
+def test_terminal_shows_parameters_and_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*commands: str) -> list[str]:
+        tileir.debug(kernels.online_maximum, 1, arguments(), commands=[*commands, "detach"])
+        return capsys.readouterr().out.splitlines()
+
+    line = line_of("mn = ct.maximum(m, t)")
+    first = said("info args", "info locals", "p scale * n", "p m")
+    assert [word for word in first if word.startswith(("x: ", "out: ", "n ", "scale "))] == [
+        "x: 64xf32 = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, ..]  min 0, max 22, mean 10.2969",
+        "out: 64xf32 = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ..]  min 0, max 0, mean 0",
+        "n = 3",
+        "scale = 1.5",
+    ]
+    assert {"No variables are assigned yet.", "$1 = 4.5", "Variable m is not assigned yet."} <= set(first)
+    found = said(f"break {line} if m[0] > 1 and k == 2 and n == 3", "continue", "p x[k * 8 + 1]", "info locals")
+    assert "$1 = 17.0" in found
+    names = [word.partition(" = ")[0] for word in found[found.index("$1 = 17.0") + 1 :] if " = " in word]
+    assert names == ["m", "total", "k", "t", "mn"]
+    assert any(word.startswith('("info expressions" shows ') for word in found)
+    back = said(f"break {line}", "continue", "continue", "reverse-next", "reverse-next", "p k", "p m[1]", "p t[1]")
+    assert back[-3:] == ["$1 = 0", "$2 = -100.0", "$3 = 1.0"]
+
+
+def test_editor_has_arguments_locals_and_expressions(tmp_path: Path) -> None:
+    script = tmp_path / "attention.py"
+    script.write_text(ATTENTION)
+    client = over_stdio(env=environment())
+
+    def configure() -> None:
+        line = {"line": 11, "condition": "k == 1 and TM == 8 and m.max() < 9"}
+        client.request("setBreakpoints", source={"path": str(script)}, breakpoints=[line])
+
+    client.begin(configure, program=str(script))
+    assert client.stopped()["reason"] == "breakpoint"
+    scopes = client.request("scopes", frameId=client.top()["id"])["scopes"]
+    assert [scope["name"] for scope in scopes][:3] == ["Arguments", "Locals", "Expressions"]
+    shown = {one["name"]: (one["value"].partition("  ")[0], one.get("type")) for one in client.scope("Arguments")}
+    assert shown["TM"] == ("8", "int") and shown["scale"] == ("0.5", "tile<f32>")
+    assert shown["q"] == ("[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, ..]", "24xf32")
+    locals = {one["name"]: one["value"].partition("  ")[0] for one in client.scope("Locals")}
+    assert list(locals) == ["m", "k", "t", "mn"]
+    assert locals["m"] == locals["mn"] == "[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, ..]"
+    assert all("ct." in one["name"] for one in client.scope("Expressions"))
+    for context in ("watch", "hover", "repl"):
+        assert client.evaluate("TM", context)["result"] == "8"
+        assert client.evaluate("m.sum() * scale + TM", context)["result"] == "15.0"
+    assert client.request("dataBreakpointInfo", name="m")["dataId"] == "m"
+    client.step("stepBack")
+    client.step("stepBack")
+    assert client.evaluate("k")["result"] == "0"
+    with pytest.raises(RequestFailed, match="not assigned yet"):
+        client.step("stepBack")
+        client.evaluate("mn")
+    client.request("disconnect")
+    client.close()
+
+
+def test_watched_variable_stops_where_it_is_assigned() -> None:
+    debugger = Debugger(kernels.online_maximum, 1, arguments())
+    debugger.start()
+    assert debugger.breakpoints.add_change("m").is_verified
+    assert not debugger.breakpoints.add_change("nothing").is_verified
+    seen = []
+    while debugger.resume().reason == "data":
+        assert debugger.place is not None
+        seen.append((debugger.place.line, float(debugger.evaluate("m").value[1])))
+    load = line_of("t = ct.load(x, (k,), (8,))")
+    # The first line behind the one that assigns it.
+    assert seen == [(load - 2, -100.0), (load, 1.0), (load, 9.0), (load + 4, 17.0)]

@@ -40,12 +40,15 @@ class PreparedLaunch:
         schedule: str | None,
         limit: int,
         memory: Iterable[object],
+        source: object = None,
     ) -> None:
+        """`source` is kept as long as this is: what the variables of the kernel are found from."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
         extents = check_grid(grid)
         entry = self.entry = kernel.entry
         self._kernel: Kernel = kernel
+        self._source: object = source
         self.limit: int = limit
         self.program: NumberedProgram = NumberedProgram(entry)
         self.control: ControlFlow = ControlFlow(self.program)

@@ -275,9 +275,10 @@ def record(
     memory: Iterable[object] = (),
     uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
+    source: object = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
-    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory)
+    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory, source)
     recorder, report = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
     failure = _run(kernel.entry, prepared.launch, recorder, output if output is not None else sys.stdout.write)
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)

@@ -126,7 +126,7 @@ class HookMaker:
                 content = unsigned(given[found.value]) if found.is_unsigned else given[found.value]
                 return self._plain(found.value, content)
             if isinstance(found, Missing):
-                raise ExpressionMistake(f"{name} {found.reason}")
+                raise ExpressionMistake(f"variable {name} {found.reason}")
             if not isinstance(found, (StaticValue, ArrayReference)):
                 return fixed_value(found)
             # An array may have another name in the script.

@@ -289,7 +289,7 @@ class Variables:
                 return None
             content = variables.content(binding, program, history, steps, moment.step)
             if isinstance(content, Missing):
-                raise ExpressionMistake(f"{name} {content.reason}")
+                raise ExpressionMistake(f"variable {name} {content.reason}")
             return self._computable(content, now)
         parameters = len(program.entry.regions[0].block.arguments)
         numbered = self._names.numbers.get(name, [])
