@@ -345,3 +345,13 @@ def test_watched_variable_stops_where_it_is_assigned() -> None:
     load = line_of("t = ct.load(x, (k,), (8,))")
     # The first line behind the one that assigns it.
     assert seen == [(load - 2, -100.0), (load, 1.0), (load, 9.0), (load + 4, 17.0)]
+
+
+def test_operand_that_was_moved_is_no_other_expression() -> None:
+    debugger = Debugger(kernels.reshaped, 1, arguments())
+    debugger.breakpoints.add_line(str(PATH), line_of("acc = ct.maximum(acc, t)"))
+    debugger.start(stop_on_entry=False)
+    shown = {one.name: one.value for one in debugger.values()}
+    x = arguments()[0][:8]
+    assert list(shown) == ["ct.load(x, (k,), (8,))", "ct.load(x, (k,), (8,)).reshape((2, 4))"]
+    assert all((numpy.ravel(value) == x).all() for value in shown.values())

@@ -417,7 +417,17 @@ def closure(x, out, n: int, scale: float):
     ct.store(out, (ct.bid(0),), base)
 
 
+@ct.kernel
+def reshaped(x, out, n: int, scale: float):
+    acc = ct.zeros((2, 4), ct.float32)
+    for k in range(n):
+        t = ct.load(x, (k,), (8,)).reshape((2, 4)) * scale
+        acc = ct.maximum(acc, t)
+    ct.store(out, (ct.bid(0),), acc.reshape((8,)))
+
+
 KERNELS = [
+    reshaped,
     straight,
     online_maximum,
     swapped,

@@ -479,8 +479,8 @@ class Debugger:
         """What has a name, here or where another tile block stands: the variables of the script, then the values of a
         frame that are computed, or of all."""
         moment = frame.moment if frame is not None else moment
-        found = [variable for _, variables in self.functions(moment) for variable in variables]
-        return [*found, *self.values(frame, moment)]
+        moment = moment if moment is not None else self._standing()
+        return [*self._variables.visible(moment), *self.values(frame, moment)]
 
     def functions(self, moment: Moment | None = None) -> list[tuple[str, list[Variable]]]:
         """The variables of the script: of the function that the program is in, then of those that called it.

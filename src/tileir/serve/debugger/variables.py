@@ -170,14 +170,20 @@ class Variables:
         return variables.functions(self._recording.program, history, self._course.steps(moment.block), moment.step)
 
     def functions(self, moment: Moment) -> list[tuple[str, list[Variable]]]:
-        found: list[tuple[str, list[Variable]]] = []
-        hidden: set[str] = set()
         functions = self._functions(moment)
+        found: list[tuple[str, list[Variable]]] = []
         for one in functions:
             own = one.variables if one is functions[-1] else {**one.parameters, **one.variables}
-            variables = [self._variable(name, own[name], moment) for name in own if name not in hidden]
-            found.append((one.function, variables))
-            # A variable of a function hides one of its callers, be it assigned yet or not.
+            found.append((one.function, [self._variable(name, own[name], moment) for name in own]))
+        return found
+
+    def visible(self, moment: Moment) -> list[Variable]:
+        """Variables that are no parameters of the kernel.  One of a function hides that of a caller with the same name,
+        be it assigned yet or not."""
+        found: list[Variable] = []
+        hidden: set[str] = set()
+        for one, (_, variables) in zip(self._functions(moment), self.functions(moment), strict=True):
+            found += [variable for variable in variables if variable.name not in hidden]
             hidden.update([*one.parameters, *one.variables, *one.unassigned])
         return found
 
