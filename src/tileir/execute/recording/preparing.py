@@ -73,7 +73,8 @@ class PreparedLaunch:
     @cached_property
     def script_variables(self) -> ScriptVariables | None:
         """The variables of the script that the kernel was compiled from, if they are known."""
-        return self._kernel.find_variables() if self._kernel.find_variables is not None else None
+        found = self._kernel.find_variables() if self._kernel.find_variables is not None else None
+        return found if isinstance(found, ScriptVariables) else None
 
     def recorder(
         self, sanitize: bool | Literal["all"], uninitialized: list[object]

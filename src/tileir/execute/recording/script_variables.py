@@ -131,11 +131,12 @@ class FunctionVariables:
     __slots__ = ("function", "parameters", "unassigned", "variables")
 
     def __init__(
-        self, function: str, parameters: dict[str, Content], variables: dict[str, Content], unassigned: list[str]
+        self, function: str, parameters: dict[str, Any], variables: dict[str, Any], unassigned: list[str]
     ) -> None:
         self.function: str = function
-        self.parameters: dict[str, Content] = parameters
-        self.variables: dict[str, Content] = variables
+        self.parameters: dict[str, Any] = parameters
+        """Their contents (`Content`), by name."""
+        self.variables: dict[str, Any] = variables
         """Those that are no parameters."""
         self.unassigned: list[str] = unassigned
         """The names of those that are not assigned yet."""
