@@ -112,8 +112,9 @@ class ValueNames:
             if owner is None or value not in told_results(owner):
                 return None
             name = self._script.label(owner) or self._constant(owner)
-        is_known = name is None or not name.isidentifier() or self.variables is not None
-        return name if is_known or self._assigned[name] == 1 else None
+        if name is None or not name.isidentifier() or self.variables is not None:
+            return name
+        return name if self._assigned[name] == 1 else None
 
     @cached_property
     def _assigned(self) -> Counter[str]:
