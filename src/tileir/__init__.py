@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from tileir.execute.recording.history import ValueHistory
     from tileir.execute.recording.loading import load_recording
     from tileir.execute.recording.recording import Recording
+    from tileir.execute.recording.script_variables import FunctionVariables
     from tileir.execute.releasing import release_memory
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
@@ -188,6 +189,7 @@ __all__ = [
     "Form",
     "FormTitle",
     "Forms",
+    "FunctionVariables",
     "Globals",
     "HostCopyWarning",
     "InsertionPoint",
@@ -429,6 +431,7 @@ _RUNNING_HOMES = {
     "tileir.execute.recording.history": "ValueHistory",
     "tileir.execute.recording.loading": "load_recording",
     "tileir.execute.recording.recording": "Recording",
+    "tileir.execute.recording.script_variables": "FunctionVariables",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
     "tileir.execute.sanitizer.sanitizer": "Sanitizer",
     "tileir.serve.debugger.scripts": "debug",

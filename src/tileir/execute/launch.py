@@ -128,6 +128,9 @@ class Kernel:
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch, as the engine and its kernel.
         self._latest: tuple[Engine, PreparedKernel] | None = None
+        self.find_variables: Callable[[], object] | None = None
+        """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
+        for those who record launches."""
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
