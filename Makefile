@@ -165,7 +165,8 @@ vscode: ## package the extension for Visual Studio Code: build/tileir-VERSION.vs
 $(FAST)/.installed: pyproject.toml hatch_build.py compile_layers.py $(SOURCES) | $(FAST)/.made
 	@echo "compiling tileir with mypyc (a few minutes)"
 	@rm -rf build/fast && mkdir -p build/fast/dist
-	@TILEIR_COMPILE=1 $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist .
+	@$(FAST_BIN)/python $(PIP) install --quiet build
+	@TILEIR_COMPILE=1 $(FAST_BIN)/python -m build --wheel --outdir build/fast/dist .
 	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl
 	@$(FAST_BIN)/python .ci/compiled_build.py
 	@touch $@
