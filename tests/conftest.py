@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,19 @@ settings.load_profile("patient")
 # Thousands of tests and all modules stay until the end: no collection of garbage needs to look at them, neither while they
 # are made nor later.
 gc.disable()
+
+
+FILES = pytest.StashKey[set[str]]()
+
+
+def visible_files(root: Path) -> set[str]:
+    """Return the names of what users see at the top of a checkout and among its examples."""
+    names = {path.name for folder in (root, root / "examples") for path in folder.iterdir()}
+    return {name for name in names if not name.startswith((".", "_")) and name not in ("build", "dist")}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[FILES] = visible_files(config.rootpath)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,9 +58,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
-def pytest_sessionfinish() -> None:
-    """Libraries complain of what is still there when the interpreter ends."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Libraries complain of what is still there when the interpreter ends; and no test writes into the source tree."""
     gc.unfreeze()
+    if new := visible_files(session.config.rootpath) - session.config.stash[FILES]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print(f"\nA test wrote into the source tree: {', '.join(sorted(new))}")
 
 
 @pytest.fixture(autouse=True, scope="session")
