@@ -64,11 +64,11 @@ def modules_that_may_be_missing() -> set[tuple[str, str]]:
 
 def test_every_module_that_may_be_missing_is_in_the_table() -> None:
     required = [text for text in importlib.metadata.requires("tileir") or [] if re.search(r"extra == .test.", text)]
-    names = {re.split(r"[^\w-]", text)[0].lower() for text in required}
+    names = {re.split(r"[^\w-]", text)[0].replace("_", "-").lower() for text in required}
     modules = {
         module
         for module, distributions in importlib.metadata.packages_distributions().items()
-        if names & {name.lower() for name in distributions}
+        if names & {name.replace("_", "-").lower() for name in distributions}
     }
     # Only tests on a GPU use CuPy.  Not every system has all of Python's modules.
     known = (*modules, *optional.OPTIONAL, *sys.stdlib_module_names, "tileir", "cupy")
