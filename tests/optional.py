@@ -93,9 +93,9 @@ def needs(name: str) -> None:
 
 
 def left_out() -> str:
-    """Return the line that closes a run."""
-    missing = [f"{entry.tests} ({entry.add})" for name, entry in OPTIONAL.items() if not has(name)]
-    return f"left out: {'; '.join(missing) or 'nothing'}"
+    """Return the lines that close a run."""
+    missing = [f"  {entry.tests}: {entry.add}" for name, entry in OPTIONAL.items() if not has(name)]
+    return "\n".join(["left out, and how to add it:", *missing]) if missing else "left out: nothing"
 
 
 if __name__ == "__main__":

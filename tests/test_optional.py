@@ -25,7 +25,11 @@ def test_a_run_ends_with_what_is_missing_and_how_to_add_it(monkeypatch: pytest.M
     }
     monkeypatch.setattr(optional, "OPTIONAL", table)
     optional.has.cache_clear()
-    assert optional.left_out() == "left out: those tests (apt-get install away); others (pip install gone)"
+    assert optional.left_out().splitlines() == [
+        "left out, and how to add it:",
+        "  those tests: apt-get install away",
+        "  others: pip install gone",
+    ]
     optional.needs("here")
     with pytest.raises(pytest.skip.Exception, match="those tests: needs apt-get install away"):
         optional.needs("away")
