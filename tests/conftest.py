@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     leave_to_long_runs(items)
+    # JAX starts threads: a process that has imported it should not fork, as many other tests do.
+    items.sort(key=lambda item: "jax" in item.path.name)
 
 
 def pytest_collection_finish() -> None:
