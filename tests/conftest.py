@@ -63,7 +63,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Libraries complain of what is still there when the interpreter ends; and no test writes into the source tree."""
     gc.unfreeze()
-    if new := visible_files(session.config.rootpath) - session.config.stash[FILES]:
+    before = session.config.stash[FILES]
+    if new := visible_files(session.config.rootpath) - before:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         print(f"\nA test wrote into the source tree: {', '.join(sorted(new))}")
 

@@ -57,12 +57,11 @@ def test_torch_is_left_out_where_nothing_makes_its_stubs(tmp_path: Path) -> None
 
 def modules_that_may_be_missing() -> set[tuple[str, str]]:
     """Return the modules without which tests are skipped, each with a file that says so."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "importorskip":
-                if isinstance(node.args[0], ast.Constant):
-                    found.add((node.args[0].value, str(path.relative_to(ROOT))))
+                found.add((ast.literal_eval(node.args[0]), str(path.relative_to(ROOT))))
     return found
 
 
