@@ -13,15 +13,20 @@ STUB := src/tileir/builder.pyi
 SUPPORT := docs/support.md
 LINT := docs/lint.md
 EDITORS := editors
+NODE_MODULES := $(EDITORS)/vscode/node_modules/.package-lock.json
+TSC := $(EDITORS)/vscode/node_modules/.bin/tsc
+PAGES := src/tileir/serve/explorer/assets/tsconfig.json src/tileir/judge/report/assets/tsconfig.json
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
-TSC ?= tsc
+# The oldest torch that emulation supports.
+TORCH_OLDEST := 2.6.0
+OLDEST := .venv-torch-oldest
 FUZZ_SECONDS ?= 20
 FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite test-long lint types ruff pages fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
+.PHONY: help demo test suite test-long test-torch-oldest torch lint types ruff pages npm fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,22 +116,43 @@ ruff: $(VENV)/.installed-test
 	$(BIN)/ruff check src tests benchmarks examples .ci
 	$(BIN)/ruff format --check src tests benchmarks examples .ci
 
-pages:
-	@command -v $(TSC) >/dev/null || { echo "the types of pages are checked by the TypeScript compiler: apt-get install node-typescript, or npm install --global typescript, or make TSC=path/to/tsc"; exit 1; }
-	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
-	$(TSC) --project src/tileir/judge/report/assets/tsconfig.json
+# The TypeScript compiler is one of the extension's npm packages.
+pages: npm
+	@if test -x $(TSC); then for page in $(PAGES); do echo $(TSC) --project $$page; $(TSC) --project $$page || exit 1; done; \
+	else echo "the types of the pages are not checked: there is no TypeScript"; fi
 
-test: lint docs-check suite ## ruff, mypy, the reference up to date, and all tests but the long ones
+# Tests and pages go without these packages where Node is missing or no registry answers.
+npm:
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(NODE_MODULES) || echo "npm installs nothing: what needs it is left out"; fi
+
+$(NODE_MODULES): $(EDITORS)/vscode/package-lock.json
+	@echo "installing the extension's npm packages into $(EDITORS)/vscode"
+	@cd $(EDITORS)/vscode && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+test: torch npm lint docs-check suite ## ruff, mypy, the reference up to date, and all tests but the long ones; ends with what was left out
+	@$(BIN)/python -m tests.optional
 
 # A target of its own, which waits for nothing: types are checked meanwhile (make -j 2), and no processor is idle. Tests
 # start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
-suite: $(VENV)/.installed-test
+suite: torch npm
 	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-test-long: lint docs-check ## the same with the long tests
-	@$(BIN)/python -m compileall -q -j 0 src
-	$(BIN)/python -m pytest -n auto -m "long or not long" $(ARGS)
+test-long: ## the same with the long tests
+	@$(MAKE) --no-print-directory test ARGS='-m "long or not long" $(ARGS)'
+
+# The newest torch, where one can be had without CUDA's libraries.
+torch: $(VENV)/.installed-test
+	@$(BIN)/python .ci/install_torch.py
+
+$(OLDEST)/.made:
+	$(call make_venv,$(OLDEST))
+
+test-torch-oldest: $(OLDEST)/.made ## the tests that use torch, with the oldest that is supported
+	@$(OLDEST)/bin/python $(PIP) install --quiet --prefer-binary --no-warn-conflicts --editable '.[test]'
+	@$(OLDEST)/bin/python .ci/install_torch.py $(TORCH_OLDEST)
+	$(OLDEST)/bin/python -m pytest -n auto $$(grep -rlw torch tests --include='test_*.py') $(ARGS)
 
 fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each; tests/fuzz/README.md)
 	@mkdir -p build/fuzz/bytecode build/fuzz/text
@@ -156,16 +182,17 @@ docs-check: $(VENV)/.installed-test
 	@$(BIN)/python -m tileir.tools.highlighting build/$(EDITORS)
 	@for file in vscode/syntaxes/tileir.tmLanguage.json vim/syntax/tileir.vim emacs/tileir-mode.el; do diff $(EDITORS)/$$file build/$(EDITORS)/$$file || { echo "$(EDITORS) does not match the declarations: run make docs"; exit 1; }; done
 
-vscode: ## package the extension for Visual Studio Code: build/tileir-VERSION.vsix
+vscode: npm ## package the extension for Visual Studio Code: build/tileir-VERSION.vsix
 	@command -v npm >/dev/null || { echo "the extension is built by npm: apt-get install nodejs npm"; exit 1; }
 	@mkdir -p build
-	cd $(EDITORS)/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent package
+	cd $(EDITORS)/vscode && npm run --silent package
 
 # The fast wheel needs a C compiler and Python's headers.
 $(FAST)/.installed: pyproject.toml hatch_build.py compile_layers.py $(SOURCES) | $(FAST)/.made
 	@echo "compiling tileir with mypyc (a few minutes)"
 	@rm -rf build/fast && mkdir -p build/fast/dist
-	@TILEIR_COMPILE=1 $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist .
+	@$(FAST_BIN)/python $(PIP) install --quiet build
+	@TILEIR_COMPILE=1 $(FAST_BIN)/python -m build --wheel --outdir build/fast/dist .
 	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl
 	@$(FAST_BIN)/python .ci/compiled_build.py
 	@touch $@
@@ -208,5 +235,5 @@ bench-more: $(VENV)/.installed-bench ## the other figures of the documents
 	$(BIN)/python benchmarks/cpu_math.py
 
 clean: ## remove what the targets made, the virtual environments included
-	rm -rf build dist $(VENV) $(FAST) .mypy_cache .ruff_cache .pytest_cache .hypothesis $(EDITORS)/vscode/node_modules $(EDITORS)/vscode/out $(EDITORS)/vscode/LICENSE
+	rm -rf build dist $(VENV) $(FAST) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis $(EDITORS)/vscode/node_modules $(EDITORS)/vscode/out $(EDITORS)/vscode/LICENSE
 	find src tests benchmarks .ci -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

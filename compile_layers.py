@@ -2,7 +2,7 @@
 
 It makes a library of all their modules, and a small one for each by which Python finds it.  Each module is a C file of
 its own, and as many are compiled at a time as there are processors: one file of them all took a compiler nine minutes.
-`hatch_build.py` calls it, in a process of its own, since it changes the directory.
+`hatch_build.py` calls it, in a process of its own, since it changes the directory.  Progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -32,15 +32,23 @@ def modules(package: Path) -> list[str]:
     return [str(path.relative_to(package.parents[1])) for path in found if path.name != "__init__.py"]
 
 
+def report(text: str) -> None:
+    print(f"tileir: {text}", file=sys.stderr, flush=True)
+
+
 def side_by_side(compile_one: Callable[..., list[str]], processors: int) -> Callable[..., list[str]]:
     """A compiler's function that compiles several files, each in a call of its own."""
 
     def compile_all(sources: list[str], *given: Any, **named: Any) -> list[str]:
+        made: dict[str, list[str]] = {}
+        # The longest first: none is left over at the end.
+        ordered = sorted(sources, key=os.path.getsize, reverse=True)
         with ThreadPoolExecutor(processors) as pool:
-            # The longest first: none is left over at the end.
-            ordered = sorted(sources, key=os.path.getsize, reverse=True)
             objects = pool.map(lambda source: compile_one([source], *given, **named), ordered)
-            made = dict(zip(ordered, objects, strict=True))
+            for source, paths in zip(ordered, objects, strict=True):
+                made[source] = paths
+                if len(made) % 20 == 0:
+                    report(f"compiled {len(made)} of {len(ordered)} C files, the largest first")
         return [path for source in sources for path in made[source]]
 
     return compile_all
@@ -60,15 +68,19 @@ def compile_in(folder: Path, built: Path) -> None:
             self.compiler.compile = side_by_side(self.compiler.compile, processors)
             # The library that has everything, then those that find a module in it.
             everything, self.extensions = self.extensions[:1], self.extensions[1:]
+            report(f"compiling C files, {processors} at a time")
             for extension in everything:
                 self.build_extension(extension)
+            report(f"linking {len(self.extensions)} modules")
             self.parallel = processors
             super().build_extensions()
 
     os.chdir(folder)
     os.environ["MYPYPATH"] = "src"
+    names = modules(folder / "src" / "tileir")
+    report(f"translating {len(names)} modules to C")
     extensions = mypycify(
-        ["--explicit-package-bases", "--config-file=", *modules(folder / "src" / "tileir")],
+        ["--explicit-package-bases", "--config-file=", *names],
         opt_level=LEVEL,
         debug_level="0",
         multi_file=True,

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-# The first has no window to draw, and takes half the time.
-_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-def _browser_program() -> str | None:
-    given = os.environ.get("TILEIR_CHROMIUM")
-    return given if given else next((found for found in map(shutil.which, _NAMES) if found), None)
+from tests.optional import browser_program, needs
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="the page is tested with Playwright: pip install playwright"
-    )
-    program = _browser_program()
-    if program is None:
-        pytest.skip("the page is tested in a browser: install chromium-headless-shell, or name one in TILEIR_CHROMIUM")
-    with playwright.sync_playwright() as driver:
+    from playwright.sync_api import sync_playwright
+
+    needs("browser")
+    with sync_playwright() as driver:
         # Tests run in containers, as root, where Chromium's own sandbox cannot be set up.
         options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        started = driver.chromium.launch(executable_path=program, args=options)
+        started = driver.chromium.launch(executable_path=browser_program(), args=options)
         yield started
         started.close()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,9 +26,24 @@ settings.load_profile("patient")
 gc.disable()
 
 
+FILES = pytest.StashKey[set[str]]()
+
+
+def visible_files(root: Path) -> set[str]:
+    """Return the names of what users see at the top of a checkout and among its examples."""
+    names = {path.name for folder in (root, root / "examples") for path in folder.iterdir()}
+    return {name for name in names if not name.startswith((".", "_")) and name not in ("build", "dist")}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[FILES] = visible_files(config.rootpath)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     leave_to_long_runs(items)
+    # JAX starts threads: a process that has imported it should not fork, as many other tests do.
+    items.sort(key=lambda item: "jax" in item.path.name)
 
 
 def pytest_collection_finish() -> None:
@@ -44,9 +60,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
-def pytest_sessionfinish() -> None:
-    """Libraries complain of what is still there when the interpreter ends."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Libraries complain of what is still there when the interpreter ends; and no test writes into the source tree."""
     gc.unfreeze()
+    before = session.config.stash[FILES]
+    if new := visible_files(session.config.rootpath) - before:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print(f"\nA test wrote into the source tree: {', '.join(sorted(new))}")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -49,8 +49,8 @@ def sessions(block: Block) -> list[tuple[str, str]]:
 
 
 def commands(block: Block) -> list[str]:
-    """The commands of a block without outputs; empty if it has anything else."""
-    lines = [line for line in block.text.splitlines() if line]
+    """The commands of a block without outputs; empty if it has anything else.  `mkdir -p build` may come first."""
+    lines = [line for line in block.text.splitlines() if line and line != "mkdir -p build"]
     return lines if all(line.startswith(("tileir ", "tileir-")) for line in lines) else []
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.optional import has, needs
 
 import tileir
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # Without cuTile, the examples written in it are left out.
 BLOCK_CUTILE = "import sys; sys.modules['cuda'] = None; import runpy; path = sys.argv.pop(); runpy.run_path(path, run_name='__main__')"
-
-
-def cutile_available() -> bool:
-    try:
-        return importlib.util.find_spec("cuda.tile") is not None
-    except ModuleNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("with_cutile", [True, False])
@@ -31,7 +25,7 @@ def test_all_examples_agree_with_numpy(with_cutile: bool) -> None:
     )
     result = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr
-    forms = 3 if with_cutile and cutile_available() else 2
+    forms = 3 if with_cutile and has("cuda.tile") else 2
     lines = [line for line in result.stdout.splitlines() if line.endswith("  ok")]
     assert len(lines) == 6 * forms
     assert result.stdout.count("interleaved 128") == forms
@@ -41,8 +35,8 @@ def test_all_examples_agree_with_numpy(with_cutile: bool) -> None:
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
 def test_operator_of_a_framework_agrees_with_its_own(framework: str) -> None:
-    if importlib.util.find_spec(framework) is None or not cutile_available():
-        pytest.skip(f"{framework} and cuda-tile are not both installed: pip install {framework} cuda-tile")
+    needs(framework)
+    needs("cuda.tile")
     command = [sys.executable, str(EXAMPLES / f"{framework}_operator.py")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr

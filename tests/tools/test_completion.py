@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.optional import needs
 
 from tileir.tools import completion, main
 
@@ -43,13 +43,6 @@ CASES = [
 ]
 
 
-def needs(shell: str) -> str:
-    found = shutil.which(shell)
-    if found is None:
-        pytest.skip(f"{shell} is not installed")
-    return found
-
-
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scripts")
@@ -78,7 +71,7 @@ def test_bash(line: str, expected: list[str], other: str, scripts: Path) -> None
     before = [word for word in words[:-1] if word]
     # The cursor after an equals sign is in its word or in an empty one.
     for given in [[*before, words[-1]], before] if line.endswith("=") else [[*before, words[-1]]]:
-        command = [needs("bash"), "--norc", "-c", program, "bash", *given]
+        command = ["bash", "--norc", "-c", program, "bash", *given]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
         assert done.stderr == ""
         found = shown(done.stdout, line)
@@ -87,9 +80,10 @@ def test_bash(line: str, expected: list[str], other: str, scripts: Path) -> None
 
 @pytest.mark.parametrize(("line", "expected", "other"), CASES)
 def test_fish(line: str, expected: list[str], other: str, scripts: Path, tmp_path: Path) -> None:
+    needs("fish")
     program = f"source {scripts / 'fish'}; complete -C '{line}' | string replace -r '\\t.*' ''"
     done = subprocess.run(
-        [needs("fish"), "--no-config", "-c", program],
+        ["fish", "--no-config", "-c", program],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -110,7 +104,7 @@ class Terminal:
         self.process, self.screen = pty.fork()
         if self.process == 0:
             os.chdir(ROOT)
-            os.execve(command[0], command, environment)
+            os.execvpe(command[0], command, environment)
         self.seen = ""
 
     def wait_for(self, text: str) -> None:
@@ -137,12 +131,12 @@ class Terminal:
 
 @pytest.fixture
 def zsh(scripts: Path, tmp_path: Path) -> Iterator[Terminal]:
-    program = needs("zsh")
+    needs("zsh")
     (tmp_path / ".zshrc").write_text(
         f"autoload -U compinit; compinit -u -d {tmp_path}/dump; source {scripts / 'zsh'}; PROMPT='ready> '\n"
     )
     environment = {"ZDOTDIR": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
-    terminal = Terminal([program, "-d", "-i"], environment)
+    terminal = Terminal(["zsh", "-d", "-i"], environment)
     try:
         terminal.wait_for("ready> ")
         yield terminal

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import tileir
@@ -115,10 +116,10 @@ def process_of(*arguments: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def children_of(parent: int) -> list[int]:
-    found = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    pairs = [tuple(map(int, row.split())) for row in found.splitlines()]
-    direct = [child for child, of in pairs if of == parent]
-    return direct + [deeper for child in direct for deeper in children_of(child)]
+    try:
+        return [child.pid for child in psutil.Process(parent).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def is_alive(process: int) -> bool:

@@ -1,9 +1,11 @@
-"""What a wheel is: compiled where that is possible, pure Python otherwise.  `hatch_build.py` decides."""
+"""What a wheel is: pure Python, or compiled where TILEIR_COMPILE is 1.  `hatch_build.py` decides."""
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
+import subprocess
 import sys
 import threading
 import types
@@ -22,26 +24,8 @@ class Interface:
     def __class_getitem__(cls, item: object) -> type:
         return cls
 
-    def __init__(self, said: list[str], target: str = "wheel") -> None:
-        self.root = self.directory = str(ROOT)
-        self.config = self.build_config = self.metadata = None
-        self.target_name = target
-        self.app = types.SimpleNamespace(display_info=said.append)
-
-
-class Compiling:
-    """Stands in for what compiles."""
-
-    failure = ""
-    folders: list[Path] = []
-
-    @classmethod
-    def compiled(cls, root: Path, folder: Path) -> dict[str, str]:
-        assert root == ROOT and folder.is_dir()
-        cls.folders.append(folder)
-        if cls.failure:
-            raise RuntimeError(f"many lines\n{cls.failure}")
-        return {str(folder / "core.so"): "tileir/ir/core.so"}
+    root = str(ROOT)
+    target_name = "wheel"
 
 
 @pytest.fixture
@@ -51,12 +35,12 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Any:
     interface = types.ModuleType(INTERFACE)
     interface.BuildHookInterface = Interface
     monkeypatch.setitem(sys.modules, INTERFACE, interface)
-    monkeypatch.setattr(Compiling, "failure", "")
-    monkeypatch.setattr(Compiling, "folders", [])
     monkeypatch.setattr(sys, "argv", ["build"])
     monkeypatch.delenv("TILEIR_COMPILE", raising=False)
     module = script("hatch_build")
-    monkeypatch.setattr(module, "compiled", Compiling.compiled)
+    # A machine that could compile; compiling takes minutes.
+    monkeypatch.setattr(module, "obstacle", lambda: "")
+    monkeypatch.setattr(module, "compiled", lambda root, folder: {str(folder / "core.so"): "tileir/ir/core.so"})
     return module
 
 
@@ -68,74 +52,52 @@ def script(name: str) -> Any:
     return module
 
 
-def built(build: Any, version: str = "standard") -> tuple[dict[str, Any], list[str], list[str]]:
-    """The data of the wheel, what was said, and what building needs."""
-    said: list[str] = []
-    hook = build.CustomBuildHook(said)
+def built(build: Any, version: str = "standard") -> tuple[dict[str, Any], list[str]]:
+    """Return the data of the wheel, and what building needs."""
+    hook = build.CustomBuildHook()
     data: dict[str, Any] = {"pure_python": True, "infer_tag": False, "force_include": {}}
     needed = hook.dependencies()
     hook.initialize(version, data)
-    hook.finalize(version, data, "")
-    return data, said, needed
+    return data, needed
 
 
-def test_with_a_compiler_the_wheel_is_compiled(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "obstacle", lambda: "")
-    data, said, needed = built(build)
-    assert (data["pure_python"], data["infer_tag"], said) == (False, True, [])
-    assert list(data["force_include"].values()) == ["tileir/ir/core.so"]
-    assert any(each.startswith("mypy>=") for each in needed)
-    # Nothing is left behind.
-    assert [folder.exists() for folder in Compiling.folders] == [False]
+@pytest.mark.parametrize("requested", [None, "", "0"])
+def test_the_wheel_is_pure_python_where_nothing_else_is_requested(
+    build: Any, monkeypatch: pytest.MonkeyPatch, requested: str | None
+) -> None:
+    if requested is not None:
+        monkeypatch.setenv("TILEIR_COMPILE", requested)
+    data, needed = built(build)
+    assert (data["pure_python"], data["force_include"], needed) == (True, {}, [])
 
 
-def test_without_one_it_is_pure_and_one_line_says_why(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setattr(build.shutil, "which", lambda name: None)
-    monkeypatch.setattr(build.Path, "exists", lambda path: True)
-    data, said, needed = built(build)
-    assert (data["pure_python"], needed) == (True, [])
-    assert said == ["tileir: the wheel is pure Python (there is no C compiler)"]
-
-
-def test_the_variable_asks_for_one_or_the_other(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "obstacle", lambda: "")
-    for asked, pure in (("0", True), ("1", False), ("auto", False), ("", False)):
-        monkeypatch.setenv("TILEIR_COMPILE", asked)
-        data, said, needed = built(build)
-        assert (data["pure_python"], not needed) == (pure, pure)
-        assert said == (["tileir: the wheel is pure Python (TILEIR_COMPILE is 0)"] if pure else [])
+def test_the_wheel_is_compiled_on_request(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_COMPILE", "1")
-    monkeypatch.setattr(Compiling, "failure", "the last line")
-    with pytest.raises(RuntimeError, match="the last line"):
-        built(build)
+    data, needed = built(build)
+    assert (data["pure_python"], data["infer_tag"]) == (False, True)
+    [(path, name)] = data["force_include"].items()
+    assert name == "tileir/ir/core.so" and any(each.startswith("mypy>=") for each in needed)
+    # Nothing is left behind.
+    gc.collect()
+    assert not Path(path).parent.exists()
+
+
+def test_a_wheel_that_cannot_be_compiled_is_an_error(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_COMPILE", "1")
     monkeypatch.setattr(build, "obstacle", lambda: "there is no C compiler")
     with pytest.raises(ValueError, match="TILEIR_COMPILE is 1, but there is no C compiler"):
         built(build)
-    monkeypatch.setenv("TILEIR_COMPILE", "yes")
-    with pytest.raises(ValueError, match="TILEIR_COMPILE is 'yes': set it to auto, 1 or 0"):
+    monkeypatch.setenv("TILEIR_COMPILE", "auto")
+    with pytest.raises(ValueError, match="TILEIR_COMPILE is 'auto': set it to 1 or 0"):
         built(build)
 
 
-def test_what_cannot_be_compiled_is_pure(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "obstacle", lambda: "")
-    monkeypatch.setattr(Compiling, "failure", "the last line")
-    data, said, _ = built(build)
-    assert (data["pure_python"], data["infer_tag"], data["force_include"]) == (True, False, {})
-    assert said == ["tileir: the wheel is pure Python (compiling failed: the last line)"]
-    assert [folder.exists() for folder in Compiling.folders] == [False]
-
-
-def test_an_interrupted_build_leaves_nothing(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(root: Path, folder: Path) -> dict[str, str]:
-        Compiling.folders.append(folder)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(build, "obstacle", lambda: "")
-    monkeypatch.setattr(build, "compiled", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        built(build)
-    assert [folder.exists() for folder in Compiling.folders] == [False]
+def test_a_machine_without_a_compiler_says_so(monkeypatch: pytest.MonkeyPatch, build: Any) -> None:
+    module = script("hatch_build")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setattr(module.shutil, "which", lambda name: None)
+    monkeypatch.setattr(module.Path, "exists", lambda path: True)
+    assert module.obstacle() == "there is no C compiler"
 
 
 def test_nobody_is_in_the_directory_that_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -156,7 +118,9 @@ def test_nobody_is_in_the_directory_that_is_removed(monkeypatch: pytest.MonkeyPa
     assert Path.cwd() == ROOT / "src"
 
 
-def test_what_was_compiled_has_to_work(build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_was_compiled_has_to_work(
+    build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     # In place of compiling, which takes minutes, files that shadow a module: a sound one and a broken one.
     root = tmp_path / "root"
     (root / "src" / "tileir").mkdir(parents=True)
@@ -174,8 +138,9 @@ def test_what_was_compiled_has_to_work(build: Any, monkeypatch: pytest.MonkeyPat
     assert list(real(root, tmp_path / "one").values()) == ["tileir/library.py"]
     (root / "src" / "tileir" / "text").write_text("1 / 0")
     (tmp_path / "two").mkdir()
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+    with pytest.raises(subprocess.CalledProcessError):
         real(root, tmp_path / "two")
+    assert "ZeroDivisionError" in capfd.readouterr().err
 
 
 def test_every_module_of_the_layers_is_compiled() -> None:
@@ -202,15 +167,24 @@ def test_files_are_compiled_side_by_side_and_told_in_their_order(tmp_path: Path)
     assert compile_all(sources, "o") == ["o/0.o", "o/1.o", "o/2.o"]
 
 
+def test_compiling_reports_its_progress(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = [str(tmp_path / f"{index}.c") for index in range(50)]
+    for source in sources:
+        Path(source).touch()
+    script("compile_layers").side_by_side(lambda given: given, 2)(sources)
+    assert capsys.readouterr().err.splitlines() == [
+        f"tileir: compiled {count} of 50 C files, the largest first" for count in (20, 40)
+    ]
+
+
 def test_editable_installations_are_never_compiled(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "obstacle", lambda: "")
+    monkeypatch.setenv("TILEIR_COMPILE", "1")
     monkeypatch.setattr(sys, "argv", ["_in_process.py", "get_requires_for_build_editable"])
-    data, said, needed = built(build, "editable")
-    assert (data["pure_python"], said, needed, Compiling.folders) == (True, [], [], [])
+    data, needed = built(build, "editable")
+    assert (data["pure_python"], needed) == (True, [])
 
 
 def test_a_folder_named_editable_is_no_editable_installation(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "obstacle", lambda: "")
+    monkeypatch.setenv("TILEIR_COMPILE", "1")
     monkeypatch.setattr(sys, "argv", ["editable/_in_process.py", "get_requires_for_build_wheel"])
-    _data, _said, needed = built(build, "standard")
-    assert needed == build.NEEDED
+    assert built(build)[1] == build.NEEDED

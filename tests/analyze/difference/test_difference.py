@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.analyze.difference.edits import EDITS
 from tests.generators.programs import random_module
+from tests.optional import needs
 
 import tileir
 from tileir.ir.clone import clone
@@ -259,6 +260,7 @@ def test_what_is_the_same_reads_the_same() -> None:
 def test_a_unified_difference_applies_to_the_printed_program(tmp_path: Path) -> None:
     import subprocess
 
+    needs("patch")
     before, after = LOOP, edited(LOOP, ("addf %before, %x :", "mulf %before, %x :"), ("%n, %n", "%n, %i"))
     found = difference(before, after)
     whole = tileir.diff(tileir.parse(before), tileir.parse(after)).unified(context=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -10,6 +9,7 @@ import pytest
 from tests.execute.gpu.fake_assembler import assembler
 from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, compiled, forget
 from tests.execute.gpu.fake_gpu import FakeGpu
+from tests.optional import needs
 
 import tileir
 
@@ -18,8 +18,7 @@ __all__ = ["assembler"]
 
 @pytest.fixture(scope="session")
 def fake_library(tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
-    if shutil.which("cc") is None:
-        pytest.skip("needs a C compiler, cc, for the driver that stands in")
+    needs("cc")
     return FakeDriver(compiled(tmp_path_factory.mktemp("fake_cuda")))
 
 

@@ -3,7 +3,7 @@
 /**
  * Bytes from base64.
  * @param {string} text
- * @returns {Uint8Array}
+ * @returns {Uint8Array<ArrayBuffer>}
  */
 export function decoded(text) {
   const characters = atob(text);
