@@ -45,9 +45,10 @@ def first_index(values: Any) -> int | None:
 def _applied(original: Any) -> Any:
     """`Function.apply`: remembers the device of its arguments, for `backward`."""
 
-    @functools.wraps(original.__func__)
+    # From torch 2.15 on it is a descriptor in C, without `__func__`.
+    @functools.wraps(getattr(original, "__func__", original))
     def apply(cls: Any, *arguments: Any, **keywords: Any) -> Any:
-        result = original.__func__(cls, *arguments, **keywords)
+        result = original.__get__(None, cls)(*arguments, **keywords)
         index = first_index(arguments)
         if index is None:
             index = first_index(result if isinstance(result, tuple) else (result,))

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from tileir.bridge.pretended.capturing import CAPTURE
+from tileir.bridge.pretended.devices import ACCELERATOR_ERROR
 from tileir.bridge.pretended.streams import Replacing, Stream, StreamContext
 from tileir.bridge.pretended.tensors import is_pretended, undispatched
 
@@ -49,7 +50,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         if given and not any(is_pretended(tensor) or _storage(tensor) in self._storages for tensor in given):
             return func(*args, **kwargs)
         if func in _WAITING:
-            raise torch.AcceleratorError("CUDA error: operation not permitted when stream is capturing")
+            raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
         written = _written(func, args, kwargs)
         if written and _gives_what_is_written(func):
             self._keep(given)

@@ -134,8 +134,9 @@ def _profiled(original: Any) -> Any:
 
     @functools.wraps(original)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        if active() is not None and (keywords.get("use_device") == "cuda" or keywords.get("use_cuda")):
-            keywords = {**keywords, "use_device": None, "use_cuda": False, "use_cpu": True}
+        # torch 2.15 has no `use_cuda` any more.
+        if active() is not None and (keywords.pop("use_cuda", None) or keywords.get("use_device") == "cuda"):
+            keywords = {**keywords, "use_device": None, "use_cpu": True}
         original(self, *arguments, **keywords)
 
     return __init__
