@@ -107,6 +107,43 @@ def test_hooks_after_accumulation_see_gradients_of_the_device():
     assert [device.type for device in seen] == ["cuda"] * 3
 
 
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoints_give_the_gradients_of_the_cpu(use_reentrant):
+    from torch.utils.checkpoint import checkpoint
+
+    def run(device):
+        torch.manual_seed(0)
+        linear = [torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)]
+        model = torch.nn.Sequential(linear[0], torch.nn.Sigmoid(), linear[1], torch.nn.Dropout(0.5)).to(device)
+        x = torch.randn(4, 8).to(device).requires_grad_()
+        y = checkpoint(model, x, use_reentrant=use_reentrant).exp().sum()
+        return [y, *torch.autograd.grad(y, [x])] if not use_reentrant else [y]
+
+    for found, expected in zip(run("cuda"), run("cpu"), strict=True):
+        assert found.is_cuda and torch.equal(found.cpu(), expected)
+
+
+def test_hooks_for_saved_tensors_see_those_of_the_device():
+    packed, unpacked = [], []
+    x, factor, host = torch.ones(3, device="cuda", requires_grad=True), torch.tensor(2.0), torch.ones(3)
+    host.requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: (packed.append(tensor.device.type), tensor.detach())[1],
+        lambda tensor: (unpacked.append(tensor.device.type), tensor)[1],
+    ):
+        # sigmoid saves its result, and the product its factor, a tensor of the CPU that stays there.
+        y = (torch.sigmoid(x) * factor).sum()
+        z = torch.sigmoid(host).sum()
+    torch.autograd.grad(y, x)
+    z.backward()
+    assert packed == ["cuda", "cpu", "cpu"] and unpacked == ["cpu", "cuda", "cpu"]
+    assert type(factor) is torch.Tensor and not factor.is_cuda
+    with torch.autograd.graph.save_on_cpu():
+        y = torch.sigmoid(x).sum()
+    y.backward()
+    assert x.grad.is_cuda and not host.grad.is_cuda
+
+
 def test_gradcheck_tries_undefined_gradients():
     x = torch.randn(3, device="cuda", dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(torch.sin, (x,)) and torch.autograd.gradgradcheck(torch.sin, (x,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -51,6 +52,8 @@ FACTORIES: Final = [
 LIKE: Final = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"]
 NEW: Final = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
 CONVERSIONS: Final = ("tensor", "as_tensor", "asarray")
+REPLACEMENTS: Final[dict[Any, Any]] = {}
+"""Functions of torch, and what is in their place."""
 
 
 sized: Final = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn, torch.full})
@@ -167,26 +170,44 @@ def _like(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     return result if index is None else placed(result, index)
 
 
-def hook_factories(replacements: dict[Any, Any]) -> None:
+def hook_factories() -> None:
     for name in (*FACTORIES, *LIKE):
         original = getattr(torch, name, None)
         if original is not None:
             replacement = replaced(original)
-            replacements[original] = replacement
+            REPLACEMENTS[original] = replacement
             setattr(torch, name, replacement)
             if name in LIKE:
                 SPECIAL[original] = _like
     for name in CONVERSIONS:
         original = getattr(torch, name)
-        replacements[original] = replacement = replaced_conversion(original)
+        REPLACEMENTS[original] = replacement = replaced_conversion(original)
         setattr(torch, name, replacement)
     for name in NEW:
         original = getattr(torch.Tensor, name)
         setattr(torch.Tensor, name, replaced(original))
         SPECIAL[original] = _like
-    torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
-    torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
     for name in ("fftfreq", "rfftfreq"):
         original = getattr(torch.fft, name)
-        replacements[original] = replacement = replaced(original)
+        REPLACEMENTS[original] = replacement = replaced(original)
         setattr(torch.fft, name, replacement)
+
+
+def hook_nested() -> None:
+    torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
+    torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
+
+
+def replace_imported() -> None:
+    """The replacements also in modules that have imported functions by whatever name."""
+    by_identity = {id(original): (original, replacement) for original, replacement in REPLACEMENTS.items()}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("torch", "numpy", "tileir"):
+            continue
+        names = getattr(module, "__dict__", None)
+        if not isinstance(names, dict):
+            continue
+        for key, value in list(names.items()):
+            found = by_identity.get(id(value))
+            if found is not None:
+                names[key] = found[1]

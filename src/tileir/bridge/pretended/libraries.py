@@ -12,6 +12,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended import memory, streams
+from tileir.bridge.pretended.cuda_module import replace_functions, replaced
 from tileir.bridge.pretended.devices import DEVICES
 from tileir.execute.errors import EmulationError
 
@@ -158,17 +159,21 @@ def _left_out(cls: Any) -> None:
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
 
-def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
+def hook_libraries() -> None:
+    replace_functions(FUNCTIONS)
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
     version.__class__ = _Version
-    torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
     torch.backends.cuda.is_built = replaced(torch.backends.cuda.is_built, lambda: True)
     torch.compile = _compiled(torch.compile)
-    _left_out(torch.autograd.profiler.emit_nvtx)
-    profiler: Any = torch.autograd.profiler.profile
-    profiler.__init__ = _profiled(profiler.__init__)
     for name, replacement in ACCELERATOR.items():
         original = getattr(torch.accelerator, name, None) if hasattr(torch, "accelerator") else None
         if original is not None:
             setattr(torch.accelerator, name, replaced(original, replacement))
+
+
+def hook_profiling() -> None:
+    torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
+    _left_out(torch.autograd.profiler.emit_nvtx)
+    profiler: Any = torch.autograd.profiler.profile
+    profiler.__init__ = _profiled(profiler.__init__)
