@@ -97,9 +97,13 @@ def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
 def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
     """`torch.tensor` and its kin: without a device, the result is where the data are."""
     copies = original is not torch.as_tensor and original is not torch.asarray
+    name = "obj" if original is torch.asarray else "data"
 
     @functools.wraps(original)
-    def make(data: Any, *arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        if not arguments and name not in keywords:
+            return original(**keywords)
+        data, *arguments = arguments or (keywords.pop(name),)
         device = keywords.get("device")
         host = host_array(data)
         if host is not None:
@@ -132,7 +136,8 @@ def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
     """Tensors of tensors: those of the layout that is torch's default."""
 
     @functools.wraps(original)
-    def make(ts: Any, *arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        ts, *arguments = arguments or [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
         device = keywords.get("device")
         index = (0 if _first_is_pretended(ts) else None) if device is None else index_asked(device)
         if index is None:

@@ -25,7 +25,7 @@ _FEATURES: Final = (
     ("a CUDA device", "modules.hook_modules"),
     ("torch within kernels and backward functions of your own", "tensors.hook_dispatch"),
     ("torch.nested", "factories.hook_nested"),
-    ("the absolute value of torch.bool", "missing_functions.hook_missing_functions"),
+    ("accumulation in f32 and TF32", "accumulation.hook_accumulation"),
     ("printing and copying of tensors", "presenting.hook_presenting"),
     ("torch.save", "presenting.hook_files"),
     ("torch.multiprocessing", "sharing.hook_sharing"),

@@ -164,6 +164,8 @@ def hook_libraries() -> None:
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
     version.__class__ = _Version
+    # Recurrent layers lay their weights out for cuDNN where it takes them.
+    torch.backends.cudnn.is_acceptable = replaced(torch.backends.cudnn.is_acceptable, lambda tensor: False)
     torch.backends.cuda.is_built = replaced(torch.backends.cuda.is_built, lambda: True)
     torch.compile = _compiled(torch.compile)
     for name, replacement in ACCELERATOR.items():

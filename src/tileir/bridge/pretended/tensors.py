@@ -38,7 +38,7 @@ def hook_dispatch() -> None:
 
 
 SPECIAL: Final[dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = {}
-"""Functions of torch that a pretended tensor has its own of."""
+"""Functions of torch that a pretended tensor has its own of; NotImplemented asks for torch's."""
 
 
 def as_method(method: Callable[..., Any]) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
@@ -73,7 +73,9 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         special = SPECIAL.get(func)
         if special is not None:
-            return special(func, args, kwargs or {})
+            result = special(func, args, kwargs or {})
+            if result is not NotImplemented:
+                return result
         check_devices(func, args, kwargs)
         try:
             result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
@@ -87,10 +89,16 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
             if result is not first and (func is not _GETITEM or type(first) is not Tensor):
                 result.__class__ = cls._of_tensors()
         elif kind is not torch.Size and isinstance(result, (tuple, list)):
-            for item in result:
-                if type(item) is Tensor:
-                    item.__class__ = cls._of_tensors()
+            cls._place_all(result)
         return result
+
+    @classmethod
+    def _place_all(cls, items: Any) -> None:
+        for item in items:
+            if type(item) is Tensor:
+                item.__class__ = cls._of_tensors()
+            elif type(item) in (tuple, list):
+                cls._place_all(item)
 
     @classmethod
     def _of_tensors(cls) -> Any:
