@@ -21,20 +21,8 @@ VALUES: dict[str, Any] = {
     "equation": "ij,jk->ik", "operands": None, "tensors": None, "q": 0.5, "bins": 4, "min": 0, "max": 1, "maxnorm": 1,
     "margin": 1.0, "beta": 1.0, "training": True, "inplace": False, "indices_or_sections": 2, "ord": 2, "lambd": 0.1,
 }  # fmt: skip
-# What they do depends on more than their arguments, or they do not return values to compare.
-LEFT_OUT = (
-    "rand",
-    "dropout",
-    "bernoulli",
-    "multinomial",
-    "normal",
-    "poisson",
-    "empty",
-    "gumbel",
-    "rrelu",
-    "init",
-    "save",
-)
+# What they do depends on more than their arguments; wrong shapes end the process in `gru_cell` of torch 2.9.
+LEFT_OUT = ("rand", "dropout", "bernoulli", "multinomial", "normal", "poisson", "empty", "gumbel", "rrelu", "gru_cell")
 
 
 def by_position(function: Any, names: list[str], values: list[Any]) -> Any:

@@ -46,7 +46,7 @@ ALSO = {
 
 def private_names() -> list[str]:
     """The private names of torch that modules here use."""
-    names = {"autograd.function.BackwardCFunction", "_utils._rebuild_tensor"}
+    names = {"_utils._rebuild_tensor"}
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("torch.") and "._" in node.module:
