@@ -157,6 +157,14 @@ def test_products_in_a_wider_type():
     assert torch.mm(a, a).is_cuda and torch.mm(a, a).dtype is torch.float16
 
 
+def test_a_comparison_that_fails_tells_of_another_order():
+    a = torch.ones(2, 2, dtype=torch.float16, device="cuda")
+    torch.testing.assert_close(a @ a, a * 2)
+    with pytest.raises(AssertionError, match=r"not close(.|\n)*note: a GPU sums the products of float16") as caught:
+        torch.testing.assert_close(a @ a, a)
+    assert str(caught.value).count("note:") == 1
+
+
 def test_recurrent_layers_and_attention_layers():
     torch.manual_seed(0)
     x = torch.randn(5, 3, 8).half()

@@ -4,7 +4,7 @@ torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf1
 converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
 torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
 
-A GPU adds in another order, so the last digit may differ from a GPU's, as it does between two GPUs.
+A GPU adds in another order, so sums near zero may differ from a GPU's and from a kernel's: a failed comparison says so.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
+from tileir.bridge.pretended.factories import REPLACEMENTS
 from tileir.bridge.pretended.tensors import SPECIAL, Tensor
 
 _HALF: Final = (torch.float16, torch.bfloat16)
@@ -51,6 +52,12 @@ class _State(threading.local):
 
 
 _state: Final = _State()
+_computed: Final[list[bool]] = []
+"""Not empty once a product was computed here."""
+_NOTE: Final = (
+    "note: a GPU sums the products of float16, bfloat16 and TF32 in another order than torch and kernels do here: "
+    "sums near zero may differ by more than a comparison allows that holds on a GPU"
+)
 
 
 def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -65,6 +72,8 @@ def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: 
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
+    if not _computed:
+        _computed.append(True)
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
     result = (_in_float32 if is_half else _in_tf32)(name, function, arguments, rest, dtype)
     rounded = keywords.get("out_dtype") or dtype
@@ -201,6 +210,22 @@ def _set_precision(original: Any) -> Any:
     return set_float32_matmul_precision
 
 
+def _explained(original: Any) -> Any:
+    """`torch.testing.assert_close`."""
+
+    @functools.wraps(original)
+    def assert_close(*arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
+        try:
+            original(*arguments, **keywords)
+        except AssertionError as error:
+            if active() is None or not _computed:
+                raise
+            raise AssertionError(f"{error}\n\n{_NOTE}") from None
+
+    return assert_close
+
+
 def hook_accumulation() -> None:
     for name in (*_PRODUCTS, *_CONVOLUTIONS, *_COMPOSED):
         for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
@@ -208,4 +233,6 @@ def hook_accumulation() -> None:
                 SPECIAL[getattr(owner, name)] = functools.partial(accumulated, name)
     for name in _ADDED_FIRST:
         SPECIAL[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+    original = torch.testing.assert_close
+    REPLACEMENTS[original] = torch.testing.assert_close = _explained(original)
     torch.set_float32_matmul_precision = _set_precision(torch.set_float32_matmul_precision)

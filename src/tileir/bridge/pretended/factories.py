@@ -103,7 +103,7 @@ def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
     def make(*arguments: Any, **keywords: Any) -> Any:
         if not arguments and name not in keywords:
             return original(**keywords)
-        data, *arguments = arguments or (keywords.pop(name),)
+        data, arguments = (arguments[0], arguments[1:]) if arguments else (keywords.pop(name), ())
         device = keywords.get("device")
         host = host_array(data)
         if host is not None:
@@ -137,7 +137,9 @@ def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def make(*arguments: Any, **keywords: Any) -> Any:
-        ts, *arguments = arguments or [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
+        if not arguments:
+            arguments = tuple([keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords])
+        ts, arguments = arguments[0], arguments[1:]
         device = keywords.get("device")
         index = (0 if _first_is_pretended(ts) else None) if device is None else index_asked(device)
         if index is None:
