@@ -11,8 +11,8 @@ from typing import Final
 _PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _GENERATED: Final = "<generated>"
 """The file of functions that are written for a kernel (`generated_functions.py`)."""
-_BETWEEN: Final = frozenset(("torch", "jax", "jaxlib"))
-"""Packages that call this one for the user: an operator of torch is launched by torch."""
+_BETWEEN: Final = frozenset(("torch", "jax", "jaxlib", "importlib"))
+"""Packages that call this one for the user: torch launches its operators, importlib imports torch."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -77,18 +77,18 @@ def test_modules_move_their_parameters_in_place():
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_layer_norm_in_half_precision_and_all_its_gradients_are_the_bits_of_the_cpu(dtype):
-    def run(device):
-        torch.manual_seed(0)
+def test_layer_norm_in_half_precision_and_all_its_gradients_are_rounded_once(dtype):
+    def run(device, dtype):
         # Many rows, away from zero: sums in another precision or order would show.
-        x, dy = [torch.randn(300, 257).sub(2.3).to(device, dtype).requires_grad_(flag) for flag in (True, False)]
+        x, dy = [each.to(device, dtype) for each in values]
         module = torch.nn.LayerNorm(257).to(device, dtype)
-        y = module(x)
+        y = module(x.requires_grad_())
         y.backward(dy)
         return [tensor.detach().cpu() for tensor in (y, x.grad, module.weight.grad, module.bias.grad)]
 
-    for found, expected in zip(run("cuda"), run("cpu"), strict=True):
-        assert torch.equal(found, expected)
+    values = [torch.randn(300, 257).sub(2.3).to(dtype) for _ in range(2)]
+    for found, expected in zip(run("cuda", dtype), run("cpu", torch.float32), strict=True):
+        assert torch.equal(found, expected.to(dtype))
 
 
 def test_layer_norm_in_half_precision_is_differentiated_twice():
@@ -105,6 +105,43 @@ def test_hooks_after_accumulation_see_gradients_of_the_device():
     x.register_post_accumulate_grad_hook(lambda leaf: seen.extend([leaf.device, leaf.grad.device, (leaf * 2).device]))
     (x * 2).sum().backward()
     assert [device.type for device in seen] == ["cuda"] * 3
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoints_give_the_gradients_of_the_cpu(use_reentrant):
+    from torch.utils.checkpoint import checkpoint
+
+    def run(device):
+        torch.manual_seed(0)
+        linear = [torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)]
+        model = torch.nn.Sequential(linear[0], torch.nn.Sigmoid(), linear[1], torch.nn.Dropout(0.5)).to(device)
+        x = torch.randn(4, 8).to(device).requires_grad_()
+        y = checkpoint(model, x, use_reentrant=use_reentrant).exp().sum()
+        return [y, *torch.autograd.grad(y, [x])] if not use_reentrant else [y]
+
+    for found, expected in zip(run("cuda"), run("cpu"), strict=True):
+        assert found.is_cuda and torch.equal(found.cpu(), expected)
+
+
+def test_hooks_for_saved_tensors_see_those_of_the_device():
+    packed, unpacked = [], []
+    x, factor, host = torch.ones(3, device="cuda", requires_grad=True), torch.tensor(2.0), torch.ones(3)
+    host.requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: (packed.append(tensor.device.type), tensor.detach())[1],
+        lambda tensor: (unpacked.append(tensor.device.type), tensor)[1],
+    ):
+        # sigmoid saves its result, and the product its factor, a tensor of the CPU that stays there.
+        y = (torch.sigmoid(x) * factor).sum()
+        z = torch.sigmoid(host).sum()
+    torch.autograd.grad(y, x)
+    z.backward()
+    assert packed == ["cuda", "cpu", "cpu"] and unpacked == ["cpu", "cuda", "cpu"]
+    assert type(factor) is torch.Tensor and not factor.is_cuda
+    with torch.autograd.graph.save_on_cpu():
+        y = torch.sigmoid(x).sum()
+    y.backward()
+    assert x.grad.is_cuda and not host.grad.is_cuda
 
 
 def test_gradcheck_tries_undefined_gradients():

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended import defaults, graphs, libraries, memory, streams
+from tileir.bridge.pretended import memory, streams
 from tileir.bridge.pretended.devices import DEVICES, index_asked
 from tileir.execute.gpu import gpus
 from tileir.execute.gpu.gpus import Gpu
@@ -117,10 +117,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "stream": streams.StreamContext,
     "_exchange_device": _exchange_device,
     "_maybe_exchange_device": _exchange_device,
-    **defaults.FUNCTIONS,
-    **graphs.FUNCTIONS,
     **memory.FUNCTIONS,
-    **libraries.FUNCTIONS,
 }
 
 
@@ -134,29 +131,22 @@ def replaced(original: Callable[..., Any], replacement: Callable[..., Any]) -> C
     return chosen
 
 
-CLASSES: Final[dict[str, Any]] = {
-    "Stream": streams.Stream,
-    "ExternalStream": streams.ExternalStream,
-    "Event": streams.Event,
-    "CUDAGraph": graphs.CUDAGraph,
-}
+def replace_functions(functions: dict[str, Callable[..., Any]]) -> None:
+    """Functions of `torch.cuda`, by name."""
+    for name, replacement in functions.items():
+        original = getattr(torch.cuda, name, None)
+        if original is not None:
+            replace_class(name, replaced(original, replacement))
+
+
+def replace_class(name: str, replacement: Any) -> None:
+    # Names of `torch.cuda` are known in modules of their own too.
+    for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams):
+        if hasattr(module, name):
+            setattr(module, name, replacement)
 
 
 def hook_cuda() -> None:
-    # Functions are known in their own modules too.
-    modules = [torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams]
-    for name, replacement in FUNCTIONS.items():
-        original = getattr(torch.cuda, name, None)
-        if original is not None:
-            _put(modules, name, replaced(original, replacement))
-    for name, replacement in CLASSES.items():
-        _put(modules, name, replacement)
-    if not torch.cuda.default_generators:
-        torch.cuda.default_generators = (torch.default_generator,)
-    libraries.hook_libraries(replaced)
-
-
-def _put(modules: list[Any], name: str, replacement: Any) -> None:
-    for module in modules:
-        if hasattr(module, name):
-            setattr(module, name, replacement)
+    replace_functions(FUNCTIONS)
+    for kind in (streams.Stream, streams.ExternalStream, streams.Event):
+        replace_class(kind.__name__, kind)

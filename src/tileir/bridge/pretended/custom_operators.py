@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended.gradients import first_index
+from tileir.bridge.pretended.tensors import DISPATCH, first_index
 from tileir.execute.errors import EmulationError
 
 _KERNEL = "_tileir_device_kernel"
@@ -25,7 +25,7 @@ def _kernel(definition: Any, function: Callable[..., Any]) -> Callable[..., Any]
     def run(*arguments: Any, **keywords: Any) -> Any:
         if first_index((*arguments, *keywords.values())) is None:
             return function(*arguments, **keywords)
-        with torch._C._EnableTorchFunction():
+        with DISPATCH.on():
             return getattr(definition, _KERNEL, function)(*arguments, **keywords)
 
     return run
@@ -61,7 +61,7 @@ class _Kernels:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if self.of_device is not None and first_index((*arguments, *keywords.values())) is not None:
-            with torch._C._EnableTorchFunction():
+            with DISPATCH.on():
                 return self.of_device(*arguments, **keywords)
         if self.of_host is None:
             raise NotImplementedError("there is a kernel for CUDA, and none for the CPU, whose tensors were given")

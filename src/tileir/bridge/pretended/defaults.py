@@ -6,23 +6,24 @@ import functools
 from typing import Any, Final
 
 import torch
-import torch.utils._device
 
 from tileir.bridge.contexts import active
+from tileir.bridge.pretended.cuda_module import replace_functions
 from tileir.bridge.pretended.devices import DEVICES, index_asked
+from tileir.bridge.pretended.factories import REPLACEMENTS
 
-_Host: Final[Any] = torch._C.Generator
+_Host: Final[Any] = torch.Generator
 
 
-def _with_default_device(original: Any, replacements: dict[Any, Any]) -> Any:
+def _with_default_device(original: Any, constructors: Any) -> Any:
     """`__torch_function__` of the mode that fills in the default device: torch's functions themselves know of none."""
 
     @functools.wraps(original)
     def fill_in(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self.device.type == "cuda" and active() is not None:
-            replacement = replacements.get(func)
+            replacement = REPLACEMENTS.get(func)
             if replacement is not None and (not kwargs or kwargs.get("device") is None):
-                if func in torch.utils._device._device_constructors():
+                if func in constructors:
                     return replacement(*args, **{**(kwargs or {}), "device": self.device})
         return original(self, func, types, args, kwargs)
 
@@ -84,8 +85,15 @@ FUNCTIONS: Final[dict[str, Any]] = {
 }
 
 
-def hook_defaults(replacements: dict[Any, Any]) -> None:
-    mode = torch.utils._device.DeviceContext
-    mode.__torch_function__ = _with_default_device(mode.__torch_function__, replacements)
+def hook_default_device() -> None:
+    from torch.utils._device import DeviceContext, _device_constructors
+
+    DeviceContext.__torch_function__ = _with_default_device(DeviceContext.__torch_function__, _device_constructors())
+
+
+def hook_random_numbers() -> None:
+    if not torch.cuda.default_generators:
+        torch.cuda.default_generators = (torch.default_generator,)
+    replace_functions(FUNCTIONS)
     Generator.__module__, Generator.__qualname__ = "torch", "Generator"
     torch.Generator = Generator

@@ -9,6 +9,8 @@ import torch
 from tileir.bridge.contexts import active
 
 _Device: Final[Any] = torch.device
+ACCELERATOR_ERROR: Final[Any] = getattr(torch, "AcceleratorError", RuntimeError)
+"""torch 2.6 and 2.7 raise a RuntimeError."""
 
 
 class Devices:
@@ -44,7 +46,7 @@ def _index(device: Any) -> int:
 
 def _checked(index: int) -> int:
     if index >= DEVICES.count or index < 0:
-        raise torch.AcceleratorError(
+        raise ACCELERATOR_ERROR(
             f"CUDA error: invalid device ordinal: device {index} of {DEVICES.count} that tileir.emulate pretends"
         )
     return index

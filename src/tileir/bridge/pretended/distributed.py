@@ -65,6 +65,7 @@ def _gloo(backend: Any) -> Any:
 def hook_symmetric_memory(module: Any) -> None:
     """`module` is `torch.distributed._symmetric_memory`."""
     module.empty = _in_context(module.empty, _empty)
+    _Rendezvous.group_named = staticmethod(torch.distributed.distributed_c10d._resolve_process_group)
     module.rendezvous = _in_context(module.rendezvous, _Rendezvous)
 
 
@@ -83,9 +84,11 @@ def _empty(*size: Any, **options: Any) -> Any:
 class _Rendezvous:
     """The memory of a group of one: each process has its own."""
 
+    group_named: Any
+
     def __init__(self, tensor: Any, group: Any) -> None:
         if isinstance(group, str):
-            group = torch.distributed.distributed_c10d._resolve_process_group(group)
+            group = self.group_named(group)
         self.rank: int = torch.distributed.get_rank(group)
         self.world_size: int = torch.distributed.get_world_size(group)
         if self.world_size != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -60,6 +61,8 @@ FACTORIES: Final = [
 LIKE: Final = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"]
 NEW: Final = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
 CONVERSIONS: Final = ("tensor", "as_tensor", "asarray")
+REPLACEMENTS: Final[dict[Any, Any]] = {}
+"""Functions of torch, and what is in their place."""
 
 
 sized: Final = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn, torch.full})
@@ -104,9 +107,13 @@ def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
 def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
     """`torch.tensor` and its kin: without a device, the result is where the data are."""
     copies = original is not torch.as_tensor and original is not torch.asarray
+    name = "obj" if original is torch.asarray else "data"
 
     @functools.wraps(original)
-    def make(data: Any, *arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        if not arguments and name not in keywords:
+            return original(**keywords)
+        data, arguments = (arguments[0], arguments[1:]) if arguments else (keywords.pop(name), ())
         device = keywords.get("device")
         host = host_array(data)
         if host is not None:
@@ -139,7 +146,10 @@ def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
     """Tensors of tensors: those of the layout that is torch's default."""
 
     @functools.wraps(original)
-    def make(ts: Any, *arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        if not arguments:
+            arguments = tuple([keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords])
+        ts, arguments = arguments[0], arguments[1:]
         device = keywords.get("device")
         index = (0 if _first_is_pretended(ts) else None) if device is None else index_asked(device)
         if index is None:
@@ -193,27 +203,45 @@ def _like(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     return result if index is None else placed(result, index)
 
 
-def hook_factories(replacements: dict[Any, Any]) -> None:
+def hook_factories() -> None:
     for name in (*FACTORIES, *LIKE):
         original = getattr(torch, name, None)
         if original is not None:
             replacement = replaced(original)
-            replacements[original] = replacement
+            REPLACEMENTS[original] = replacement
             setattr(torch, name, replacement)
             if name in LIKE:
                 SPECIAL[original] = _like
     for name in CONVERSIONS:
         original = getattr(torch, name)
-        replacements[original] = replacement = replaced_conversion(original)
+        REPLACEMENTS[original] = replacement = replaced_conversion(original)
         setattr(torch, name, replacement)
     for name in NEW:
         original = getattr(torch.Tensor, name)
         setattr(torch.Tensor, name, replaced(original))
         SPECIAL[original] = _like
     torch.Tensor.resize_ = _resized(torch.Tensor.resize_)
-    torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
-    torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
     for name in ("fftfreq", "rfftfreq"):
         original = getattr(torch.fft, name)
-        replacements[original] = replacement = replaced(original)
+        REPLACEMENTS[original] = replacement = replaced(original)
         setattr(torch.fft, name, replacement)
+
+
+def hook_nested() -> None:
+    torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
+    torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
+
+
+def replace_imported() -> None:
+    """The replacements also in modules that have imported functions by whatever name."""
+    by_identity = {id(original): (original, replacement) for original, replacement in REPLACEMENTS.items()}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("torch", "numpy", "tileir"):
+            continue
+        names = getattr(module, "__dict__", None)
+        if not isinstance(names, dict):
+            continue
+        for key, value in list(names.items()):
+            found = by_identity.get(id(value))
+            if found is not None:
+                names[key] = found[1]

@@ -16,6 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from tileir.bridge.pretended.capturing import CAPTURE
+from tileir.bridge.pretended.cuda_module import replace_class, replace_functions
+from tileir.bridge.pretended.devices import ACCELERATOR_ERROR
 from tileir.bridge.pretended.streams import Replacing, Stream, StreamContext
 from tileir.bridge.pretended.tensors import is_pretended, undispatched
 
@@ -26,7 +28,7 @@ _WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.o
 
 
 def _storage(tensor: Any) -> int:
-    return int(undispatched(Tensor.untyped_storage, (), (tensor,))._cdata)
+    return int(undispatched(Tensor.untyped_storage, (), (tensor,)).data_ptr())
 
 
 class Recording(TorchDispatchMode):  # type: ignore[misc]
@@ -49,7 +51,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         if given and not any(is_pretended(tensor) or _storage(tensor) in self._storages for tensor in given):
             return func(*args, **kwargs)
         if func in _WAITING:
-            raise torch.AcceleratorError("CUDA error: operation not permitted when stream is capturing")
+            raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
         written = _written(func, args, kwargs)
         if written and _gives_what_is_written(func):
             self._keep(given)
@@ -180,8 +182,14 @@ def graph_pool_handle() -> tuple[int, int]:
     return 0, next(_pools)
 
 
-FUNCTIONS: Final[dict[str, Any]] = {
-    "graph": graph,
-    "graph_pool_handle": graph_pool_handle,
-    "is_current_stream_capturing": lambda: CAPTURE.recorder is not None,
-}
+def hook_graphs() -> None:
+    # A torch without these schemas is found out here, and not by a capture.
+    assert torch.ops.aten.add_.Tensor._schema.arguments[0].alias_info.is_write
+    replace_functions(
+        {
+            "graph": graph,
+            "graph_pool_handle": graph_pool_handle,
+            "is_current_stream_capturing": lambda: CAPTURE.recorder is not None,
+        }
+    )
+    replace_class("CUDAGraph", CUDAGraph)

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from tileir.bridge.contexts import active
+from tileir.bridge.pretended.features import install
 from tileir.forking import NO_FORK
 
 
@@ -27,15 +28,13 @@ def _hook_torch(torch: Any) -> None:
 
 
 def _hook_symmetric_memory(module: Any) -> None:
-    from tileir.bridge.pretended.distributed import hook_symmetric_memory
-
-    hook_symmetric_memory(module)
+    features = (("symmetric memory", "distributed.hook_symmetric_memory"),)
+    install("torch", sys.modules["torch"].__version__, features, module)
 
 
 def _hook_jax_calls(module: Any) -> None:
-    from tileir.bridge.pretended.jax_calls import hook_jax_calls
-
-    hook_jax_calls(module)
+    version = getattr(sys.modules.get("cuda.tile"), "__version__", "")
+    install("cuda.tile", version, (("a call from JAX", "jax_calls.hook_jax_calls"),), module)
 
 
 _HOOKS: Final[dict[str, Callable[[Any], None]]] = {

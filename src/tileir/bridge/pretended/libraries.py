@@ -12,6 +12,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended import memory, streams
+from tileir.bridge.pretended.cuda_module import replace_functions, replaced
 from tileir.bridge.pretended.devices import DEVICES
 from tileir.execute.errors import EmulationError
 
@@ -134,8 +135,8 @@ def _profiled(original: Any) -> Any:
 
     @functools.wraps(original)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        if active() is not None and (keywords.get("use_device") == "cuda" or keywords.get("use_cuda")):
-            keywords.pop("use_cuda", None)
+        # torch 2.15 has no `use_cuda` any more.
+        if active() is not None and (keywords.pop("use_cuda", None) or keywords.get("use_device") == "cuda"):
             keywords = {**keywords, "use_device": None, "use_cpu": True}
         original(self, *arguments, **keywords)
 
@@ -158,17 +159,23 @@ def _left_out(cls: Any) -> None:
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
 
-def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
+def hook_libraries() -> None:
+    replace_functions(FUNCTIONS)
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
     version.__class__ = _Version
-    torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
+    # Recurrent layers lay their weights out for cuDNN where it takes them.
+    torch.backends.cudnn.is_acceptable = replaced(torch.backends.cudnn.is_acceptable, lambda tensor: False)
     torch.backends.cuda.is_built = replaced(torch.backends.cuda.is_built, lambda: True)
     torch.compile = _compiled(torch.compile)
-    _left_out(torch.autograd.profiler.emit_nvtx)
-    profiler: Any = torch.autograd.profiler.profile
-    profiler.__init__ = _profiled(profiler.__init__)
     for name, replacement in ACCELERATOR.items():
         original = getattr(torch.accelerator, name, None) if hasattr(torch, "accelerator") else None
         if original is not None:
             setattr(torch.accelerator, name, replaced(original, replacement))
+
+
+def hook_profiling() -> None:
+    torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
+    _left_out(torch.autograd.profiler.emit_nvtx)
+    profiler: Any = torch.autograd.profiler.profile
+    profiler.__init__ = _profiled(profiler.__init__)

@@ -30,9 +30,9 @@ def allocated(device: Any = None) -> int:
         if is_pretended(value):
             try:
                 storage = undispatched(PretendedTensor.untyped_storage, (), (value,))
+                storages[storage.data_ptr()] = -(-storage.nbytes() // _BLOCK) * _BLOCK
             except (RuntimeError, NotImplementedError):
                 continue
-            storages[storage._cdata] = -(-storage.nbytes() // _BLOCK) * _BLOCK
     total = sum(storages.values())
     PEAK.allocated = max(PEAK.allocated, total)
     return total

@@ -25,7 +25,7 @@ MIXING: Final = frozenset(
         Tensor.reshape_as,
         Tensor.resize_as_,
         torch.result_type,
-        torch._has_compatible_shallow_copy_type,
+        getattr(torch, "_has_compatible_shallow_copy_type", None),
         torch.is_same_size,
         torch.nn.functional.embedding_bag,
     }

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import torch
 
-from tileir.bridge.pretended.tensors import is_pretended, placed, pretended_class, undispatched, unplaced
+from tileir.bridge.pretended.tensors import is_pretended, placed, plain, undispatched, unplaced
 
 Tensor: Final[Any] = torch.Tensor
 Parameter: Final[Any] = torch.nn.Parameter
@@ -19,10 +19,7 @@ def _new_parameter(original: Any) -> Any:
     def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
         if not is_pretended(data):
             return original(cls, data, requires_grad)
-        made = undispatched(Tensor._make_subclass, (), (cls, data, requires_grad))
-        if not is_pretended(made):
-            made.__class__ = pretended_class(type(made), data.get_device())
-        return made
+        return placed(original(cls, plain(data), requires_grad), data.get_device())
 
     return new
 

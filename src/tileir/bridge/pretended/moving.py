@@ -14,6 +14,7 @@ from tileir.bridge.pretended.tensor_types import NAMES, dtype_of
 from tileir.bridge.pretended.tensors import (
     SPECIAL,
     PretendedTensor,
+    as_method,
     host_class,
     is_pretended,
     is_torchs_own,
@@ -102,20 +103,15 @@ def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: 
     return _TYPE(self, dtype, non_blocking, **keywords)
 
 
-def _type_as(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    tensor, other = arguments
-    return _moved(tensor, other.get_device() if is_pretended(other) else None, ("cpu", other.dtype), {})
-
-
-def _as_method(method: Any) -> Any:
-    return lambda function, arguments, keywords: method(*arguments, **keywords)
+def _type_as(self: Any, other: Any) -> Any:
+    return _moved(self, other.get_device() if is_pretended(other) else None, ("cpu", other.dtype), {})
 
 
 def hook_moving() -> None:
     for name, method in (("to", to), ("cuda", cuda), ("type", type_)):
         original = getattr(Tensor, name)
-        SPECIAL[original] = _as_method(method)
+        SPECIAL[original] = as_method(method)
         setattr(Tensor, name, functools.wraps(original)(method))
-    SPECIAL[Tensor.cpu] = _as_method(_cpu)
-    SPECIAL[Tensor.type_as] = _type_as
+    SPECIAL[Tensor.cpu] = as_method(_cpu)
+    SPECIAL[Tensor.type_as] = as_method(_type_as)
     PretendedTensor.cpu = _cpu

@@ -10,7 +10,15 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.devices import DEVICES, index_asked
-from tileir.bridge.pretended.tensors import PretendedTensor, host_array, host_class, is_torchs_own, placed, undispatched
+from tileir.bridge.pretended.tensors import (
+    PretendedTensor,
+    host_array,
+    host_class,
+    is_torchs_own,
+    placed,
+    plain,
+    undispatched,
+)
 from tileir.execute.errors import EmulationError
 
 Tensor: Final[Any] = torch.Tensor
@@ -142,12 +150,13 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 def _reduce(self: Any, protocol: Any) -> Any:
     """As torch pickles tensors of a device: their storage carries its name."""
     if isinstance(self, torch.nn.Parameter):
-        return torch._utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+        rebuild, _ = torch.nn.Parameter(plain(self), self.requires_grad).__reduce_ex__(protocol)
+        return rebuild, (self.data, self.requires_grad, OrderedDict())
     kind = host_class(self)
     if not is_torchs_own(kind):
         return _of_class, (self.detach().as_subclass(Tensor).requires_grad_(self.requires_grad), kind, self.__dict__)
-    host = undispatched(Tensor.detach, (), (self,)).requires_grad_(self.requires_grad)
-    function, arguments = host._reduce_ex_internal(protocol)
+    host = plain(self).requires_grad_(self.requires_grad)
+    function, arguments = host.__reduce_ex__(protocol)
     storage = arguments[0]
     getattr(storage, "_untyped_storage", storage)._tileir_location = str(self.device)
     return function, arguments
@@ -212,10 +221,13 @@ def hook_presenting() -> None:
     }
     for name, method in methods.items():
         setattr(PretendedTensor, name, method)
+    to_dlpack, from_dlpack = _to_dlpack(torch.to_dlpack), _from_dlpack(torch.from_dlpack)
+    for module in (torch, torch.utils.dlpack):
+        module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack
+
+
+def hook_files() -> None:
     torch.serialization.register_package(0, _location, _restored)
     for name in ("_rebuild_tensor", "_rebuild_tensor_v3"):
         setattr(torch._utils, name, _rebuilt(getattr(torch._utils, name)))
     torch.UntypedStorage.cuda = _storage_of_device(torch.UntypedStorage.cuda)
-    to_dlpack, from_dlpack = _to_dlpack(torch.to_dlpack), _from_dlpack(torch.from_dlpack)
-    for module in (torch, torch.utils.dlpack):
-        module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack

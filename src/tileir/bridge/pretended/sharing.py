@@ -13,7 +13,6 @@ from tileir.bridge.pretended.tensors import (
     host_class,
     placed,
     plain,
-    undispatched,
 )
 
 
@@ -31,7 +30,7 @@ def _sent(tensor: Any) -> Any:
 
 def _received(host: Any, kind: Any, index: int, requires_grad: bool) -> Any:
     if kind is not torch.Tensor:
-        host = undispatched(torch.Tensor._make_subclass, (), (kind, host, requires_grad))
+        host = host.as_subclass(kind)
     return placed(host.requires_grad_(requires_grad), index)
 
 

@@ -9,6 +9,7 @@ comes out of an operation that a pretended tensor went into.  There is one such 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,8 +25,27 @@ Tensor: Final[Any] = torch.Tensor
 # Calls a function as if tensors of other classes were plain ones: (function, types, arguments[, keywords]).
 undispatched: Final[Any] = torch._C._disabled_torch_function_impl
 
+
+class _Dispatch:
+    """`with DISPATCH.on():` lets pretended tensors take part again where torch has switched their functions off."""
+
+    on: Any = contextlib.nullcontext
+
+
+DISPATCH: Final = _Dispatch()
+
+
+def hook_dispatch() -> None:
+    DISPATCH.on = torch._C._EnableTorchFunction
+
+
 SPECIAL: Final[dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = {}
-"""Functions of torch that a pretended tensor has its own of."""
+"""Functions of torch that a pretended tensor has its own of; NotImplemented asks for torch's."""
+
+
+def as_method(method: Callable[..., Any]) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]:
+    """An entry of `SPECIAL` that takes the function's own parameters, by position or by name."""
+    return lambda function, arguments, keywords: method(*arguments, **keywords)
 
 
 _SHAPE: Final[Any] = Tensor.shape.__get__
@@ -56,7 +76,9 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         special = SPECIAL.get(func)
         if special is not None:
-            return special(func, args, kwargs or {})
+            result = special(func, args, kwargs or {})
+            if result is not NotImplemented:
+                return result
         check_devices(func, args, kwargs)
         try:
             result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
@@ -66,13 +88,20 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
         kind = type(result)
         if kind is Tensor:
             # Where a tensor of the CPU is changed in place, it stays what it is, and so do its elements.
-            if result is not args[0] and (func is not _GETITEM or type(args[0]) is not Tensor):
+            first = args[0] if args else None
+            if result is not first and (func is not _GETITEM or type(first) is not Tensor):
                 result.__class__ = cls._of_tensors()
         elif kind is not torch.Size and isinstance(result, (tuple, list)):
-            for item in result:
-                if type(item) is Tensor:
-                    item.__class__ = cls._of_tensors()
+            cls._place_all(result)
         return result
+
+    @classmethod
+    def _place_all(cls, items: Any) -> None:
+        for item in items:
+            if type(item) is Tensor:
+                item.__class__ = cls._of_tensors()
+            elif type(item) in (tuple, list):
+                cls._place_all(item)
 
     @classmethod
     def _of_tensors(cls) -> Any:
@@ -208,6 +237,18 @@ def extent_of(tensor: Any) -> Extent | None:
         return None
     dtype = tensor.dtype
     return start, size, Elements(dtype.itemsize, dtype.is_floating_point or dtype.is_complex)
+
+
+def first_index(values: Any) -> int | None:
+    """The index of the device of the first pretended tensor among these values, also within lists."""
+    for value in values:
+        if is_pretended(value):
+            return int(value.get_device())
+        if type(value) in (list, tuple):
+            found = first_index(value)
+            if found is not None:
+                return found
+    return None
 
 
 def host_array(value: object) -> Any:

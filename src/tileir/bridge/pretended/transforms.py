@@ -7,11 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import torch
-from torch._functorch import autograd_function, eager_transforms, vmap
-from torch.utils._pytree import tree_leaves, tree_map_only
 
-from tileir.bridge.pretended.gradients import first_index
-from tileir.bridge.pretended.tensors import is_pretended, placed
+from tileir.bridge.pretended.factories import REPLACEMENTS
+from tileir.bridge.pretended.tensors import first_index, is_pretended, placed
 from tileir.execute.errors import EmulationError
 
 _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_unwrap_for_grad")
@@ -29,6 +27,14 @@ def _placing(original: Callable[..., Any]) -> Callable[..., Any]:
     return wrap
 
 
+def _place(value: Any, index: int) -> None:
+    if isinstance(value, torch.Tensor):
+        placed(value, index)
+    elif isinstance(value, (list, tuple, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            _place(each, index)
+
+
 def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
     """The call of a function that `torch.jit.script` has compiled."""
 
@@ -36,7 +42,9 @@ def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
         result = original(self, *arguments, **keywords)
         index = first_index((*arguments, *keywords.values()))
-        return result if index is None else tree_map_only(torch.Tensor, lambda tensor: placed(tensor, index), result)
+        if index is not None:
+            _place(result, index)
+        return result
 
     return call
 
@@ -46,7 +54,7 @@ def _refused_linearize(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def linearize(func: Any, *primals: Any) -> Any:
-        if first_index(tree_leaves(primals)) is not None:
+        if first_index(primals) is not None:
             raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
         return original(func, *primals)
 
@@ -54,9 +62,26 @@ def _refused_linearize(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def hook_transforms() -> None:
+    from torch._functorch import autograd_function, eager_transforms, vmap
+
     torch.func.linearize = eager_transforms.linearize = _refused_linearize(torch.func.linearize)
-    torch.jit.ScriptFunction.__call__ = _scripted(torch.jit.ScriptFunction.__call__)
     for module in (autograd_function, eager_transforms, vmap):
         for name in _WRAPPING:
             if hasattr(module, name):
                 setattr(module, name, _placing(getattr(module, name)))
+
+
+def hook_scripting() -> None:
+    """`torch.jit.script`, and forward differentiation by it, know the replacements as the operators they replace.
+
+    The compiler's table has been filled by torch's own scripts already; where it has not, it will be with replacements.
+    """
+    import torch.jit._builtins
+
+    torch.jit.ScriptFunction.__call__ = _scripted(torch.jit.ScriptFunction.__call__)
+    table = torch.jit._builtins._builtin_table
+    if table is not None:
+        for original, replacement in REPLACEMENTS.items():
+            operator = table.get(id(original))
+            if operator is not None:
+                table[id(replacement)] = operator

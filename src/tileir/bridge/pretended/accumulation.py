@@ -1,0 +1,238 @@
+"""Matrix products and their kin, as a GPU computes them: sums in f32, and one rounding to the type of the result.
+
+torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf16.  So operands of these types are
+converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
+torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
+
+A GPU adds in another order, so sums near zero may differ from a GPU's and from a kernel's: a failed comparison says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from tileir.bridge.contexts import active
+from tileir.bridge.pretended.factories import REPLACEMENTS
+from tileir.bridge.pretended.tensors import SPECIAL, Tensor
+
+_HALF: Final = (torch.float16, torch.bfloat16)
+
+_ADDED_FIRST: Final = ("addbmm", "addmm", "addmv", "baddbmm")
+_PRODUCTS: Final = (
+    *_ADDED_FIRST, "__matmul__", "__rmatmul__", "bilinear", "bmm", "chain_matmul", "dot", "einsum", "inner", "linear",
+    "matmul", "mm", "multi_dot", "mv", "scaled_dot_product_attention", "tensordot", "vdot", "vecdot",
+)  # fmt: skip
+_CONVOLUTIONS: Final = (
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
+)  # fmt: skip
+_COMPOSED: Final = (
+    "gru", "gru_cell", "layer_norm", "lstm", "lstm_cell", "multi_head_attention_forward", "rnn_relu", "rnn_relu_cell",
+    "rnn_tanh", "rnn_tanh_cell",
+)  # fmt: skip
+"""All of such a function is in f32, and nothing of it in TF32."""
+_NOT_LOWERED: Final = ("dot", "inner", "layer_norm", "tensordot", "vdot", "vecdot")
+"""`torch.autocast` leaves their operands as they are."""
+_ADDED: Final = {
+    **dict.fromkeys(_ADDED_FIRST, (0, "input")),
+    **dict.fromkeys(("linear", *_CONVOLUTIONS), (2, "bias")),
+    "bilinear": (3, "bias"),
+    "scaled_dot_product_attention": (3, "attn_mask"),
+}
+"""An argument, by position and name, that is added to a product and no factor of it."""
+
+
+class _State(threading.local):
+    is_inside: bool = False
+    """Whether a function is called from here."""
+
+
+_state: Final = _State()
+_computed: Final[list[bool]] = []
+"""Not empty once a product was computed here."""
+_NOTE: Final = (
+    "note: a GPU sums the products of float16, bfloat16 and TF32 in another order than torch and kernels do here: "
+    "sums near zero may differ by more than a comparison allows that holds on a GPU"
+)
+
+
+def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What the function gives; NotImplemented where the CPU's own function is as good."""
+    if _state.is_inside:
+        return NotImplemented
+    lowered = torch.is_autocast_enabled("cuda") and name not in _NOT_LOWERED
+    dtype = torch.get_autocast_dtype("cuda") if lowered else _common_dtype((*arguments, *keywords.values()))
+    is_half = dtype in _HALF
+    out = keywords.get("out")
+    if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
+        return NotImplemented
+    if out is not None and out.dtype is not dtype:
+        return NotImplemented
+    if not _computed:
+        _computed.append(True)
+    rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
+    result = (_in_float32 if is_half else _in_tf32)(name, function, arguments, rest, dtype)
+    rounded = keywords.get("out_dtype") or dtype
+    result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _in_place(name: str, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    result = accumulated(name, getattr(Tensor, name), arguments, keywords)
+    return result if result is NotImplemented else arguments[0].copy_(result)
+
+
+def _in_float32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
+    def widened(tensor: Any) -> Any:
+        # Under autocast operands of other types are rounded to `dtype`, others have it.
+        return tensor.to(dtype).float() if tensor.dtype in (torch.float32, *_HALF) else tensor
+
+    keywords = {each: _mapped(widened, value) for each, value in keywords.items()}
+    return _called(function, _mapped(widened, arguments), keywords)
+
+
+def _called(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    _state.is_inside = True
+    try:
+        if torch.is_autocast_enabled("cpu"):
+            with torch.autocast("cpu", enabled=False):
+                return function(*arguments, **keywords)
+        return function(*arguments, **keywords)
+    finally:
+        _state.is_inside = False
+
+
+def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """A tensor, and those of a list or tuple, changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
+
+
+def _common_dtype(values: Any) -> Any:
+    """The type of all floating-point tensors among the values; None where there are several."""
+    found = None
+    for value in values:
+        if isinstance(value, Tensor):
+            dtype = value.dtype if value.dtype.is_floating_point else None
+        elif type(value) in (list, tuple):
+            dtype = _common_dtype(value)
+        else:
+            continue
+        if found is not None and dtype is not None and dtype is not found:
+            return None
+        found = found or dtype
+    return found
+
+
+# --- TF32 ---
+
+
+def _asks_for_tf32(name: str) -> bool:
+    backends: Any = torch.backends
+    if name in _CONVOLUTIONS:
+        flags = getattr(backends.cudnn, "conv", backends.cudnn)
+    else:
+        flags = backends.cuda.matmul
+    # torch 2.9 brought the first, and refuses to read the second once the first is set.
+    if hasattr(flags, "fp32_precision"):
+        return bool(flags.fp32_precision == "tf32")
+    return bool(flags.allow_tf32)
+
+
+def to_tf32(tensor: Any) -> Any:
+    """Rounded to the nearest number of ten bits of mantissa, to even."""
+    if tensor.dtype is not torch.float32:
+        return tensor
+    bits = tensor.contiguous().view(torch.int32)
+    bits = bits + (bits.bitwise_right_shift(13) & 1) + 0xFFF & -0x2000
+    return torch.where(tensor.isnan(), tensor, bits.view(torch.float32))
+
+
+class _Operand(torch.autograd.Function):  # type: ignore[misc]
+    """Rounded to TF32; its gradient is not."""
+
+    @staticmethod
+    def forward(tensor: Any) -> Any:
+        return to_tf32(tensor)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent.view_as(tangent)
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: Any, tensor: Any) -> Any:
+        return cls.apply(tensor), in_dims[0]
+
+
+class _Result(_Operand):
+    """Unchanged; the gradient, an operand of products in TF32, is rounded."""
+
+    @staticmethod
+    def forward(tensor: Any) -> Any:
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return to_tf32(gradient)
+
+
+def _in_tf32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
+    position, added = _ADDED.get(name, (-1, ""))
+    factors = [each if number == position else _mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
+    more = {each: value if each == added else _mapped(_Operand.apply, value) for each, value in keywords.items()}
+    return _mapped(_Result.apply, _called(function, factors, more))
+
+
+def _set_precision(original: Any) -> Any:
+    """`torch.set_float32_matmul_precision`: a GPU computes "medium" in TF32 too, but some CPUs in bf16."""
+
+    @functools.wraps(original)
+    def set_float32_matmul_precision(precision: str) -> None:
+        original("high" if precision == "medium" and active() is not None else precision)
+
+    return set_float32_matmul_precision
+
+
+def _explained(original: Any) -> Any:
+    """`torch.testing.assert_close`."""
+
+    @functools.wraps(original)
+    def assert_close(*arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
+        try:
+            original(*arguments, **keywords)
+        except AssertionError as error:
+            if active() is None or not _computed:
+                raise
+            raise AssertionError(f"{error}\n\n{_NOTE}") from None
+
+    return assert_close
+
+
+def hook_accumulation() -> None:
+    for name in (*_PRODUCTS, *_CONVOLUTIONS, *_COMPOSED):
+        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
+            if hasattr(owner, name):
+                SPECIAL[getattr(owner, name)] = functools.partial(accumulated, name)
+    for name in _ADDED_FIRST:
+        SPECIAL[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+    original = torch.testing.assert_close
+    REPLACEMENTS[original] = torch.testing.assert_close = _explained(original)
+    torch.set_float32_matmul_precision = _set_precision(torch.set_float32_matmul_precision)
