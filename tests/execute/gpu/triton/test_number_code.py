@@ -14,7 +14,6 @@ from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
 from tileir.execute.gpu.triton.worker.stages import wrapped
 
-
 pytestmark = pytest.mark.usefixtures("triton")
 
 
