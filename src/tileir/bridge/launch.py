@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import weakref
 from collections.abc import Hashable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
-from tileir.bridge.contexts import ENTERED, active, watched_launch
+from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
+from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -210,7 +213,6 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
         signature = compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
-    context = active()
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
@@ -218,8 +220,7 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
             kernel,
             [signature],
             file,
-            # In a context cuTile refuses what the GPU that is pretended cannot do.
-            gpu_code=None if context is None else context.gpu.architecture,
+            gpu_code=_architecture(kernel, signature),
             output_format="tileir_bytecode",
             bytecode_version=BYTECODE_VERSION,
         )
@@ -227,6 +228,56 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
         _add_note(error, f"{name} is compiled for what it is launched with: {_words(kernel, parameters)}")
         raise
     return file.getvalue()
+
+
+class _Asked(Exception):
+    """Says for which architecture cuTile compiles."""
+
+
+class _Compiler(Hook):
+    """cuTile's compiler, which is asked by `_architecture` and does nothing else then."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if _ASKING.get():
+            raise _Asked(arguments[2])
+        return self.original(*arguments, **keywords)
+
+
+_ASKING: Final = ContextVar("tileir_asking", default=False)
+
+
+def _architecture(kernel: Any, signature: Any) -> str | None:
+    """The architecture that cuTile compiles a kernel for in a context, so that it refuses what that one cannot do.
+
+    It is the one of the GPU unless somebody has replaced the method of the kernel that compiles it.
+    """
+    context = innermost()
+    if context is None:
+        return None
+    found = _target_here() if context.is_real else context.gpu.architecture
+    digits = found.removeprefix("sm_")
+    compiler: Any = sys.modules.get("cuda.tile._compile")
+    if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
+        return found
+    hook(compiler, "compile_tile", _Compiler)
+    before = _ASKING.set(True)
+    try:
+        kernel._compile(signature, None, (int(digits[:-1]), int(digits[-1])))
+    except _Asked as asked:
+        found = str(asked.args[0])
+    except (TypeError, AttributeError, IndexError):
+        # Another version of cuTile: the method is private.
+        pass
+    finally:
+        _ASKING.reset(before)
+    return found
+
+
+def _target_here() -> str:
+    # Imported here: without a GPU nothing of its engines is.
+    from tileir.execute.gpu.driver.devices import target_here
+
+    return target_here()
 
 
 def _add_note(error: Exception, text: str) -> None:
