@@ -59,11 +59,19 @@ def _launch(
     grid = _checked_grid(grid)
     if context.is_process:
         _check_devices(kernel, kernel_args)
-    if CAPTURE.recorder is not None and any(isinstance(argument, list) for argument in kernel_args):
-        raise RuntimeError("List argument in CUDAGraph isn't supported yet")
+    if CAPTURE.recorder is not None and _has_list(kernel_args):
+        raise RuntimeError(_LIST_IN_GRAPH)
     # A launch is over when it returns, so one that depends on another finds it done.
     if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
         perform(context, grid, kernel, kernel_args)
+
+
+_LIST_IN_GRAPH: Final = "List argument in CUDAGraph isn't supported yet"
+"""cuTile's message."""
+
+
+def _has_list(arguments: Any) -> bool:
+    return any(isinstance(argument, list) for argument in arguments)
 
 
 def _launch_on_gpu(
@@ -80,6 +88,12 @@ def _launch_on_gpu(
 
     One that may overlap with the launch before it comes after it instead, which is right and takes a little longer.
     """
+    if _has_list(kernel_args):
+        # Imported here: without a GPU nothing of its engines is.
+        from tileir.execute.gpu.streams import is_capturing, stream_handle
+
+        if is_capturing(stream_handle(stream)):
+            raise RuntimeError(_LIST_IN_GRAPH)
     options = context.options
     if not _is_current(stream, kernel_args):
         options = {**options, "stream": stream}

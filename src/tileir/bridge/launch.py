@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import weakref
 from collections.abc import Hashable
+from contextvars import ContextVar
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tileir.bridge.contexts import ENTERED, active, watched_launch
+from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
+from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -128,7 +131,9 @@ def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     tile = cutile()
     known_for(kernel)
-    return _exported(tile, kernel, described(kernel, args).parameters, _gpu_code())
+    parameters = described(kernel, args).parameters
+    signature = _signature(tile, kernel, parameters)
+    return _exported(tile, kernel, parameters, signature, _architecture(kernel, signature))
 
 
 def constraints(kernel: Any, args: tuple[object, ...] | list[object]) -> list[Any]:
@@ -162,17 +167,20 @@ def compiled_for(
         return found, False
     from tileir.bytecode.layouts import from_bytes
 
+    tile = cutile()
+    signature = _signature(tile, kernel, parameters)
+    architecture = _architecture(kernel, signature)
     try:
-        module = from_bytes(_exported(cutile(), kernel, parameters, _gpu_code()))
+        module = from_bytes(_exported(tile, kernel, parameters, signature, architecture))
     except BytecodeError as error:
         raise _placed(error) from None
     found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
-    found.find_variables = cache(partial(_variables, known, parameters, _gpu_code(), found.entry))
+    found.find_variables = cache(partial(_variables, known, parameters, architecture, found.entry))
     return found, True
 
 
 def _variables(
-    known: KnownLaunches, parameters: list[Parameter], gpu_code: str | None, entry: Operation
+    known: KnownLaunches, parameters: list[Parameter], architecture: str | None, entry: Operation
 ) -> ScriptVariables | None:
     """The variables of a kernel that was compiled for arguments of a kind."""
     from tileir.bridge.script_variables import captured
@@ -180,13 +188,9 @@ def _variables(
     kernel = known.kernel()
     if kernel is None:
         return None
-    return captured(lambda: _exported(cutile(), kernel, parameters, gpu_code), entry)
-
-
-def _gpu_code() -> str | None:
-    """In a context cuTile refuses what the GPU that is emulated cannot do."""
-    context = active()
-    return None if context is None else context.gpu.architecture
+    tile = cutile()
+    signature = _signature(tile, kernel, parameters)
+    return captured(lambda: _exported(tile, kernel, parameters, signature, architecture), entry)
 
 
 def _again(kernel: Any, args: tuple[object, ...] | list[object], tables: object) -> tuple[tuple[object, ...], Any]:
@@ -224,23 +228,28 @@ def described(kernel: Any, args: tuple[object, ...] | list[object]) -> Descripti
     )
 
 
-def _exported(tile: Any, kernel: Any, parameters: list[Parameter], gpu_code: str | None) -> bytes:
+def _signature(tile: Any, kernel: Any, parameters: list[Parameter]) -> Any:
+    """The kinds of the arguments, in cuTile's words."""
     compilation = tile.compilation
     name = kernel._annotated_function.pyfunc.__name__
     try:
         constraints = [_constraint(tile, parameter) for parameter in parameters]
         convention = compilation.CallingConvention.cutile_python_v2()
-        signature = compilation.KernelSignature(constraints, convention, name)
+        return compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
+
+
+def _exported(tile: Any, kernel: Any, parameters: list[Parameter], signature: Any, architecture: str | None) -> bytes:
+    name = kernel._annotated_function.pyfunc.__name__
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
-        compilation.export_kernel(
+        tile.compilation.export_kernel(
             kernel,
             [signature],
             file,
-            gpu_code=gpu_code,
+            gpu_code=architecture,
             output_format="tileir_bytecode",
             bytecode_version=BYTECODE_VERSION,
         )
@@ -248,6 +257,56 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter], gpu_code: str
         _add_note(error, f"{name} is compiled for what it is launched with: {_words(kernel, parameters)}")
         raise
     return file.getvalue()
+
+
+class _Asked(Exception):
+    """Says for which architecture cuTile compiles."""
+
+
+class _Compiler(Hook):
+    """cuTile's compiler, which is asked by `_architecture` and does nothing else then."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if _ASKING.get():
+            raise _Asked(arguments[2])
+        return self.original(*arguments, **keywords)
+
+
+_ASKING: Final = ContextVar("tileir_asking", default=False)
+
+
+def _architecture(kernel: Any, signature: Any) -> str | None:
+    """The architecture that cuTile compiles a kernel for in a context, so that it refuses what that one cannot do.
+
+    It is the one of the GPU unless somebody has replaced the method of the kernel that compiles it.
+    """
+    context = innermost()
+    if context is None:
+        return None
+    found = _target_here() if context.is_real else context.gpu.architecture
+    digits = found.removeprefix("sm_")
+    compiler: Any = sys.modules.get("cuda.tile._compile")
+    if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
+        return found
+    hook(compiler, "compile_tile", _Compiler)
+    before = _ASKING.set(True)
+    try:
+        kernel._compile(signature, None, (int(digits[:-1]), int(digits[-1])))
+    except _Asked as asked:
+        found = str(asked.args[0])
+    except (TypeError, AttributeError, IndexError):
+        # Another version of cuTile: the method is private.
+        pass
+    finally:
+        _ASKING.reset(before)
+    return found
+
+
+def _target_here() -> str:
+    # Imported here: without a GPU nothing of its engines is.
+    from tileir.execute.gpu.driver.devices import target_here
+
+    return target_here()
 
 
 def _add_note(error: Exception, text: str) -> None:

@@ -71,6 +71,7 @@ SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
 SURROUNDINGS: Final = 262144  # its verifier looks at more than its types, attributes and segments
+OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 
 
 # Every constraint, of which there are as many as the dialect declares.

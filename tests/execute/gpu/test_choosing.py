@@ -21,8 +21,11 @@ from tileir.execute.gpu.choosing.kernel import ChosenKernel
 from tileir.execute.gpu.choosing.repeatable import repeatable
 from tileir.execute.gpu.launching import GpuKernel, GpuLauncher
 from tileir.execute.gpu.triton.code import Code
+from tileir.execute.gpu.triton.errors import TritonCrash
 from tileir.execute.gpu.triton.options import Schedule, Specialization
 from tileir.execute.gpu.triton.targets import TritonTarget
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UNKNOWN
 
 ORDINARY = LaunchOptions()
 PARAMETERS = "%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %n: tile<i32>"
@@ -267,6 +270,21 @@ def test_many_kinds_go_where_most_went(fake: FakeDriver, engines: Choosing) -> N
         kernel.launch((1 << bits, 1, 1), arguments, ORDINARY)
     measured = [choice for choice in kernel.choices if choice.seconds]
     assert len(measured) == 16 and {choice.engine for choice in kernel.choices} == {"second"}
+
+
+def test_preferred_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: FakeDriver, engines: Choosing) -> None:
+    kernel = engines.kernel()
+    arguments = tensors()
+    for bits in range(16):
+        kernel.launch((1 << bits, 1, 1), arguments, ORDINARY)
+    engines.second.error = TritonCrash([Diagnostic("error", "the second crashes", UNKNOWN)], "", "SIGABRT")
+    odd = Tensor(arguments[0].array[1:])
+    kernel.launch((1, 1, 1), (odd, *arguments[1:]), ORDINARY)
+    assert kernel.chosen_engine == "first" and "the second crashes" in kernel.choices[-1].failures["second"]
+    # One that was kept on disk, too.
+    other = engines.kernel()
+    other.launch((1, 1, 1), arguments, ORDINARY)
+    assert other.chosen_engine == "first" and "the second crashes" in other.choices[-1].failures["second"]
 
 
 def test_failure_of_the_driver_is_told(fake: FakeDriver, engines: Choosing) -> None:

@@ -6,7 +6,6 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 from __future__ import annotations
 
 from tileir.analyze.lint.numbering import Numbering
-from tileir.analyze.lint.ordering import Ordering
 from tileir.analyze.lint.varying import Varying
 from tileir.annotations import Final
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, FOR, LOAD_VIEW_TKO, LOOP, STORE_VIEW_TKO
@@ -15,6 +14,7 @@ from tileir.ir.declaration import NEWEST, OperationDeclaration, Version
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.token_order import TokenOrder
 
 _VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
 
@@ -56,7 +56,7 @@ class Subject:
         self.all_operations: list[Operation] = pre_order(entry if entry is not None else module)
         """In program order, each before what it contains; the kernel itself is the first."""
         self._numbering: Numbering | None = None
-        self._ordering: Ordering | None = None
+        self._ordering: TokenOrder | None = None
         self._varying: Varying | None = None
         self._places: dict[Block, tuple[Operation | None, int]] = {}
         self._by_declaration: dict[OperationDeclaration, list[Operation]] | None = None
@@ -69,10 +69,10 @@ class Subject:
         return self._numbering
 
     @property
-    def ordering(self) -> Ordering:
+    def ordering(self) -> TokenOrder:
         """Which memory operations come after which."""
         if self._ordering is None:
-            self._ordering = Ordering(self.all_operations[0])
+            self._ordering = TokenOrder(self.all_operations[0])
         return self._ordering
 
     @property

@@ -24,6 +24,7 @@ from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import ArrayAttribute, Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
+    OPEN_BITS,
     REGION_EFFECTS,
     SINGLE_BLOCK,
     V13_4,
@@ -230,7 +231,7 @@ REDUCE: Final[OperationDeclaration] = REGISTRY.add(
         ),
         results=(result("results", ANY_TILE, "the reduced tiles", VARIADIC),),
         regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD, "reduce"),),
-        traits=REGION_EFFECTS | SINGLE_BLOCK,
+        traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
         rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
         verify=_verify_aggregate,
         verify_regions=_verify_reduce_region,
@@ -269,7 +270,7 @@ SCAN: Final[OperationDeclaration] = REGISTRY.add(
         ),
         results=(result("results", ANY_TILE, "the running combinations", VARIADIC),),
         regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD),),
-        traits=REGION_EFFECTS | SINGLE_BLOCK,
+        traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
         rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
         verify=_verify_scan,
         verify_regions=_verify_scan_region,

@@ -32,6 +32,7 @@ from tileir.dialect.view_rules import index_types, view_of
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ATOMIC,
+    OPEN_BITS,
     OPTIONAL,
     SEGMENTS,
     TOKEN_ORDERED,
@@ -215,7 +216,7 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
             result("result", ANY_TILE, "the values found"),
             result("result_token", TOKEN_TYPE, "for what must come after the operation"),
         ),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
         reads="pointers",
         writes="pointers",
         same_types=(("arg", "result"),),
@@ -353,7 +354,7 @@ ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
             attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
         ),
         results=(result("result_token", TOKEN_TYPE, "for what must come after the operation"),),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
         reads="view",
         writes="view",
         fixed_types={"token": TOKEN},

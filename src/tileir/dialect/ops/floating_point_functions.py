@@ -20,6 +20,7 @@ from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
+    OPEN_BITS,
     PURE,
     V13_2,
     V13_3,
@@ -36,6 +37,7 @@ from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.verifier import VerifyContext
 
 _HALF: Final = "f16 and bf16 are computed in f32."
+_FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS
 _FLUSHES: Final = "`flush_to_zero`, for f32 only, treats subnormal inputs and results as zeros of the same sign."
 _APPROXIMATES: Final = (
     "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
@@ -79,6 +81,7 @@ EXP2: Final[OperationDeclaration] = unary(
     description=f"Raises 2 to the power of each element.  {_HALF}  {_FLUSHES}",
     example="%r = exp2 %x flush_to_zero : tile<4xf32>",
     returns="the powers of two",
+    traits=_FUNCTION,
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
     verify=verify_flush,
@@ -95,6 +98,7 @@ EXP: Final[OperationDeclaration] = unary(
     ),
     example="%r = exp %x rounding<approx> : tile<4xf32>",
     returns="the exponentials",
+    traits=_FUNCTION,
     attributes=_precision(V13_3),
     modifiers="open-rounding(rounding_mode, approx full)",
     verify=_verify_precision,
@@ -111,6 +115,7 @@ LOG10: Final[OperationDeclaration] = unary(
     ),
     example="%r = log10 %x : tile<4xf32>",
     returns="the logarithms",
+    traits=_FUNCTION,
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
 LOG1P: Final[OperationDeclaration] = unary(
@@ -126,6 +131,7 @@ LOG1P: Final[OperationDeclaration] = unary(
     ),
     example="%r = log1p %x : tile<4xf32>",
     returns="the logarithms",
+    traits=_FUNCTION,
     legalization=(
         "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
         "where u is infinite."
@@ -141,6 +147,7 @@ LOG2: Final[OperationDeclaration] = unary(
     description="Returns the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     example="%r = log2 %x : tile<4xf32>",
     returns="the logarithms",
+    traits=_FUNCTION,
 )
 LOG: Final[OperationDeclaration] = unary(
     "log",
@@ -152,6 +159,7 @@ LOG: Final[OperationDeclaration] = unary(
     description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     example="%r = log %x : tile<4xf32>",
     returns="the logarithms",
+    traits=_FUNCTION,
 )
 SIGMOID: Final[OperationDeclaration] = unary(
     "sigmoid",
@@ -163,6 +171,7 @@ SIGMOID: Final[OperationDeclaration] = unary(
     description="Returns 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
     example="%r = sigmoid %x : tile<4xf32>",
     returns="values from 0 to 1",
+    traits=_FUNCTION,
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 
@@ -185,7 +194,7 @@ ATAN2: Final[OperationDeclaration] = REGISTRY.add(
             operand("y", FLOAT, "the side next to the angle", since=V13_2),
         ),
         results=(result("result", FLOAT, "the angles, in radians", since=V13_2),),
-        traits=PURE | ELEMENTWISE,
+        traits=_FUNCTION,
         same_types=(("x", "y", "result"),),
         syntax="$x ',' $y attr-dict ':' type($result)",
     )
@@ -201,6 +210,7 @@ COSH: Final[OperationDeclaration] = unary(
     description="Returns (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
     example="%r = cosh %x : tile<4xf32>",
     returns="the hyperbolic cosines",
+    traits=_FUNCTION,
 )
 COS: Final[OperationDeclaration] = unary(
     "cos",
@@ -212,6 +222,7 @@ COS: Final[OperationDeclaration] = unary(
     description="Returns the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = cos %x : tile<4xf32>",
     returns="the cosines",
+    traits=_FUNCTION,
 )
 SINH: Final[OperationDeclaration] = unary(
     "sinh",
@@ -224,6 +235,7 @@ SINH: Final[OperationDeclaration] = unary(
     description="Returns (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
     example="%r = sinh %x : tile<4xf32>",
     returns="the hyperbolic sines",
+    traits=_FUNCTION,
 )
 SIN: Final[OperationDeclaration] = unary(
     "sin",
@@ -235,6 +247,7 @@ SIN: Final[OperationDeclaration] = unary(
     description="Returns the sine of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = sin %x : tile<4xf32>",
     returns="the sines",
+    traits=_FUNCTION,
 )
 TAN: Final[OperationDeclaration] = unary(
     "tan",
@@ -245,6 +258,7 @@ TAN: Final[OperationDeclaration] = unary(
     description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = tan %x : tile<4xf32>",
     returns="the tangents",
+    traits=_FUNCTION,
 )
 TANH: Final[OperationDeclaration] = unary(
     "tanh",
@@ -261,6 +275,7 @@ TANH: Final[OperationDeclaration] = unary(
     ),
     example="%r = tanh %x rounding<approx> : tile<4xf32>",
     returns="the hyperbolic tangents",
+    traits=_FUNCTION,
     attributes=_precision(V13_2),
     modifiers="open-rounding(rounding_mode, approx full)",
     verify=_verify_precision,
@@ -286,7 +301,7 @@ POW: Final[OperationDeclaration] = REGISTRY.add(
         example="%r = pow %x, %e : tile<4xf32>",
         operands=(operand("source", FLOAT, "the base"), operand("exponent", FLOAT, "the exponent")),
         results=(result("result", FLOAT, "the powers"),),
-        traits=PURE | ELEMENTWISE,
+        traits=_FUNCTION,
         same_types=(("result", "source", "exponent"),),
         syntax="$source ',' $exponent attr-dict ':' type($result)",
     )
@@ -309,7 +324,7 @@ FPOWI: Final[OperationDeclaration] = REGISTRY.add(
             operand("exponent", _SMALL_INT, "the exponent, a tile of the same shape", since=V13_4),
         ),
         results=(result("result", FLOAT, "the powers", since=V13_4),),
-        traits=PURE | ELEMENTWISE,
+        traits=_FUNCTION,
         same_types=(("result", "source"),),
         rules=(same_shape("source", "exponent"),),
         inference=Inference(numbers={"exponent": lambda call: with_element(call.tile("source"), I32)}),
@@ -329,6 +344,7 @@ RSQRT: Final[OperationDeclaration] = unary(
     ),
     example="%r = rsqrt %x flush_to_zero : tile<4xf32>",
     returns="the reciprocal square roots",
+    traits=_FUNCTION,
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
     verify=verify_flush,

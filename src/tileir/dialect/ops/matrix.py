@@ -14,7 +14,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import PURE, V13_3, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPEN_BITS, PURE, V13_3, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import (
@@ -191,7 +191,7 @@ MMAF: Final[OperationDeclaration] = REGISTRY.add(
             attribute("fast_acc", UNIT_ATTRIBUTE, "accumulate faster and less exactly", optional=True, since=V13_3),
         ),
         results=(result("result", _MMAF_ACCUMULATOR, "the sum, of the type of `acc`"),),
-        traits=PURE,
+        traits=PURE | OPEN_BITS,
         same_types=(("acc", "result"),),
         rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
         verify=_verify_mmaf,
@@ -224,7 +224,7 @@ MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
             operand("rhs_scale", _SCALE, "one scale per block and column of the right matrix", since=V13_3),
         ),
         results=(result("result", _SCALED_ACCUMULATOR, "the sum, of the type of `acc`", since=V13_3),),
-        traits=PURE,
+        traits=PURE | OPEN_BITS,
         same_types=(("acc", "result"),),
         rules=(
             same_element("lhs", "rhs"),

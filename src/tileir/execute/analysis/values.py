@@ -9,6 +9,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import DType, constant_elements, memory_bytes, value_dtype
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OPEN_BITS
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -44,6 +45,11 @@ def reserved_bytes(operation: Operation) -> int:
 
 def ordering_of(operation: Operation) -> str:
     return operation.keyword("memory_ordering_semantics") or "relaxed"
+
+
+def leaves_bits_open(operation: Operation) -> bool:
+    """Whether the dialect leaves the last bits of what an operation gives to the code for a GPU."""
+    return operation.declaration.has_trait(OPEN_BITS) or operation.keyword("rounding_mode") in ("approx", "full")
 
 
 def scalar_constant(value: Value) -> int | None:

@@ -17,23 +17,14 @@ from typing import Final
 import numpy
 
 from tileir.analyze.comparing.differences import exact_numbers
-from tileir.dialect import ops
+from tileir.execute.analysis.values import leaves_bits_open
 from tileir.execute.dtypes import Array
 from tileir.execute.engines import find_engine
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType
 from tileir.judge.judging.launches import Result, Results
 from tileir.judge.verdicts import Step
-
-_OPEN_ON_GPUS: Final = frozenset(
-    (
-        ops.RSQRT, ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.LOG10, ops.LOG1P, ops.SIN, ops.COS, ops.TAN, ops.SINH,
-        ops.COSH, ops.TANH, ops.POW, ops.FPOWI, ops.ATAN2, ops.SIGMOID, ops.MMAF, ops.MMAF_SCALED, ops.REDUCE, ops.SCAN,
-        ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO,
-    )
-)  # fmt: skip
 
 _NEAR: Final = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1, "tf32": 1e-2, "f8E4M3FN": 0.3, "f8E5M2": 0.5}
 """Relative distances within which numbers of a type are near each other."""
@@ -44,9 +35,7 @@ def open_operations(module: Operation, engine: str) -> list[str]:
     on_gpu = find_engine(engine).on_gpu
     found: set[str] = set()
     for operation in pre_order(module):
-        mode = operation.attributes.get("rounding_mode")
-        keyword = mode.keyword if isinstance(mode, EnumAttribute) else ""
-        if keyword == "approx" or (on_gpu and (keyword == "full" or operation.declaration in _OPEN_ON_GPUS)):
+        if leaves_bits_open(operation) if on_gpu else operation.keyword("rounding_mode") == "approx":
             found.add(operation.declaration.mnemonic)
     return sorted(found)
 

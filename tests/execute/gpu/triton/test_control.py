@@ -99,7 +99,27 @@ LOOP = (
 def test_break_and_continue_at_every_depth() -> None:
     made = check(LOOP + store("r", 0) + store("k", 1))
     # The results are where the carried values were.
-    assert re.search(r"scf.while \(%\d+ = %\d+, %\d+ = %\d+, %\d+ = %\w+\) : \(i1, i32, i32\)", made)
+    assert re.search(r"scf.while \(%\d+ = %\d+, %\d+ = %\w+, %\d+ = %\d+\) : \(i32, i32, i1\)", made)
+
+
+def test_bit_that_keeps_a_loop_running_is_carried_last() -> None:
+    """MLIR removes results that nothing uses, and Triton 3.6 aborts where one before a tensor is missing."""
+    text = entry(
+        "%i = iota : tile<64xi32>\n"
+        "%f = itof %i signed : tile<64xi32> -> tile<64xf32>\n%s = addf %f, %f : tile<64xf32>\n"
+        "%r = loop iter_values(%x = %f) : tile<64xf32> -> tile<64xf32> {\n"
+        " if %b {\n  break %f : tile<64xf32>\n }\n break %s : tile<64xf32>\n}\n"
+        "%p0 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>\n"
+        "%p1 = broadcast %p0 : tile<1xptr<f32>> -> tile<64xptr<f32>>\n"
+        "%p2 = offset %p1, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>\n"
+        "%t = store_ptr_tko weak %p2, %r : tile<64xptr<f32>>, tile<64xf32> -> token",
+        "%q: tile<ptr<f32>>, %b: tile<i1>",
+    )
+    assert re.search(r"scf.while .* : \(tensor<64xf32>, i1\) -> \(tensor<64xf32>, i1\)", lowered(text).text)
+    for value in (False, True):
+        found = numpy.zeros(64, "f4")
+        launch(text, 1, found, value, divisor=1)
+        assert found.tolist() == [float(number if value else 2 * number) for number in range(64)]
 
 
 def test_return_out_of_loops() -> None:

@@ -12,6 +12,7 @@ from tests.execute.gpu.triton.number_kernels import Number, all_numbers, body, k
 import tileir
 from tileir.execute.gpu.triton.worker.pool import compile_ttir
 from tileir.execute.gpu.triton.worker.requests import Request
+from tileir.execute.gpu.triton.worker.stages import wrapped
 
 pytestmark = pytest.mark.usefixtures("triton")
 
@@ -66,6 +67,9 @@ F32 = "tile<16xf32>"
     [
         (f"addf %a_f32, %b_f32 : {F32}", "add.rn.f32"),
         (f"addf %a_f32, %b_f32 rounding<zero> flush_to_zero : {F32}", "add.rz.ftz.f32"),
+        (f"addf %a_f32, %b_f32 flush_to_zero : {F32}", "fma.rn.ftz.f32"),
+        (f"subf %a_f32, %b_f32 flush_to_zero : {F32}", "fma.rn.ftz.f32"),
+        (f"mulf %a_f32, %b_f32 flush_to_zero : {F32}", "mul.rn.ftz.f32"),
         (f"mulf %a_f32, %b_f32 rounding<positive_inf> : {F32}", "mul.rp.f32"),
         (f"divf %a_f32, %b_f32 : {F32}", "div.rn.f32"),
         (f"divf %a_f32, %b_f32 rounding<approx> : {F32}", "div.approx.f32"),
@@ -122,6 +126,47 @@ def test_functions_keep_subnormal_numbers() -> None:
         found = instructions(f"{name} %a_f32 : {F32}")
         assert "mul.rn.f32" in found or "fma.rn.f32" in found
         assert not [each for each in found if ".ftz" in each and not each.startswith(("ex2", "rcp"))], name
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("wraps", ["muli %a, %two", "muli %a, %sixteen", "negi %a", "absi %a", "subi %one, %a"])
+def test_narrow_integers_wrap_before_their_sign_is_used(wraps: str, width: int) -> None:
+    """To ptxas before CUDA 13, the negative of -32768 in 16 bits is 32768."""
+    tile = f"tile<256xi{width}>"
+    signed = f"divi %w, %two signed : {tile}", f"shri %w, %one signed : {tile}", f"maxi %w, %b signed : {tile}"
+    results = [(f"i{width}", each) for each in signed] + [
+        ("i32", f"exti %w signed : {tile} -> tile<256xi32>"),
+        ("f32", f"itof %w signed : {tile} -> tile<256xf32>"),
+        ("i1", f"cmpi less_than %w, %b, signed : {tile} -> tile<256xi1>"),
+    ]
+    numbers = {"one": 1, "two": -2, "sixteen": -16}
+    lines = [f" %{name} = constant <i{width}: {number}> : {tile}" for name, number in numbers.items()]
+    lines += [" %i = iota : tile<256xi32>"]
+    for name, element in [("p", f"i{width}"), *[(f"q{number}", each[0]) for number, each in enumerate(results)]]:
+        lines += [f" %{name}1 = reshape %{name} : tile<ptr<{element}>> -> tile<1xptr<{element}>>"]
+        lines += [f" %{name}2 = broadcast %{name}1 : tile<1xptr<{element}>> -> tile<256xptr<{element}>>"]
+        pointers = f"tile<256xptr<{element}>>"
+        lines += [f" %{name}3 = offset %{name}2, %i : {pointers}, tile<256xi32> -> {pointers}"]
+    lines += [f" %a, %ta = load_ptr_tko weak %p3 : tile<256xptr<i{width}>> -> {tile}, token"]
+    lines += [f" %b, %tb = load_ptr_tko weak %p3 : tile<256xptr<i{width}>> -> {tile}, token", f" %w = {wraps} : {tile}"]
+    for number, (element, text) in enumerate(results):
+        lines += [f" %r{number} = {text}"]
+        types = f"tile<256xptr<{element}>>, tile<256x{element}>"
+        lines += [f" %t{number} = store_ptr_tko weak %q{number}3, %r{number} : {types} -> token"]
+    parameters = [f"%p: tile<ptr<i{width}>>"] + [f"%q{n}: tile<ptr<{e}>>" for n, (e, _) in enumerate(results)]
+    made = ptx(entry("\n".join(lines), ", ".join(parameters)))
+    assert not re.findall(r"^\s*(?:neg|abs|sub)\.s16\b.*", made, re.MULTILINE)
+
+
+def test_differences_of_16_bits_are_truncated() -> None:
+    before = "\tneg.s16 \t%rs2, %rs1;\n\tsub.s16 \t%rs3, 1, %rs2;\n\tadd.s16 \t%rs4, %rs3, 1;\n\tabs.s32 \t%r1, %r2;\n"
+    assert wrapped(before).splitlines() == [
+        "\t{ .reg .b32 %wide0; cvt.s32.s16 %wide0, %rs1; neg.s32 %wide0, %wide0; cvt.u16.u32 %rs2, %wide0; }",
+        "\t{ .reg .b32 %wide0, %wide1; mov.b32 %wide0, 1; cvt.s32.s16 %wide1, %rs2; "
+        "sub.s32 %wide0, %wide0, %wide1; cvt.u16.u32 %rs3, %wide0; }",
+        "\tadd.s16 \t%rs4, %rs3, 1;",
+        "\tabs.s32 \t%r1, %r2;",
+    ]
 
 
 # --- programs ---
@@ -215,7 +260,10 @@ def test_functions_of_constants_compile(lines: str) -> None:
         f"{lines}\n %t1 = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token",
         "%p: tile<ptr<f32>>",
     )
-    assert "mov.f32" in lowered(text).text or "mov.f64" in lowered(text).text
+    if "%x" in lines:
+        assert "mov.f32" in lowered(text).text
+    else:
+        assert "tt.extern_elementwise" not in lowered(text).text
     assert ".entry" in ptx(text)
 
 

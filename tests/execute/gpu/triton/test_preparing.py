@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import itertools
 import re
+import zlib
 from collections.abc import Callable
+from typing import cast
 
 import numpy
 import pytest
+from tests.execute.cpu.elementwise import operand_arrays
 from tests.execute.gpu.triton.lowered_programs import entry
+from tests.execute.gpu.triton.number_kernels import Number, all_numbers, parsed
 from tests.hardware.agreement import randomized
 from tests.hardware.agreement.interpreting import NotRunError, interpret
 from tests.hardware.agreement.program import Program
 
 import tileir
+from tileir.dialect import ops
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import constant_elements, from_memory, to_bits
 from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton import program
 from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.types import FloatType
 from tileir.passes import canonicalize
+from tileir.passes.emit import Emit
 from tileir.passes.registry import PassSession
 
 PASSES: dict[str, Callable[[tileir.Operation], int]] = {
@@ -29,6 +39,60 @@ PASSES: dict[str, Callable[[tileir.Operation], int]] = {
 
 def prepared(text: str) -> str:
     return str(program.Program(select_entry(tileir.parse(text), None)).module)
+
+
+# --- constants ---
+
+
+def is_of_floats(number: Number) -> bool:
+    return any(isinstance(element, FloatType) for element in (*number.case.operands, number.case.result))
+
+
+# Of 64 operands, the first half are special numbers, the last few near 1.
+@pytest.mark.parametrize("place", [5, 33, 50])
+def test_float_operations_on_constants_give_the_bits_of_the_interpreter(place: int) -> None:
+    """ptxas computes some of them with the last bit wrong."""
+    numbers = [each for each in all_numbers() if is_of_floats(each) and each.mnemonic != "select"]
+    results = [each.case.result.spelling for each in numbers]
+    uses = [f"reshape %r{n} : tile<16x{name}> -> tile<16x1x{name}>" for n, name in enumerate(results)]
+    operations = parsed([*[each.text for each in numbers], *uses])
+    expected = []
+    for number, operation in zip(numbers, operations, strict=False):
+        case = number.case
+        arrays = operand_arrays(case.operands, 64, zlib.crc32(number.text.encode()))
+        at = place % arrays[0].size
+        values = [
+            from_memory(element, array[at : at + 1]) for element, array in zip(case.operands, arrays, strict=True)
+        ]
+        for index, (element, value) in enumerate(zip(case.operands, values, strict=True)):
+            type = cast(TileType, operation.operands[index].type)
+            operation.set_operand(index, Emit(operation).bits(type, int(to_bits(element, value)[0])))
+        with numpy.errstate(all="ignore"):
+            expected.append(int(to_bits(case.result, case.kernel(*values))[0]))
+    kernel = operations[0].parent_operation
+    assert kernel is not None
+    decided.run(kernel)
+    for number, use, bits in zip(numbers, operations[len(numbers) :], expected, strict=True):
+        maker = use.operands[0].defining_operation
+        assert maker is not None and maker.declaration is ops.CONSTANT, number.text
+        elements = constant_elements(cast(DenseAttribute, maker.attributes["value"]))
+        assert int(to_bits(number.case.result, elements)[0]) == bits, number.text
+
+
+def test_constants_are_seen_through_changes_of_shape() -> None:
+    made = prepared(
+        entry(
+            " %a = constant <f32: 16777216.0> : tile<f32>\n %b = constant <f32: 1.0> : tile<f32>\n"
+            " %a1 = reshape %a : tile<f32> -> tile<1xf32>\n %b1 = reshape %b : tile<f32> -> tile<1xf32>\n"
+            " %a8 = broadcast %a1 : tile<1xf32> -> tile<8xf32>\n %b8 = broadcast %b1 : tile<1xf32> -> tile<8xf32>\n"
+            " %c = subf %a8, %b8 flush_to_zero : tile<8xf32>\n %d = addf %c, %b8 rounding<zero> : tile<8xf32>\n"
+            " %s = reduce %d dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>) {\n"
+            "  %z = addf %x, %y : tile<f32>\n  yield %z : tile<f32>\n }\n"
+            " %t = store_ptr_tko weak %p, %s : tile<ptr<f32>>, tile<f32> -> token",
+            "%p: tile<ptr<f32>>",
+        )
+    )
+    assert "subf" not in made and "rounding<zero>" not in made and "constant <f32: 0x4B800000> : tile<8xf32>" in made
 
 
 # --- loops that count ---

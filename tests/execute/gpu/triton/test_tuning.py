@@ -26,9 +26,10 @@ from tileir.execute.gpu.triton.schedule.features import features_of
 from tileir.execute.gpu.triton.schedule.model import schedule_for, shared_bytes
 from tileir.execute.gpu.triton.targets import TritonTarget, triton_target
 from tileir.execute.gpu.triton.tuning import trial, trial_process
-from tileir.execute.gpu.triton.tuning.agreement import agree
+from tileir.execute.gpu.triton.tuning.agreement import agree, leaves_open
 from tileir.execute.gpu.triton.tuning.tuning import Trial, schedule_words
 from tileir.ir.types import F16, F32, I32
+from tileir.judge.judging.agreement import open_operations
 from tileir.tools.main import run
 
 ORDINARY = LaunchOptions()
@@ -41,6 +42,25 @@ ADD = """
 %u = store_ptr_tko weak %c, %z : tile<ptr<f32>>, tile<f32> -> token
 """
 DEFAULT = Schedule(num_warps=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        *[(f"{name} %f : tile<f32>", True) for name in ("exp", "exp2", "log", "tan", "tanh", "rsqrt", "sigmoid", "log10")],
+        ("atan2 %f, %f : tile<f32>", True),
+        ("fpowi %f, %n : tile<f32>, tile<i32>", True),
+        ("pow %f, %f : tile<f32>", True),
+        ("divf %f, %f rounding<approx> : tile<f32>", True),
+        ("sqrt %f : tile<f32>", False),
+        ("divf %f, %f : tile<f32>", False),
+        ("fma %f, %f, %f : tile<f32>", False),
+    ],
+)  # fmt: skip
+def test_tuning_and_judging_agree_on_what_leaves_bits_open(text: str, is_open: bool) -> None:
+    entry = entry_of("%f: tile<f32>, %n: tile<i32>", f"%r = {text}")
+    assert leaves_open(entry) == is_open
+    assert bool(open_operations(entry, "triton")) == is_open
 
 
 class Tuned(TritonKernel):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.lint.fixes import LintFix
-from tileir.analyze.lint.ordering import READS
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
@@ -21,6 +20,7 @@ from tileir.dialect.ops import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
+from tileir.rewrite.token_order import READS
 
 # Accesses of one place that each is compared with.
 _MOST_COMPARED: Final = 4

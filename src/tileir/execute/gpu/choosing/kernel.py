@@ -98,13 +98,14 @@ class ChosenKernel(GpuLauncher):
             # Each engine has its own: all kernels of the module have to be the same engine's, whatever else there is.
             choice = Choice(next(iter(self._kernels)), {}, {})
         elif len(self._chosen) >= _MOST_MEASURED:
-            choice = self._most_chosen()
+            choice = self._first(launching, self._most_chosen())
         else:
             parts = (structure_key(self.entry), self._fast, *self._versions(), *map(_plain, circumstances))
             key = choice_key(parts)
             kept = kept_choice(key)
             if kept is not None and kept.engine in self._kernels:
-                choice = kept
+                choice = self._first(launching, kept.engine)
+                choice = kept if choice.engine == kept.engine else choice
             else:
                 choice, is_kept = self._made(launching)
                 if not is_kept:
@@ -113,10 +114,10 @@ class ChosenKernel(GpuLauncher):
         self._chosen[circumstances] = choice
         return choice
 
-    def _most_chosen(self) -> Choice:
-        """What was chosen most often."""
+    def _most_chosen(self) -> str:
+        """The engine that was chosen most often."""
         engines = [choice.engine for choice in self._chosen.values()]
-        return Choice(max(self._kernels, key=engines.count), {}, {})
+        return max(self._kernels, key=engines.count)
 
     def _made(self, launching: Launching) -> tuple[Choice, bool]:
         """A choice, and whether it is worth keeping."""
@@ -143,16 +144,16 @@ class ChosenKernel(GpuLauncher):
         seconds = dict(zip(launches, times, strict=True))
         return Choice(min(seconds, key=lambda name: seconds[name]), seconds, failures), True
 
-    def _first(self, launching: Launching) -> Choice:
-        """The first engine that has code for a launch, of one that cannot be measured."""
-        errors: list[LaunchError] = []
-        for name, kernel in self._kernels.items():
+    def _first(self, launching: Launching, preferred: str = "") -> Choice:
+        """The first engine that has code for a launch that is not measured, the preferred one before the others."""
+        errors: dict[str, LaunchError] = {}
+        for name in sorted(self._kernels, key=lambda name: name != preferred):
             try:
-                _loaded(kernel, launching)
-                return Choice(name, {}, {})
+                _loaded(self._kernels[name], launching)
+                return Choice(name, {}, {name: str(error) for name, error in errors.items()})
             except (CompilationError, MissingDependencyError) as error:
-                errors.append(error)
-        raise _telling(errors)
+                errors[name] = error
+        raise _telling(list(errors.values()))
 
     def _compiled(self, launching: Launching) -> tuple[dict[str, LaunchedCode], dict[str, LaunchError]]:
         """The codes of all engines, compiled at the same time; and why there is none of some."""

@@ -48,7 +48,13 @@ def lower_arithmetic(lowering: Lowering, operation: Operation) -> None:
     elif rounding != "nearest_even" or flush:
         lowering.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
         mode = _MODES[rounding] + (".ftz" if flush else "")
-        instruction = f"{_MNEMONICS[declaration]}.{mode}.{values[0].element}"
+        mnemonic = _MNEMONICS[declaration]
+        if rounding == "nearest_even" and declaration in (ops.ADDF, ops.SUBF):
+            # ptxas before CUDA 13 rounds ties of sums that it computes itself towards zero; it computes no fma.
+            left, right = values if declaration is ops.ADDF else reversed(values)
+            one = lowering.build.float(1.0 if declaration is ops.ADDF else -1.0, "f32", left.shape)
+            mnemonic, values = "fma", [left, one, right]
+        instruction = f"{mnemonic}.{mode}.{values[0].element}"
         result = lowering.build.assembly(instruction, values, values[0].element)
     else:
         result = _nearest(lowering, declaration, values)

@@ -26,6 +26,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.token_order import TokenOrder
 
 _LOOPS: Final = (ops.FOR, ops.LOOP)
 
@@ -49,7 +50,8 @@ class _Search:
     def __init__(self, entry: Operation, accesses: list[Operation]) -> None:
         self.found: Final[set[Operation]] = set()
         self._bits: Final = {operation: 1 << number for number, operation in enumerate(accesses)}
-        self._before: Final = _Tokens(entry, self._bits)
+        self._after: Final = TokenOrder(entry).gathered(self._bits)
+        """By token, the accesses that it comes after."""
         self._origins: Final = Origins(entry, overlapping=True)
         self._reads: Final[dict[frozenset[object], int]] = {}
         self._writes: Final[dict[frozenset[object], int]] = {}
@@ -71,7 +73,7 @@ class _Search:
     def _operation(self, operation: Operation, since: int) -> int:
         bit = self._bits.get(operation)
         if bit is not None:
-            if self._before.of(operation) & since & self._conflicts(operation):
+            if self._before(operation) & since & self._conflicts(operation):
                 self.found.add(operation)
                 since = 0
             return since | bit
@@ -92,6 +94,13 @@ class _Search:
             for end in ends:
                 since |= end
         return since
+
+    def _before(self, operation: Operation) -> int:
+        """The accesses that an access comes after."""
+        found = 0
+        for operand in operation.operands:
+            found |= self._after.get(operand, 0)
+        return found
 
     def _accesses_in(self, loop: Operation) -> int:
         found = 0
@@ -160,85 +169,3 @@ def _varies(value: Value, loop: Operation) -> bool:
         seen.update(sources)
         pending.extend(sources)
     return False
-
-
-class _Tokens:
-    """The accesses that tokens come after."""
-
-    def __init__(self, entry: Operation, bits: dict[Operation, int]) -> None:
-        self._bits: Final = bits
-        self._known: Final[dict[Value, int]] = {}
-        self._ends: Final[dict[Operation, list[Operation]]] = {}
-        """By loop and branch, what ends it."""
-        tokens: list[Value] = []
-        for operation in pre_order(entry):
-            values: list[Value] = list(operation.results)
-            for region in operation.regions:
-                for block in region.blocks:
-                    values.extend(block.arguments)
-            tokens.extend([value for value in values if value.type is TOKEN])
-            owner = _ended_by(operation)
-            if owner is not None:
-                self._ends.setdefault(owner, []).append(operation)
-        changed = True
-        # Tokens stand in order but for those around loops, so that few rounds are needed.
-        while changed:
-            changed = False
-            for token in tokens:
-                before = self._known.get(token, 0)
-                after = before | self._made(token)
-                if after != before:
-                    self._known[token] = after
-                    changed = True
-
-    def of(self, operation: Operation) -> int:
-        """All accesses that an access comes after."""
-        return self._joined([operand for operand in operation.operands if operand.type is TOKEN])
-
-    def _joined(self, tokens: list[Value]) -> int:
-        found = 0
-        for token in tokens:
-            found |= self._known.get(token, 0)
-        return found
-
-    def _made(self, token: Value) -> int:
-        operation = token.defining_operation
-        if operation is None:
-            assert isinstance(token, BlockArgument)
-            return self._carried(token)
-        if operation.declaration in _LOOPS:
-            return self.of(operation) | self._given(operation)
-        if operation.declaration is ops.IF:
-            return self._given(operation)
-        return self.of(operation) | self._bits.get(operation, 0)
-
-    def _carried(self, token: BlockArgument) -> int:
-        loop = token.block.parent_operation
-        if loop is None or loop.declaration not in _LOOPS:
-            return 0
-        # A `for` has its bounds and step before what it carries, and its counter inside.
-        outside, inside = (2, -1) if loop.declaration is ops.FOR else (0, 0)
-        found = self._known.get(loop.operands[token.index + outside], 0)
-        return found | self._given(loop, token.index + inside)
-
-    def _given(self, operation: Operation, place: int = -1) -> int:
-        """What ends a loop or a branch gives: all of its tokens, or what goes on at a place."""
-        found = 0
-        for each in self._ends.get(operation, []):
-            if place < 0:
-                found |= self.of(each)
-            elif each.declaration is ops.CONTINUE:
-                found |= self._known.get(each.operands[place], 0)
-        return found
-
-
-def _ended_by(operation: Operation) -> Operation | None:
-    """The loop or branch that a terminator ends, or goes on with."""
-    owner = operation.parent_operation
-    if operation.declaration is ops.YIELD:
-        return owner
-    if operation.declaration not in (ops.CONTINUE, ops.BREAK):
-        return None
-    while owner is not None and owner.declaration not in _LOOPS:
-        owner = owner.parent_operation
-    return owner

@@ -5,7 +5,7 @@ ends in one place and gives the same values whatever ended it:
 
     kernel   nothing
     for      the carried values
-    loop     whether to go on, whether the kernel has ended (where it may), and the slots
+    loop     the slots, whether the kernel has ended (where it may), and whether to go on
 
 The slots of a `loop` hold the carried values, and after its `break` the results: these take over slots of their type.
 """
@@ -103,17 +103,17 @@ class LoopFrame:
                 slots.append(lowering.type_of(result))
         extra = [any_value(build, type) for type in slots[self._count :]]
         bits = [build.integer(0, "i1")] if may_return else []
-        self.initial: Final = [*bits, *initial, *extra]
+        self.initial: Final = [*initial, *extra, *bits]
         """What the loop begins with, beside the bit that it goes on."""
-        self.types: Types = [("i1", ()), *[("i1", ()) for _ in bits], *slots]
+        self.types: Types = [*slots, *[("i1", ()) for _ in bits], ("i1", ())]
         self._slots: list[TtirValue] = []
         self.returned: TtirValue | None = None
         """Whether the kernel has ended, where it may."""
 
     def enter(self, carried: list[TtirValue]) -> None:
         """Say where the values are: inside of the loop, and behind it."""
-        self.returned = carried[0] if self._may_return else None
-        self._slots = carried[1:] if self._may_return else carried
+        self.returned = carried[-1] if self._may_return else None
+        self._slots = carried[:-1] if self._may_return else carried
 
     @property
     def arguments(self) -> list[TtirValue]:
@@ -132,13 +132,13 @@ class LoopFrame:
         is_break = terminator.declaration is ops.BREAK
         for place, value in zip(self._places if is_break else range(len(values)), values, strict=True):
             slots[place] = value
-        return [build.integer(not is_break, "i1"), *self._not_returned(build), *slots]
+        return [*slots, *self._not_returned(build), build.integer(not is_break, "i1")]
 
     def ended_kernel(self, build: TtirBuilder) -> list[TtirValue]:
-        return [build.integer(0, "i1"), build.integer(1, "i1"), *self._slots]
+        return [*self._slots, build.integer(1, "i1"), build.integer(0, "i1")]
 
     def unimportant(self, build: TtirBuilder) -> list[TtirValue]:
-        return [build.integer(1, "i1"), *self._not_returned(build), *self._slots]
+        return [*self._slots, *self._not_returned(build), build.integer(1, "i1")]
 
     def _not_returned(self, build: TtirBuilder) -> list[TtirValue]:
         return [build.integer(0, "i1")] if self._may_return else []

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.dialect.types import TOKEN
 from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut
 from tileir.ir.core import Block, Operation
 from tileir.ir.traversal import pre_order
-from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.token_order import TokenOrder
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
@@ -34,25 +33,8 @@ def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
 
 def _waited_for(operation: Operation, block: Block) -> set[Operation]:
     """All that an operation waits for by tokens, since a block was entered."""
-    found: set[Operation] = set()
-    around = block.parent_operation
-    assert around is not None, "it is the body of something"
-    pending = _tokens(operation)
-    while pending:
-        token = pending.pop()
-        maker = token.block.parent_operation if isinstance(token, BlockArgument) else token.defining_operation
-        if maker is None or maker in found or maker.is_ancestor_of(around):
-            continue
-        found.add(maker)
-        # What a loop or a branch gives comes from what ends it.
-        for each in pre_order(maker):
-            if each is maker or each.declaration.is_terminator:
-                pending.extend(_tokens(each))
-    return found
-
-
-def _tokens(operation: Operation) -> list[Value]:
-    return [each for each in operation.operands if each.type is TOKEN]
+    tokens = TokenOrder(operation).all_before(operation, since=block)
+    return {maker for token in tokens if (maker := token.defining_operation) is not None}
 
 
 def _is_of_one_tile(cut: Cut, load: Operation, store: Operation) -> bool:

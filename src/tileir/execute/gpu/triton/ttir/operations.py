@@ -48,9 +48,9 @@ class TtirOperations(TtirMemory):
     ) -> Iterator[tuple[list[TtirValue], list[TtirValue]]]:
         """`scf.while` as long as a bit is set: gives the carried values inside, and the results.
 
-        The body ends with `yields` of the bit and the values.
+        The body ends with `yields` of the values and the bit.
         """
-        given = [running, *initial]
+        given = [*initial, running]
         before = [self.fresh(value.element, value.shape) for value in given]
         inside = [self.fresh(value.element, value.shape) for value in given]
         results = [self.fresh(value.element, value.shape) for value in given]
@@ -58,13 +58,14 @@ class TtirOperations(TtirMemory):
         pairs = [f"{name.name} = {value.name}" for name, value in zip(before, given, strict=True)]
         names = ", ".join([value.name for value in results])
         self.write(f"{names} = scf.while ({', '.join(pairs)}) : ({types}) -> ({types}) {{")
-        # The bit goes along: Triton takes it that there are as many results as carried values.
+        # The bit comes last: nothing uses its result, so MLIR removes that, and Triton 3.6 takes the position of a
+        # carried value for that of its result.
         with self.indented():
-            self.write(f"scf.condition({before[0].name}) {', '.join([value.name for value in before])} : {types}")
+            self.write(f"scf.condition({before[-1].name}) {', '.join([value.name for value in before])} : {types}")
         self.write("} do {")
         self.write(f"^bb0({', '.join([f'{value.name}: {value.type}' for value in inside])}):")
         with self.indented():
-            yield inside[1:], results[1:]
+            yield inside[:-1], results[:-1]
         self.write("}")
 
     def choose(

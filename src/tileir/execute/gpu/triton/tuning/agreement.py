@@ -10,22 +10,18 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.dialect import ops
+from tileir.execute.analysis.values import leaves_bits_open
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
-_OPEN: Final = (
-    ops.MMAF, ops.MMAF_SCALED, ops.REDUCE, ops.SCAN, ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.EXP, ops.EXP2,
-    ops.LOG, ops.LOG2, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH, ops.TANH, ops.POW, ops.RSQRT,
-)  # fmt: skip
 _TOLERANCES: Final = {1: 2.0**-3, 2: 2.0**-7, 4: 2.0**-12, 8: 2.0**-40}
 """By bytes of a float: differences of this part of the largest number are last bits."""
 
 
 def leaves_open(entry: Operation) -> bool:
     """Whether results of a kernel may depend on how it is compiled."""
-    return any(each.declaration in _OPEN for each in entry.walk())
+    return any(leaves_bits_open(each) for each in entry.walk())
 
 
 def agree(expected: Any, found: Any, element: Type, is_open: bool) -> bool:

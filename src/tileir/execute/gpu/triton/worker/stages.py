@@ -22,6 +22,9 @@ _LLVM: Final = "llir"
 """What Triton calls the stage `llvm`."""
 _EMPTY: Final = "module {\n  tt.func public @empty() {\n    tt.return\n  }\n}\n"
 _ENTRY: Final = re.compile(r"\.entry\s+[\w$.]+\s*\((.*?)\)", re.DOTALL)
+_NARROW: Final = re.compile(r"^(\s*)(sub|neg|abs)\.s16\s+([^;]*);", re.MULTILINE)
+"""Instructions that ptxas before CUDA 13 computes in 32 bits and does not wrap: the negative of -32768 is 32768 to what
+compares, extends or shifts it with its sign.  So is a difference from a value that ptxas finds to be zero."""
 _AMD_PARAMETER: Final = re.compile(r"^\s+(?:- )?\.value_kind:\s+(?!hidden_)", re.MULTILINE)
 
 
@@ -93,6 +96,8 @@ class Stages:
             metadata["tensordesc_meta"] = current.get_tensordesc_metadata()
         for stage, make in stages.items():
             current = make(current, metadata)
+            if stage == "ptx":
+                current = wrapped(current)
             name = "llvm" if stage == _LLVM else stage
             if name in kept and not isinstance(current, bytes):
                 texts[name] = _without(folder, str(current))
@@ -151,6 +156,23 @@ def _skip_packages() -> None:
 
 def _leave(module: object) -> None:
     """Flush nothing."""
+
+
+def wrapped(ptx: str) -> str:
+    """PTX with every 16-bit `sub`, `neg` and `abs` computed in 32 bits and truncated."""
+    return _NARROW.sub(_wide, ptx)
+
+
+def _wide(found: re.Match[str]) -> str:
+    space, name, operands = found.groups()
+    result, *given = [each.strip() for each in operands.split(",")]
+    wide = [f"%wide{number}" for number in range(len(given))]
+    loads = [
+        f"cvt.s32.s16 {register}, {each};" if each.startswith("%") else f"mov.b32 {register}, {each};"
+        for register, each in zip(wide, given, strict=True)
+    ]
+    computed = f"{name}.s32 {wide[0]}, {', '.join(wide)}; cvt.u16.u32 {result}, {wide[0]};"
+    return f"{space}{{ .reg .b32 {', '.join(wide)}; {' '.join(loads)} {computed} }}"
 
 
 def _parameters(stage: str, text: str) -> int:

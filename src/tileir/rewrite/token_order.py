@@ -8,7 +8,7 @@ unordered are unordered on every path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, MAKE_TOKEN, YIELD
@@ -22,8 +22,8 @@ READS: Final = 1
 OTHERS: Final = 2  # writes, fences, and accesses that others may see
 
 
-class Ordering:
-    """The tokens of one kernel."""
+class TokenOrder:
+    """The tokens of one kernel, or of an operation in it."""
 
     __slots__ = ("_ends", "_flags", "_steps", "entry")
 
@@ -39,20 +39,27 @@ class Ordering:
 
         Of an operation in a loop and itself: whether one leads from a round to a later one.
         """
-        # The nearest first: most are ordered after the access just before them.
-        pending = [value for value in later.operands if value.type is TOKEN]
-        seen = set(pending)
-        for value in pending:
+        for value in self.all_before(later):
             self._steps -= 1
             if self._steps < 0:
                 return None
             if value.defining_operation is earlier:
                 return True
+        return False
+
+    def all_before(self, later: Operation, since: Block | None = None) -> Iterator[Value]:
+        """All tokens that an operation comes after, the nearest first; `since`: those made in this run of a block."""
+        # Most operations are ordered after the access just before them.
+        pending = [value for value in later.operands if value.type is TOKEN]
+        seen = set(pending)
+        for value in pending:
+            if since is not None and not _is_made_in(value, since):
+                continue
+            yield value
             for source in self.before(value):
                 if source not in seen:
                     seen.add(source)
                     pending.append(source)
-        return False
 
     def before(self, value: Value) -> Iterable[Value]:
         """The tokens that a token comes after directly."""
@@ -89,29 +96,46 @@ class Ordering:
         return self._flags.get(token, 0)
 
     def _all_flags(self) -> dict[Value, int]:
-        """Rounds over the program until nothing changes; each adds one of two bits to some token at least."""
-        tokens: list[tuple[Value, int]] = []
+        own: dict[Operation, int] = {}
         for operation in self.entry.walk():
-            own = 0
             if not operation.regions and not operation.declaration.traits & PURE:
                 weak = operation.keyword("memory_ordering_semantics") == "weak"
-                own = READS if operation.declaration.reads and not operation.declaration.writes and weak else OTHERS
-            tokens.extend([(result, own) for result in operation.results if result.type is TOKEN])
+                reads = operation.declaration.reads and not operation.declaration.writes and weak
+                own[operation] = READS if reads else OTHERS
+        return self.gathered(own)
+
+    def gathered(self, own: dict[Operation, int]) -> dict[Value, int]:
+        """By token, the bits of all operations of `entry` that it comes after, given the bits of each operation."""
+        tokens: list[Value] = []
+        for operation in self.entry.walk():
+            tokens.extend([result for result in operation.results if result.type is TOKEN])
             if operation.declaration in (FOR, LOOP):
-                tokens.extend([(a, 0) for a in operation.regions[0].block.arguments if a.type is TOKEN])
-        before = [(value, own, list(self.before(value))) for value, own in tokens]
-        flags: dict[Value, int] = {}
+                tokens.extend([each for each in operation.regions[0].block.arguments if each.type is TOKEN])
+        sources = [(token, list(self.before(token))) for token in tokens]
+        found: dict[Value, int] = {}
+        for token in tokens:
+            maker = token.defining_operation
+            found[token] = 0 if maker is None else own.get(maker, 0)
+        # Tokens stand in order but for those around loops, so that few rounds are needed.
         changed = True
         while changed:
             changed = False
-            for value, own, sources in before:
-                now = own
-                for source in sources:
-                    now |= flags.get(source, 0)
-                if now != flags.get(value, 0):
-                    flags[value] = now
+            for token, earlier in sources:
+                bits = found[token]
+                for source in earlier:
+                    bits |= found.get(source, 0)
+                if bits != found[token]:
+                    found[token] = bits
                     changed = True
-        return flags
+        return found
+
+
+def _is_made_in(value: Value, block: Block) -> bool:
+    """Whether a value is made by an operation of a block, or in one."""
+    owner = value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
+    while owner is not None and owner.parent is not block:
+        owner = owner.parent_operation
+    return owner is not None
 
 
 def _ends(operation: Operation) -> dict[object, list[Operation]]:
