@@ -254,7 +254,7 @@ def _is_ours(description: str) -> bool:
     """Whether a machine had the tileir of this process."""
     try:
         return bool(json.loads(description)["sources"] == sources())
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         # Nobody noted it.
         return False
 

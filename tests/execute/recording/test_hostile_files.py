@@ -79,7 +79,7 @@ def test_names_that_are_no_text(saved: Path, tmp_path: Path) -> None:
 def test_values_of_the_head(saved: Path, tmp_path: Path) -> None:
     target = tmp_path / "changed"
     head = json.loads(member(saved, "recording.json"))
-    cases = (changed(saved, target, "recording.json", each) for each in mutated_documents(head, 3, 400))
+    cases = (changed(saved, target, "recording.json", each) for each in mutated_documents(head, 3, 250))
     assert outcomes(cases, asked, RecordingError)["refused"] > 100
 
 
@@ -97,7 +97,7 @@ def test_bytes_of_columns(saved: Path, tmp_path: Path) -> None:
     def cases() -> Iterator[Path]:
         for number, name in enumerate([*COLUMNS, *WRITES, "memory/0"]):
             data = member(saved, f"{name}.npy")
-            for each in mutated_bytes(data[:128], number, 12):
+            for each in mutated_bytes(data[:128], number, 8):
                 yield changed(saved, target, f"{name}.npy", each + data[128:])
         head = member(saved, "accesses/block.npy")
         for text in (b"(", b"'''", b"{'descr': (", b"[" * 60, b"1" * 60, b"\xff" * 60, b"lambda: 1", b"\0" * 60):
@@ -115,7 +115,7 @@ def test_numbers_of_columns(saved: Path, tmp_path: Path) -> None:
         for name, dtype in {**COLUMNS, **WRITES}.items():
             column = numpy.load(io.BytesIO(member(saved, f"{name}.npy")))
             limits = numpy.iinfo(column.dtype)
-            for _ in range(12 if column.size else 0):
+            for _ in range(6 if column.size else 0):
                 wrong = column.copy()
                 value = chance.choice((limits.min, limits.max, 0, 1, limits.max // 2, chance.randrange(limits.max)))
                 wrong[chance.randrange(len(wrong)) :][: chance.choice((1, len(wrong)))] = value
