@@ -176,10 +176,8 @@ def resume(path: Path) -> None:
 
 
 def test_sweeps_into_files_with_values_of_columns(path: Path) -> None:
-    chosen = [
-        *Random(6).sample(statements(path), 100),
-        "UPDATE machines SET description = replace(hex(zeroblob(50000)), '00', '[')",
-    ]
+    machines = [f"UPDATE machines SET description = {value}" for value in VALUES]
+    chosen = [*Random(6).sample(statements(path), 100), *machines]
     assert outcomes((changed(path, each) for each in chosen), resume, ResultsError)["read"] > 50
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item, Kind
-from tileir.judge.schema import connected, words
+from tileir.judge.schema import FAILURES, connected, words
 from tileir.judge.store import WHOLE
 from tileir.judge.verdicts import OUTCOMES, Outcome, Step, Verdict
 
@@ -262,7 +262,7 @@ class Results:
     def _query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(query, values).fetchall()
-        except (sqlite3.Error, UnicodeError) as error:
+        except FAILURES as error:
             # Words of SQLite may hold names out of a damaged file.
             raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
 

@@ -116,6 +116,10 @@ CREATE VIEW results AS
 """
 
 
+FAILURES: Final = (sqlite3.Error, UnicodeError)
+"""What a statement raises on a damaged file."""
+
+
 class Connection(sqlite3.Connection):
     """A connection to a file that may come from a stranger: a statement that does not end is interrupted.
 
@@ -152,7 +156,7 @@ def connected(path: str, *, writes: bool) -> Connection:
         except BaseException:
             connection.close()
             raise
-    except (sqlite3.Error, UnicodeError, OSError) as error:
+    except (*FAILURES, OSError) as error:
         raise ResultsError(f"cannot {'write' if writes else 'read'} '{path}': {words(error)}") from None
     return connection
 
