@@ -13,7 +13,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,16 @@ TOO_EARLY: dict[str, dict[str, Any]] = {
 }
 
 
+def noting(ran: list[object]) -> Callable[..., int]:
+    """What would run a script, and notes it instead."""
+
+    def run_script(*given: object) -> int:
+        ran.append(given)
+        return 0
+
+    return run_script
+
+
 def first_response(client: Client, requests: list[tuple[str, dict[str, Any]]]) -> None:
     """Send requests behind `initialize`, all at once, and take the response to the first."""
     client.commands[2] = requests[0][0]
@@ -171,7 +181,7 @@ def first_response(client: Client, requests: list[tuple[str, dict[str, Any]]]) -
 @pytest.mark.parametrize("command", TOO_EARLY)
 def test_nothing_is_done_before_the_token(command: str) -> None:
     ran: list[object] = []
-    client = in_process(lambda *given: ran.append(given) or 0, TOKEN)
+    client = in_process(noting(ran), TOKEN)
     client.initialize()
     requests = [(command, TOO_EARLY[command]), ("launch", {"program": __file__, "token": TOKEN})]
     with pytest.raises(RequestFailed, match="'launch' or 'attach' with the token has to come first"):
@@ -187,7 +197,7 @@ def test_nothing_is_done_before_the_token(command: str) -> None:
 @pytest.mark.parametrize("how", ["launch", "attach"])
 def test_a_wrong_token_ends_the_conversation(how: str, given: object) -> None:
     ran: list[object] = []
-    client = in_process(lambda *given: ran.append(given) or 0, TOKEN)
+    client = in_process(noting(ran), TOKEN)
     client.initialize()
     requests = [(how, {"program": __file__, "token": token}) for token in (given, TOKEN)]
     with pytest.raises(RequestFailed, match=f"'{how}' needs \"token\""):
