@@ -10,30 +10,33 @@ import threading
 import pytest
 
 from tileir.serve import addresses
-from tileir.serve.addresses import GONE, accepted, listener_at, user_of
+from tileir.serve.addresses import GONE, AddressError, Listener, is_token, user_of
 
-pytestmark = pytest.mark.skipif(
+on_linux = pytest.mark.skipif(
     not os.access("/proc/net/tcp", os.R_OK), reason="only Linux says whose a connection is, where /proc is mounted"
 )
 
 
-def pair(host: str) -> tuple[socket.socket, socket.socket, socket.socket]:
+def pair(host: str) -> tuple[Listener, socket.socket, socket.socket]:
     try:
-        listener = listener_at(host, 0)
-    except OSError:
+        listener = Listener(f"{host}:0")
+    except AddressError:
         pytest.skip(f"this machine has no {host}")
-    client = socket.create_connection(listener.getsockname()[:2])
-    connection, _ = listener.accept()
-    return listener, client, connection
+    client = socket.create_connection(listener.address)
+    return listener, client, listener.accept()
 
 
+@on_linux
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_user_of_a_connection_is_known(host: str) -> None:
     listener, client, connection = pair(host)
     with listener, client, connection:
         assert user_of(connection) == os.geteuid()
+        client.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b"" and user_of(connection) == os.geteuid()
 
 
+@on_linux
 @pytest.mark.parametrize("linger", [b"", b"\1\0\0\0\0\0\0\0"], ids=["closed", "reset"])
 def test_who_has_gone_is_nobody(linger: bytes) -> None:
     listener, client, connection = pair("127.0.0.1")
@@ -45,16 +48,16 @@ def test_who_has_gone_is_nobody(linger: bytes) -> None:
         assert user_of(connection) == GONE
 
 
+@on_linux
 def test_other_users_are_refused(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     if sys.platform != "linux":
         pytest.skip("only Linux says whose a connection is")
     seen: list[int | None] = [4711, GONE, os.geteuid()]
     monkeypatch.setattr(addresses, "user_of", lambda connection: seen.pop(0))
-    with listener_at("127.0.0.1", 0) as listener:
-        address = listener.getsockname()
-        clients = [socket.create_connection(address) for _ in range(3)]
+    with Listener("127.0.0.1:0") as listener:
+        clients = [socket.create_connection(listener.address) for _ in range(3)]
         found: list[socket.socket] = []
-        thread = threading.Thread(target=lambda: found.append(accepted(listener)))
+        thread = threading.Thread(target=lambda: found.append(listener.accept()))
         thread.start()
         assert [client.recv(1) for client in clients[:2]] == [b"", b""]
         thread.join()
@@ -63,3 +66,23 @@ def test_other_users_are_refused(monkeypatch: pytest.MonkeyPatch, capfd: pytest.
         for client in clients:
             client.close()
     assert capfd.readouterr().err == "tileir: a connection of another user (4711) was refused\n"
+
+
+def test_every_server_has_a_token_of_its_own() -> None:
+    with Listener("127.0.0.1:0") as one, Listener("127.0.0.1:0") as other:
+        assert one.token != other.token and len(one.token) >= 43
+        assert one.described("there") == f'127.0.0.1:{one.address[1]}, with "token": "{one.token}" there'
+
+
+@pytest.mark.parametrize("given", [None, "", "tok", "token ", "TOKEN", 5, ["token"], {"token": "token"}, "\ud800", "é"])
+def test_nothing_else_is_the_token(given: object) -> None:
+    assert is_token("token", "token")
+    assert not is_token(given, "token")
+
+
+@pytest.mark.parametrize(
+    "address", ["", "nowhere", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:٤", "x" * 70 + ":1"]
+)
+def test_what_is_no_address_is_said(address: str) -> None:
+    with pytest.raises(AddressError, match=r"is no address to listen at|cannot listen at"):
+        Listener(address)

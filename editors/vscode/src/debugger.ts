@@ -49,11 +49,16 @@ class Launches implements vscode.DebugConfigurationProvider {
     return launch(document.uri.fsPath);
   }
 
-  /** A program that is edited is saved first: the debugger reads the file. */
+  /** A program that is edited is saved first: the debugger reads the file. A script that waits has printed a token. */
   async resolveDebugConfigurationWithSubstitutedVariables(
     _folder: vscode.WorkspaceFolder | undefined,
     asked: vscode.DebugConfiguration,
-  ): Promise<vscode.DebugConfiguration> {
+  ): Promise<vscode.DebugConfiguration | undefined> {
+    if (asked.request === "attach" && !asked["token"]) {
+      const prompt = "The token that the script has printed";
+      const token = await vscode.window.showInputBox({ prompt, ignoreFocusOut: true });
+      return token ? { ...asked, token: token.trim() } : undefined;
+    }
     const file: unknown = asked["program"];
     const open = vscode.workspace.textDocuments.find((document) => document.fileName === file);
     if (open?.isDirty) {

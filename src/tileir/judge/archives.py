@@ -14,7 +14,6 @@ import lzma
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Final, Protocol
 
@@ -29,7 +28,6 @@ _COMPRESSED: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
-_DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 
 
 class _Readable(Protocol):
@@ -71,7 +69,8 @@ def members(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int = 
         yield Member("", b"", str(error))
     except RecursionError:
         yield Member("", b"", "the archive is damaged")
-    except _DAMAGED as error:
+    except Exception as error:
+        # What reads archives raises whatever comes of numbers and names that make no sense.
         yield Member("", b"", f"the archive is damaged: {_words(error)}")
 
 
@@ -88,7 +87,7 @@ def _zipped(file: IO[bytes], wanted: Callable[[str, bytes], bool], limit: int) -
             try:
                 with archive.open(entry) as opened:
                     member, used = _read(entry.filename, opened, wanted)
-            except (RuntimeError, NotImplementedError, *_DAMAGED) as error:
+            except Exception as error:
                 # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
                 member, used = Member(entry.filename, b"", _words(error)), 0
             if member is not None:

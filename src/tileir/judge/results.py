@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.items import Item
-from tileir.judge.schema import connected, words
+from tileir.judge.items import Item, Kind
+from tileir.judge.schema import FAILURES, connected, words
 from tileir.judge.store import WHOLE
-from tileir.judge.verdicts import Step, Verdict
+from tileir.judge.verdicts import OUTCOMES, Outcome, Step, Verdict
 
 _PAGE: Final = 500
 
@@ -24,7 +26,7 @@ class Row:
     """What came of one item."""
 
     digest: str
-    kind: str
+    kind: Kind
     size: int
     """Of its content, in bytes."""
     names: list[str]
@@ -71,11 +73,9 @@ class Results:
             found = self._query(f"{query} ORDER BY sweeps.id DESC LIMIT 1")
         else:
             found = self._query("SELECT id, digest, settings FROM plans WHERE digest = ?", plan)
-        for number, digest, settings in list(found):
-            try:
-                self._plan, self.plan, self.settings = number, _text(digest), _object(settings)
-            except (ValueError, TypeError, RecursionError) as error:
-                raise ResultsError(f"'{self.path}' is damaged: {error}") from None
+        for number, digest, settings in found:
+            with self._sound():
+                self._plan, self.plan, self.settings = _whole(number), _text(digest), _object(settings)
             return
         if plan is not None:
             known = ", ".join(self.plans()) or "none"
@@ -83,15 +83,16 @@ class Results:
 
     def plans(self) -> dict[str, dict[str, Any]]:
         """All plans of the file, by their digests, in the order in which they were first swept."""
-        return {
-            digest: json.loads(text) for digest, text in self._query("SELECT digest, settings FROM plans ORDER BY id")
-        }
+        found = self._query("SELECT digest, settings FROM plans ORDER BY id")
+        with self._sound():
+            return {_text(digest): _object(settings) for digest, settings in found}
 
     def counts(self) -> Counter[str]:
         """How many items came to which outcome."""
         query = "SELECT outcome, count(*) FROM verdicts WHERE plan = ? AND EXISTS (SELECT 1 FROM names"
         matching = " WHERE names.plan = verdicts.plan AND names.item = verdicts.item) GROUP BY outcome"
-        return Counter(dict(self._query(query + matching, self._plan)))
+        with self._sound():
+            return Counter({_outcome(name): count for name, count in self._query(query + matching, self._plan)})
 
     def rows(self) -> Iterator[Row]:
         """All items, in the order of their digests, which is the same whoever judged them."""
@@ -125,18 +126,16 @@ class Results:
         that a cross join prescribes, keeps SQLite from the index of plans, whose order is another one: it would sort
         the whole table for each page."""
         join = "CROSS JOIN verdicts ON verdicts.plan" if column else "JOIN verdicts ON +verdicts.plan"
-        list(self._query("BEGIN"))
+        self._query("BEGIN")
         try:
-            verdicts = list(
-                self._query(
-                    "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
-                    " machines.description, verdicts.finished FROM items"
-                    f" {join} = ? AND verdicts.item = items.id"
-                    f" LEFT JOIN machines ON machines.id = verdicts.machine WHERE {which} LIMIT ?",
-                    self._plan,
-                    after,
-                    _PAGE,
-                )
+            verdicts = self._query(
+                "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
+                " machines.description, verdicts.finished FROM items"
+                f" {join} = ? AND verdicts.item = items.id"
+                f" LEFT JOIN machines ON machines.id = verdicts.machine WHERE {which} LIMIT ?",
+                self._plan,
+                after,
+                _PAGE,
             )
             keys = [verdict[0] for verdict in verdicts]
             names = self._grouped(
@@ -153,22 +152,27 @@ class Results:
             )
         finally:
             if self._connection.in_transaction:
-                list(self._query("COMMIT"))
+                self._query("COMMIT")
         rows: list[Row] = []
         for key, digest, kind, size, outcome, cause, machine, finished in verdicts:
             if key not in names:
                 continue
-            try:
+            with self._sound():
                 own = [_step(*columns) for columns in steps.get(key, [])]
-                verdict = Verdict(_text(digest), outcome, _text(cause), own)
+                verdict = Verdict(_text(digest), _outcome(outcome), _text(cause), own)
                 for position, name, value in measured.get(key, []):
-                    (verdict if position == WHOLE else own[position]).measured[_text(name)] = float(value)
+                    of = verdict if position == WHOLE else own[_whole(position)]
+                    of.measured[_text(name)] = _number(value)
                 own_names = [_text(name) for (name,) in names[key]]
                 description = _object(machine) if machine else {}
-                rows.append(Row(digest, _text(kind), int(size), own_names, verdict, description, float(finished)))
-            except (ValueError, TypeError, IndexError, RecursionError) as error:
-                raise ResultsError(f"'{self.path}' is damaged: {error}") from None
-        return rows, verdicts[-1][column] if len(verdicts) == _PAGE else None
+                rows.append(Row(digest, _kind(kind), _whole(size), own_names, verdict, description, _number(finished)))
+        if len(verdicts) < _PAGE:
+            return rows, None
+        with self._sound():
+            last = verdicts[-1][column]
+            if not last > after:
+                raise ValueError("its rows lead in circles")
+        return rows, last
 
     def _grouped(self, query: str, order: str, keys: list[int]) -> dict[int, list[tuple[Any, ...]]]:
         """Rows by the verdict that they begin with, of these verdicts."""
@@ -205,7 +209,9 @@ class Results:
         for kind, content, reference in self._query(f"{query} WHERE items.digest = ?", digest):
             of_item = "FROM names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
             names = [name for (name,) in self._query(f"SELECT names.name {of_item} ORDER BY 1", self._plan, digest)]
-            return Item(names[0] if names else digest, kind, bytes(content), bytes(reference or b""))
+            with self._sound():
+                name = _text(names[0]) if names else digest
+                return Item(name, _kind(kind), _bytes(content), b"" if reference is None else _bytes(reference))
         raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 
     def output(self, digest: str) -> str:
@@ -219,14 +225,16 @@ class Results:
         if note is None:
             return None
         content = self._of_verdict("reproducers.content", join, digest)
-        return (None if content is None else bytes(content)), str(note)
+        with self._sound():
+            return (None if content is None else _bytes(content)), _text(note)
 
     def reproducers(self) -> dict[str, tuple[int, str]]:
         """The size and the note of every reproducer, by the digest of the item; -1 where there is only a note."""
         query = "SELECT items.digest, coalesce(length(reproducers.content), -1), reproducers.note FROM reproducers"
         joins = " JOIN verdicts ON verdicts.id = reproducers.verdict JOIN items ON items.id = verdicts.item"
         found = self._query(f"{query}{joins} WHERE verdicts.plan = ? ORDER BY items.digest", self._plan)
-        return {digest: (size, note) for digest, size, note in found}
+        with self._sound():
+            return {_text(digest): (size, _text(note)) for digest, size, note in found}
 
     def _of_verdict(self, column: str, join: str, digest: str) -> Any:
         query = f"SELECT {column} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
@@ -243,18 +251,29 @@ class Results:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _query(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """What is read here may be anything."""
         try:
-            yield from self._connection.execute(query, values)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+            yield
+        except (ValueError, TypeError, IndexError, RecursionError) as error:
+            raise ResultsError(f"'{self.path}' is damaged: {error}") from None
+
+    def _query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except FAILURES as error:
             # Words of SQLite may hold names out of a damaged file.
             raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
 
 
 def _step(name: Any, outcome: Any, message: Any, cause: Any, details: Any) -> Step:
     """A step of a file that may be damaged."""
-    found: Any = _text(outcome)
-    return Step(_text(name), found, _text(message), _text(cause), _object(details) if details != "{}" else {})
+    found = _object(details) if details != "{}" else {}
+    return Step(_text(name), _outcome(outcome), _text(message), _text(cause), found)
+
+
+# What is in a column: SQLite keeps any value in a column of any type.
 
 
 def _text(value: Any) -> str:
@@ -263,8 +282,51 @@ def _text(value: Any) -> str:
     return value
 
 
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise TypeError("there is something else where there should be the bytes of a program")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise TypeError("there is something else where there should be a whole number")
+    return value
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, (int, float)):
+        raise TypeError("there is something else where there should be a number")
+    return float(value)
+
+
+def finite(value: object) -> float | None:
+    """A number as a float; None for infinities, for what is too large, and for what is no number."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _outcome(value: Any) -> Outcome:
+    if value not in OUTCOMES:
+        raise TypeError("there is something else where there should be an outcome")
+    found: Outcome = value
+    return found
+
+
+def _kind(value: Any) -> Kind:
+    if value not in get_args(Kind):
+        raise TypeError("there is something else where there should be the kind of an item")
+    found: Kind = value
+    return found
+
+
 def _object(text: Any) -> dict[str, Any]:
-    found = json.loads(_text(text))
+    """An object in JSON, which has no infinities: they are None."""
+    found = json.loads(_text(text), parse_constant=lambda _: None, parse_float=lambda digits: finite(float(digits)))
     if not isinstance(found, dict):
         raise TypeError("there is something else where there should be an object")
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import Final
+from typing import Any, Final
+from urllib.parse import quote
 
 from tileir.judge.errors import ResultsError
 
@@ -23,6 +24,13 @@ _PATIENCE: Final = 60.0
 """Seconds to wait for somebody who reads or writes just now."""
 
 _BEGINNING: Final = b"SQLite format 3\0"
+_NAMED: Final = bytes.fromhex("d9d505f920a163d7")
+"""How a journal ends that names the journal of a transaction over several files."""
+
+_STEPS: Final = 100_000
+"""Steps of SQLite's machine between two looks at whether a statement ends."""
+_STEPS_PER_BYTE: Final = 5
+"""The most steps of a statement for each byte of the file: a hundred times what the slowest takes."""
 
 TABLES: Final = """\
 CREATE TABLE plans (
@@ -108,24 +116,59 @@ CREATE VIEW results AS
 """
 
 
-def connected(path: str, *, writes: bool) -> sqlite3.Connection:
-    """A file of results; with `writes` it is made where there is none."""
+FAILURES: Final = (sqlite3.Error, UnicodeError)
+"""What a statement raises on a damaged file."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection to a file that may come from a stranger: a statement that does not end is interrupted.
+
+    A statement of tileir's looks at each page of the file a few times at most.  A damaged one can lead in circles.
+    """
+
+    most_calls: int = 1
+    """How often the handler is called, once every `_STEPS` steps, in one statement."""
+    _calls: int = 0
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self._calls = 0
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        self._calls = 0
+        return super().executemany(*arguments)
+
+    def is_endless(self) -> bool:
+        self._calls += 1
+        return self._calls > self.most_calls
+
+
+def connected(path: str, *, writes: bool) -> Connection:
+    """A file of results; with `writes` it is made where there is none.  The file may come from a stranger."""
     try:
         _look_at(path, writes)
-        # Who reads may have to undo what a killed process left half-written, and can do without where it may not.
-        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        # Who reads has to undo what a killed process left half-written; otherwise nothing of the file changes.
+        mode = "rwc" if writes else "rw" if os.path.exists(_journal(path)) else "ro"
+        address = f"file:{quote(os.path.abspath(path))}?mode={mode}"
+        connection = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True, factory=Connection)
         try:
             _check(connection, path, writes)
         except BaseException:
             connection.close()
             raise
-    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+    except (*FAILURES, OSError) as error:
         raise ResultsError(f"cannot {'write' if writes else 'read'} '{path}': {words(error)}") from None
     return connection
 
 
 def words(error: Exception) -> str:
+    if isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted":
+        return "it is damaged: a statement does not end"
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _journal(path: str) -> str:
+    return f"{path}-journal"
 
 
 def _look_at(path: str, writes: bool) -> None:
@@ -137,10 +180,21 @@ def _look_at(path: str, writes: bool) -> None:
         beginning = file.read(len(_BEGINNING))
     if beginning != _BEGINNING and (beginning or not writes):
         raise ResultsError(f"'{path}' holds no results of a sweep: it is no SQLite file")
+    if os.path.exists(_journal(path)):
+        with open(_journal(path), "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - len(_NAMED)))
+            if file.read() == _NAMED:
+                # SQLite would delete the file that it names.
+                raise ResultsError(f"'{path}' is damaged: its journal is of several files")
 
 
-def _check(connection: sqlite3.Connection, path: str, writes: bool) -> None:
-    connection.execute("PRAGMA foreign_keys = ON")
+def _check(connection: Connection, path: str, writes: bool) -> None:
+    size = os.path.getsize(path) if os.path.exists(path) else 0
+    connection.most_calls = 100 + size * _STEPS_PER_BYTE // _STEPS
+    connection.set_progress_handler(connection.is_endless, _STEPS)
+    for setting in ("foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+        connection.execute(f"PRAGMA {setting}")
     if not writes:
         connection.execute("PRAGMA query_only = ON")
     application = _pragma(connection, "application_id")
@@ -159,6 +213,28 @@ def _check(connection: sqlite3.Connection, path: str, writes: bool) -> None:
             f"'{path}' was written by a newer tileir: its tables are of version {version}, "
             f"and this one knows those up to {VERSION}"
         )
+    _check_tables(connection, path)
+
+
+def _check_tables(connection: Connection, path: str) -> None:
+    """Require the tables, and what belongs to them, as they are made: no views in their place, no triggers.
+
+    Others, of the user's own, are never looked at."""
+    with sqlite3.connect(":memory:") as made:
+        made.executescript(TABLES)
+        expected = _schema(made)
+    made.close()
+    own = {table for _, _, table, _ in expected}
+    for kind, name, table, _ in expected.symmetric_difference(
+        [each for each in _schema(connection) if each[2] in own or each[1] in own]
+    ):
+        raise ResultsError(f"'{path}' is damaged: the {kind} '{name}' of '{table}' is not as tileir makes it")
+
+
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
+    # Names are compared as SQLite does, whatever their case.
+    rows = connection.execute("SELECT type, lower(name), lower(tbl_name), sql FROM sqlite_master")
+    return {(str(kind), str(name), str(table), str(sql)) for kind, name, table, sql in rows}
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -20,7 +20,7 @@ from tileir.judge.identity import sources
 from tileir.judge.items import Item
 from tileir.judge.locking import FileLock
 from tileir.judge.plans import Plan
-from tileir.judge.schema import connected, words
+from tileir.judge.schema import FAILURES, connected, words
 from tileir.judge.verdicts import Step, Verdict
 
 WHOLE: Final = -1
@@ -79,7 +79,7 @@ class Store:
         )
         try:
             found = self._connection.execute(query, (self._plan, self._plan, _sound(name), digest)).fetchone()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
         if found is None:
             return None
@@ -94,7 +94,7 @@ class Store:
         query = "SELECT machine FROM verdicts JOIN items ON items.id = item WHERE plan = ? AND digest = ?"
         try:
             found = self._connection.execute(query, (self._plan, digest)).fetchone()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             raise ResultsError(f"cannot read '{self.path}': {words(error)}") from None
         return found is not None and found[0] in self._others
 
@@ -230,7 +230,7 @@ class _Transaction:
     def __enter__(self) -> sqlite3.Connection:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
+        except FAILURES as error:
             raise ResultsError(f"cannot write '{self._path}': {words(error)}") from None
         return self._connection
 
@@ -246,7 +246,7 @@ class _Transaction:
         except sqlite3.Error:
             # SQLite has done it already, as when the disk is full.
             pass
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, FAILURES):
             raise ResultsError(f"cannot write '{self._path}': {words(error)}") from None
 
 
@@ -254,7 +254,7 @@ def _is_ours(description: str) -> bool:
     """Whether a machine had the tileir of this process."""
     try:
         return bool(json.loads(description)["sources"] == sources())
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         # Nobody noted it.
         return False
 

@@ -1,8 +1,10 @@
-"""Addresses that servers listen at, as people write them, and who may come there."""
+"""How servers listen on TCP, and which clients they serve: `Listener`."""
 
 from __future__ import annotations
 
+import hmac
 import os
+import secrets
 import socket
 import sys
 from ipaddress import ip_address
@@ -10,45 +12,85 @@ from typing import Final
 
 # The kernel's tables of connections: a line each, with both ends, the state and the user.
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
-_ESTABLISHED: Final = "01"
+# A connection that is open, or that its owner has closed for sending only.
+_OPEN: Final = ("01", "04", "05")
+_NO_INODE: Final = "0"
 _LISTENING: Final = "0A"
 GONE: Final = -1
 
 
-def address_of(text: str) -> tuple[str, int] | None:
-    """`HOST:PORT`, `:PORT` or `PORT`; None if it is none of these."""
-    host, _, port = text.rpartition(":")
-    if not (port.isascii() and port.isdecimal()) or int(port) > 65535:
-        return None
-    return host.strip("[]") or "127.0.0.1", int(port)
+class AddressError(Exception):
+    """Nobody can listen at an address; the message says why."""
 
 
-def listener_at(host: str, port: int) -> socket.socket:
-    """A socket that listens; an `OSError` says why there is none."""
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    return socket.create_server((host, port), family=family)
+class Listener:
+    """A TCP socket that listens, and the random token that its clients have to send.
 
-
-def words_of(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def accepted(listener: socket.socket) -> socket.socket:
-    """The next client.
-
-    Who comes may run programs as the user of the server, so other users of the machine are turned away, where the
-    system says whose a connection is.
+    Who connects may run programs as the user of the server.  A web page can connect too, so nothing is done for a
+    client before it has sent the token.  Other users of the machine are turned away at once, where the system says
+    whose a connection is.
     """
-    users = (os.geteuid(), 0)
-    while True:
-        connection, _ = listener.accept()
-        user = user_of(connection) if sys.platform == "linux" else None
-        if user is None or user in users:
-            return connection
-        connection.close()
-        if user != GONE:
-            print(f"tileir: a connection of another user ({user}) was refused", file=sys.stderr, flush=True)
+
+    def __init__(self, address: str) -> None:
+        """`address` is `HOST:PORT`, `:PORT` or `PORT`; raise `AddressError` where nobody can listen."""
+        host, _, port = address.rpartition(":")
+        if not (port.isascii() and port.isdecimal() and len(port) <= 5) or int(port) > 65535:
+            raise AddressError(f"'{address}' is no address to listen at: give HOST:PORT, as in 127.0.0.1:4711")
+        try:
+            where = (host.strip("[]") or "127.0.0.1", int(port))
+            family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
+            self._socket: socket.socket = socket.create_server(where, family=family)
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise AddressError(f"cannot listen at {address}: {why}") from None
+        self.token: str = new_token()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    def described(self, where: str) -> str:
+        """Say where clients connect, and `where` they give the token."""
+        host, port = self.address
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return f'{address}, with "token": "{self.token}" {where}'
+
+    def accept(self) -> socket.socket:
+        """Return the connection of the next client."""
+        while True:
+            connection, _ = self._socket.accept()
+            if is_own(connection):
+                return connection
+            connection.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def is_token(given: object, token: str) -> bool:
+    """Whether a client has sent the token; the time taken does not depend on how much of it is right."""
+    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+
+
+def is_own(connection: socket.socket) -> bool:
+    """Whether a connection comes from the user of this process or the administrator, or from another machine."""
+    user = user_of(connection) if sys.platform == "linux" else None
+    if user is None or user in (os.geteuid(), 0):
+        return True
+    if user != GONE:
+        print(f"tileir: a connection of another user ({user}) was refused", file=sys.stderr, flush=True)
+    return False
 
 
 def user_of(connection: socket.socket) -> int | None:
@@ -70,8 +112,8 @@ def user_of(connection: socket.socket) -> int | None:
                 rows = [line.split() for line in file][1:]
         except (OSError, ValueError):
             continue
-        for _, local, remote, state, _, _, _, user, *_ in rows:
-            if state == _ESTABLISHED and local in there and remote in here:
+        for _, local, remote, state, _, _, _, user, _, inode, *_ in rows:
+            if state in _OPEN and inode != _NO_INODE and local in there and remote in here:
                 return int(user)
             is_listed = is_listed or (state == _LISTENING and int(local.rpartition(":")[2], 16) == own[1])
     # Where the tables do not even have the server, they say nothing.

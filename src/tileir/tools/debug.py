@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections import deque
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, reason, tell
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Watcher
@@ -182,23 +183,23 @@ def _adapter(given: Arguments) -> int:
         return _listen(given.value("tcp", ""))
     from tileir.serve.debugger.adapter.hosting import host
     from tileir.serve.debugger.adapter.streams import standard_wire
+    from tileir.serve.debugger.adapter.tcp import TOKEN
 
-    host(standard_wire(), run_script)
+    # Taken out of the environment: a script that is debugged does not see it.
+    host(standard_wire(), run_script, os.environ.pop(TOKEN, None))
     return EXIT_FINE
 
 
 def _listen(text: str) -> int:
-    from tileir.serve.addresses import address_of, listener_at, words_of
+    from tileir.serve.addresses import AddressError, Listener
     from tileir.serve.debugger.adapter.tcp import serve
 
-    address = address_of(text)
-    if address is None:
-        raise mistake(f"'--tcp {text}' is no address: give HOST:PORT, as in 127.0.0.1:4711")
     try:
-        listener = listener_at(*address)
-    except OSError as error:
-        raise ToolFailure(f"cannot listen at {text}: {reason(error)}", EXIT_USAGE) from None
-    print(f"listening on {words_of(listener)}", file=sys.stderr, flush=True)
+        listener = Listener(text)
+    except AddressError as error:
+        raise ToolFailure(str(error), EXIT_USAGE) from None
+    where = listener.described("in the editor's launch configuration")
+    print(f"listening on {where}", file=sys.stderr, flush=True)
     try:
         serve(listener, ["-m", "tileir", "debug", "--dap"])
     except KeyboardInterrupt:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, Usage
-from tileir.tools.programs import ToolFailure, guarded, reason
-
-if TYPE_CHECKING:
-    import socket
+from tileir.tools.programs import ToolFailure, guarded
 
 USAGE = Usage(
     "tileir lsp",
@@ -49,7 +45,15 @@ def _run(arguments: list[str]) -> int:
     gc.enable()
     if not given.has("tcp"):
         return server.serve_stdio()
-    with _listener(given.value("tcp", "")) as listener:
+    from tileir.serve.addresses import AddressError, Listener
+
+    try:
+        listener = Listener(given.value("tcp", ""))
+    except AddressError as error:
+        raise ToolFailure(str(error), EXIT_USAGE) from None
+    with listener:
+        where = listener.described("in the editor's initializationOptions")
+        print(f"listening on {where}", file=sys.stderr, flush=True)
         server.serve_tcp(listener)
     return EXIT_FINE
 
@@ -66,18 +70,3 @@ def _pass_over_project() -> None:
     except OSError:
         return
     sys.path[:] = [each for each in sys.path if each == own or os.path.realpath(each or ".") != here]
-
-
-def _listener(text: str) -> socket.socket:
-    # Imported here: most editors start the server themselves.
-    from tileir.serve.addresses import address_of, listener_at, words_of
-
-    address = address_of(text)
-    if address is None:
-        raise ToolFailure(f"'{text}' is no address: give HOST:PORT, such as 127.0.0.1:2087", EXIT_USAGE)
-    try:
-        listener = listener_at(*address)
-    except OSError as error:
-        raise ToolFailure(f"cannot listen at {text}: {reason(error)}", EXIT_USAGE) from None
-    print(f"listening on {words_of(listener)}", file=sys.stderr, flush=True)
-    return listener

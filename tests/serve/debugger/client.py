@@ -3,8 +3,10 @@ validated against the published schema."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
+import re
 import socket
 import subprocess
 import sys
@@ -207,20 +209,35 @@ def over_socket(address: tuple[str, int]) -> Client:
     return Client(stream, stream, close)
 
 
-def in_process() -> Client:
+def address_in(words: str) -> tuple[int, str]:
+    """The port and the token that a server has printed."""
+    found = re.search(r'127\.0\.0\.1:(\d+), with "token": "([\w-]{43})" in ', words)
+    assert found is not None, words
+    return int(found[1]), found[2]
+
+
+def in_process(run_script: Callable[..., int] | None = None, token: str | None = None) -> Client:
     """A client of an adapter that runs on a thread of this process: as the others, without the time that Python takes
     to start."""
     from tileir.serve.debugger.adapter.hosting import host
     from tileir.serve.debugger.adapter.wire import Wire
 
     one, other = socket.socketpair()
-    stream = other.makefile("rwb")
-    thread = threading.Thread(target=lambda: host(Wire(stream, stream)))
+    wire = Wire(other.recv, other.makefile("wb"))
+
+    def serve() -> None:
+        host(wire, run_script, token)
+        # As at the end of a process; the other side may have done it before.
+        with contextlib.suppress(OSError):
+            other.shutdown(socket.SHUT_RDWR)
+
+    thread = threading.Thread(target=serve)
     thread.start()
     client_stream = one.makefile("rwb")
 
     def close() -> None:
-        one.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
         thread.join(PATIENCE)
         assert not thread.is_alive(), "the adapter does not end when its client has gone"
         one.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.serve.debugger.client import Client, RequestFailed, in_process, over_socket, over_stdio
+from tests.serve.debugger.client import Client, RequestFailed, address_in, in_process, over_socket, over_stdio
 
 import tileir
 
@@ -153,7 +153,7 @@ def test_questions_without_a_launch_are_refused(client: Client) -> None:
 
 def test_malformed_messages_do_not_end_the_adapter(client: Client) -> None:
     client.initialize()
-    client.send_raw(b"Content-Length: 9\r\n\r\n{nonsense" + b"what is this\r\n\r\n")
+    client.send_raw(b"Content-Length: 9\r\n\r\n{nonsense")
     client.send_raw(b'Content-Length: 2\r\n\r\n[]Content-Length: 17\r\n\r\n{"type":"request"}'[:-1])
     assert "not JSON" in client.event("output")["output"]
     assert "a JSON object" in client.event("output")["output"]
@@ -166,10 +166,10 @@ def test_adapter_over_tcp_serves_one_after_the_other() -> None:
         [sys.executable, "-m", "tileir", "debug", "--tcp", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True
     )
     try:
-        port = int(server.stderr.readline().strip().rpartition(":")[2])
+        port, token = address_in(server.stderr.readline())
         for _ in range(2):
             client = over_socket(("127.0.0.1", port))
-            client.begin(**SOFTMAX, stopOnEntry=True)
+            client.begin(**SOFTMAX, stopOnEntry=True, token=token)
             client.stopped()
             assert client.step("next")["reason"] == "step"
             client.request("disconnect")

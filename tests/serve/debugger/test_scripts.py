@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from tests.serve.debugger.client import over_socket, over_stdio
+from tests.serve.debugger.client import RequestFailed, address_in, over_socket, over_stdio
 
 import tileir
 
@@ -125,8 +125,16 @@ def test_editor_attaches_to_a_script_that_waits(script: str) -> None:
     )
     words = running.stderr.readline()
     assert words.startswith("tileir: waiting for a debugger at 127.0.0.1:")
-    client = over_socket(("127.0.0.1", int(words.rpartition(":")[2])))
-    client.begin(how="attach", host="127.0.0.1", port=1)
+    port, token = address_in(words)
+    stranger = over_socket(("127.0.0.1", port))
+    stranger.initialize()
+    with pytest.raises(RequestFailed, match="'attach' needs \"token\""):
+        stranger.request("attach", port=port)
+    assert stranger.receive() is None
+    stranger.close()
+    assert running.stderr.readline() == words
+    client = over_socket(("127.0.0.1", port))
+    client.begin(how="attach", host="127.0.0.1", port=port, token=token)
     assert client.stopped()["reason"] == "entry"
     assert client.frames()[0]["name"] == "add (0, 0, 0)"
     # The script goes on without the editor.

@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -285,6 +286,32 @@ def test_nonsense_is_refused_and_not_repeated(server: ExplorerServer, data: byte
     assert not received or received.split()[1].startswith((b"4", b"5"))
     assert b"<script" not in received and b"aaaa" not in received
     assert works(server)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Content-Length: 0\r\nContent-Length: 5",
+        b"Content-Length: 0\r\ncontent-length: 0",
+        b"Cookie: a\r\nCookie: a",
+        b"Origin: http://127.0.0.1:%d\r\nOrigin: http://evil.example",
+        b"no colon",
+        b" continued: line",
+    ],
+)
+def test_malformed_and_repeated_headers_close_the_connection(server: ExplorerServer, header: bytes) -> None:
+    own = b"Host: 127.0.0.1:%d\r\n" % server.port
+    line = b"GET " + inside(server, "answer/fine").encode() + b" HTTP/1.1\r\n" + own
+    received = sent(server, line + header.replace(b"%d", b"%d" % server.port) + b"\r\n\r\n" + line + b"\r\n")
+    assert received.count(b"HTTP/1.1") == 1 and received.startswith(b"HTTP/1.1 4")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")
+def test_other_users_are_turned_away(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert works(server)
+    monkeypatch.setattr("tileir.serve.addresses.user_of", lambda connection: 4711)
+    line = b"GET " + inside(server, "").encode() + b" HTTP/1.1\r\n"
+    assert sent(server, line + b"Host: 127.0.0.1:%d\r\n\r\n" % server.port) == b""
 
 
 def test_bodies_are_refused(server: ExplorerServer) -> None:

@@ -7,7 +7,8 @@ import sys
 from types import SimpleNamespace
 
 from lsprotocol import types as lsp
-from tests.serve.language.wire import Editor
+from tests.serve.debugger.client import address_in
+from tests.serve.language.wire import WITHOUT_ADVICE, Editor
 
 from tileir.serve.language.server import make_server
 
@@ -280,16 +281,17 @@ async def test_several_editors_are_served_over_tcp():
     server = await start("--tcp", "127.0.0.1:0")
     words = (await server.stderr.readline()).decode()
     assert words.startswith("listening on 127.0.0.1:")
-    address = ("127.0.0.1", int(words.rpartition(":")[2]))
-    first = await Editor().start(address=address)
-    second = await Editor().start(address=address)
+    port, token = address_in(words)
+    connection = {"address": ("127.0.0.1", port), "options": {**WITHOUT_ADVICE, "token": token}}
+    first = await Editor().start(**connection)
+    second = await Editor().start(**connection)
     uri = await first.open("nonsense")
     assert await second.open(KERNEL, uri=uri) and second.diagnostics[uri] == ()
     assert len(first.diagnostics[uri]) == 1
     await first.finish()
     assert len(await second.edit(uri, "still nonsense")) > 0
     await second.finish()
-    third = await Editor().start(address=address)
+    third = await Editor().start(**connection)
     await third.finish()
     assert server.returncode is None
     server.terminate()

@@ -157,7 +157,7 @@ def _table(data: bytes, path: str) -> dict[str, object]:
         )
     try:
         document = toml.loads(data.decode("utf-8"))
-    except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"'{path}' is not TOML: {error}") from None
     table: object = document
     for part in ("tool", "tileir", "lint"):

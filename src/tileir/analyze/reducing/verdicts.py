@@ -58,7 +58,7 @@ class StoredVerdicts(Verdicts):
         except FileNotFoundError:
             _write(self._path("about.json"), (json.dumps(told, indent=1, sort_keys=True) + "\n").encode())
             return
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if found != told:
             different = [key for key in told if not isinstance(found, dict) or found.get(key) != told[key]]

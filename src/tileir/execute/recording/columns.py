@@ -79,7 +79,10 @@ def column_of(name: str, data: bytes, dtype: str) -> Array:
             shape, _, found = numpy.lib.format.read_array_header_2_0(file)
         else:
             raise RecordingError(f"{name} is in version {version[0]}.{version[1]} of NumPy's format: 1.0 is expected")
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+    except RecordingError:
+        raise
+    except Exception:
+        # NumPy reads the header with Python's own parser, whose exceptions are many.
         raise RecordingError(f"{name} is not a file of NumPy's format") from None
     wanted = numpy.dtype(dtype)
     rest = len(data) - file.tell()

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from itertools import pairwise
 from math import prod
-from typing import Any, Final, cast, get_args
+from typing import Any, BinaryIO, Final, cast, get_args
 
 import numpy
 
@@ -124,13 +123,19 @@ def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recor
     if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
         # A device or a pipe may have no end to look for the directory of a zip file at.
         raise RecordingError(f"{os.fspath(path)} is no recording: it is not a file on disk")
+    with open(path, "rb") as stream:
+        try:
+            return _Loading(_archive(stream), limit).recording()
+        except RecordingError as error:
+            raise RecordingError(f"{os.fspath(path)} is no recording, or a damaged one: {error.message}") from None
+
+
+def _archive(stream: BinaryIO) -> zipfile.ZipFile:
     try:
-        with zipfile.ZipFile(path) as file:
-            return _Loading(file, limit).recording()
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
-        raise RecordingError(f"{os.fspath(path)} is no recording, or a damaged one: it is not a zip file") from None
-    except RecordingError as error:
-        raise RecordingError(f"{os.fspath(path)} is no recording, or a damaged one: {error.message}") from None
+        return zipfile.ZipFile(stream)
+    except Exception:
+        # `zipfile` raises whatever comes of numbers and names that make no sense.
+        raise RecordingError("it is not a zip file") from None
 
 
 class _Loading:
@@ -152,7 +157,8 @@ class _Loading:
             with self._file.open(name) as member:
                 # Not more than it says, whatever it is compressed from.
                 data = member.read(size + 1)
-        except (RuntimeError, OSError, ValueError, MemoryError):
+        except Exception:
+            # What is compressed is damaged, or in a way that `zipfile` does not know.
             raise RecordingError(f"{name} cannot be read") from None
         if len(data) != size:
             raise RecordingError(f"{name} is not of the size that it says")

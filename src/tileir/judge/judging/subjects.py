@@ -18,6 +18,10 @@ from tileir.ir.diagnostics import OptionError
 from tileir.judge.items import Item
 
 
+_LARGEST_SEED = 100_000
+"""Operations of a program of a seed: as many as `tileir smith` takes."""
+
+
 class Launch(NamedTuple):
     """A kernel, and what it is launched with."""
 
@@ -74,10 +78,18 @@ def subject_of(item: Item) -> Subject:
 
 
 def _smith(item: Item) -> Subject:
-    try:
-        words = json.loads(item.content)
-        made = smith_program(**words)
-    except (ValueError, TypeError) as error:
-        raise OptionError(f"this is no seed of a program: {error}") from None
+    made = seed_program(item.content)
     verify(made.module)
     return Subject(made.module, smith=made)
+
+
+def seed_program(content: bytes) -> SmithProgram:
+    """The program of a seed, whose words may come from a stranger."""
+    try:
+        words = json.loads(content)
+        size = words.get("size") if isinstance(words, dict) else None
+        if size is not None and not (isinstance(size, int) and 0 <= size <= _LARGEST_SEED):
+            raise ValueError(f"its size is no number from 0 to {_LARGEST_SEED:,}")
+        return smith_program(**words)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise OptionError(f"this is no seed of a program: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tileir.judge.results import Results, Row
+from tileir.judge.results import Results, Row, finite
 from tileir.judge.verdicts import Outcome, Step
 
 FINE: tuple[Outcome, ...] = ("passed", "skipped")
@@ -145,8 +145,8 @@ def entry_of(row: Row) -> SweepEntry:
         verdict.outcome,
         failures,
         tuple([(step.name, step.outcome) for step in verdict.steps]),
-        verdict.measured.get("seconds", 0.0),
-        verdict.measured.get("peak_bytes", 0.0),
+        finite(verdict.measured.get("seconds")) or 0.0,
+        finite(verdict.measured.get("peak_bytes")) or 0.0,
         _operations(row),
         _speeds(row) if row.kind == "kernels" else (),
     )
@@ -154,7 +154,7 @@ def entry_of(row: Row) -> SweepEntry:
 
 def _operations(row: Row) -> int:
     found = row.verdict.steps[0].details.get("operations") if row.verdict.steps else None
-    return found if isinstance(found, int) else 0
+    return found if isinstance(found, int) and 0 <= found < 1 << 63 else 0
 
 
 def _speeds(row: Row) -> tuple[KernelSpeed, ...]:
@@ -163,15 +163,8 @@ def _speeds(row: Row) -> tuple[KernelSpeed, ...]:
 
 def _speed(step: Step) -> KernelSpeed | None:
     told = {**step.details, **step.measured}
-    ratio, seconds, baseline = (told.get(name) for name in ("speedup", "seconds", "baseline_seconds"))
-    if not isinstance(ratio, (int, float)):
-        return None
-    return KernelSpeed(
-        step.name,
-        float(ratio),
-        float(seconds) if isinstance(seconds, (int, float)) else None,
-        float(baseline) if isinstance(baseline, (int, float)) else None,
-    )
+    ratio, seconds, baseline = (finite(told.get(name)) for name in ("speedup", "seconds", "baseline_seconds"))
+    return None if ratio is None else KernelSpeed(step.name, ratio, seconds, baseline)
 
 
 def natural(name: str) -> tuple[tuple[int, str], ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-from tileir.analyze.smith.program import program
 from tileir.bytecode.magic import is_bytecode
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import Item
+from tileir.judge.judging.subjects import seed_program
 
 TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
 
@@ -20,8 +18,7 @@ def content_of(item: Item) -> tuple[bytes, str]:
     if item.kind == "unreadable":
         return b"", TEXT
     if item.kind == "seed":
-        made = program(**json.loads(item.content))
-        return made.text().encode(), TEXT
+        return seed_program(item.content).text().encode(), TEXT
     return item.content, ending_of(item.content)
 
 

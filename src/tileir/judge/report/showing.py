@@ -10,7 +10,7 @@ from tileir.judge.errors import ResultsError
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.programs import content_of, text_of
 from tileir.judge.report.text import Paint, plain
-from tileir.judge.results import Results, Row
+from tileir.judge.results import Results, Row, finite
 
 _MOST_NAMES = 8
 
@@ -72,17 +72,21 @@ def row_object(results: Results, digest: str) -> str:
                 "message": step.message,
                 "cause": step.cause,
                 "details": step.details,
-                "measured": step.measured,
+                "measured": _measured(step.measured),
             }
             for step in row.verdict.steps
         ],
-        "measured": row.verdict.measured,
+        "measured": _measured(row.verdict.measured),
         "output": results.output(digest),
         "source": text_of(content_of(results.item(digest))[0]),
         "reproducer": text_of(reproducer[0]) if reproducer is not None and reproducer[0] is not None else None,
         "note": reproducer[1] if reproducer is not None else "",
     }
     return json.dumps(found, indent=1)
+
+
+def _measured(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: finite(value) for name, value in values.items()}
 
 
 def _head(row: Row, paint: Paint) -> str:

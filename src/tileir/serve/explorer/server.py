@@ -11,7 +11,6 @@ minute (`visiting_url`), which is answered with the address that stays.
 from __future__ import annotations
 
 import gzip
-import hmac
 import json
 import re
 import secrets
@@ -26,6 +25,7 @@ from urllib.parse import parse_qsl, urlsplit
 from tileir.browser.one_file import policy
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
+from tileir.serve.addresses import is_own, is_token, new_token
 from tileir.serve.explorer.page import page
 from tileir.serve.explorer.questions import QuestionError
 from tileir.serve.explorer.session import Answering
@@ -47,7 +47,7 @@ class ExplorerServer:
     """Serves an explorer until `close`; `url` is where."""
 
     def __init__(self, explorer: Answering, title: str = "tileir explorer", port: int = 0) -> None:
-        self._token = secrets.token_urlsafe(32)
+        self._token = new_token()
         self._server = _Server((_HOST, port), explorer, title, self._token)
         self.port: int = self._server.server_address[1]
         self.url: str = f"http://{_HOST}:{self.port}/{self._token}/"
@@ -60,7 +60,7 @@ class ExplorerServer:
 
     def visiting_url(self) -> str:
         """An address that leads to `url` for a minute: for the command line of a browser."""
-        visit = secrets.token_urlsafe(32)
+        visit = new_token()
         self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
         return f"http://{_HOST}:{self.port}/{visit}/"
 
@@ -96,6 +96,10 @@ class _Server(HTTPServer):
         self.token = token
         self.visits: dict[str, float] = {}
         self._free = threading.BoundedSemaphore(_THREADS)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Other users of the machine are turned away, as by every server."""
+        return is_own(request)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(timeout=0.5):
@@ -155,18 +159,21 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{hosts[0]}":
             return HTTPStatus.FORBIDDEN, "this server answers its own page only"
+        names = [name.lower() for name in self.headers]
+        if self.headers.defects or len(names) > len(set(names)):
+            return HTTPStatus.BAD_REQUEST, "a header is malformed or repeated"
         if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
             return HTTPStatus.BAD_REQUEST, "questions have no body"
         token, slash, _ = self.path.removeprefix("/").partition("/")
-        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+        if not slash or not is_token(token, self.server.token):
             return HTTPStatus.NOT_FOUND, "the address is not the one that tileir explore printed"
         return None
 
     def _is_visit(self) -> bool:
         """Whether a request comes from the command line of a browser that was just opened."""
-        now, given = time.monotonic(), self.path.strip("/").encode()
+        now, given = time.monotonic(), self.path.strip("/")
         known = [visit for visit, end in list(self.server.visits.items()) if now < end]
-        return any(hmac.compare_digest(given, visit.encode()) for visit in known)
+        return any(is_token(given, visit) for visit in known)
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)

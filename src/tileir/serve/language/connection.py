@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import queue
-import re
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -18,11 +17,12 @@ from typing import Any, Protocol
 from lsprotocol import types as lsp
 from pygls.protocol import LanguageServerProtocol
 
+from tileir.serve.addresses import is_token
+from tileir.serve.framing import FrameError, MessageReader
+
 _LOG = logging.getLogger(__name__)
-# A message may be as long as this; a longer one, or a header that is none, ends the connection.
+# The most bytes that a message may have.
 _LONGEST_MESSAGE = 1 << 30
-_LONGEST_HEADER = 1 << 12
-_FIELD = re.compile(rb"[A-Za-z-]+")
 # How often somebody looks whether the editor's process is still there.
 _SECONDS = 20.0
 
@@ -53,10 +53,18 @@ class Connection:
     Python cannot end a process in which a thread still waits for a buffered stream.
     """
 
-    def __init__(self, server: Server, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        read: Callable[[int], bytes],
+        write: Callable[[bytes], object],
+        token: str | None = None,
+    ) -> None:
+        """The editor has to send the `token`, if there is one, with `initialize`, which has to come first."""
         self.server = server
+        self.token = token
         self.protocol = server.protocol
-        self.reader = _Reader(read)
+        self.reader = MessageReader(read, _LONGEST_MESSAGE)
         self.write = write
         self.lost = False
         # What was read: a message, or None at the end.
@@ -89,7 +97,7 @@ class Connection:
         try:
             while (body := self.reader.message()) is not None:
                 self.messages.put(body)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, FrameError) as error:
             _LOG.warning("the connection ends: %s", error)
         self.messages.put(None)
 
@@ -139,6 +147,11 @@ class Connection:
         method = message.get("method")
         number = message.get("id")
         request = method is not None and number is not None
+        if not self.initialized and self.token is not None and not is_token(_token_in(message), self.token):
+            words = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
+            self._refuse(number if isinstance(number, (int, str)) else None, lsp.ErrorCodes.InvalidRequest, words)
+            self.lost = True
+            return
         if method == lsp.INITIALIZE and not self.initialized:
             self.initialized = True
         elif method is not None and (not self.initialized or method == lsp.INITIALIZE):
@@ -162,6 +175,13 @@ class Connection:
         self.protocol._send_data(lsp.ResponseErrorMessage(id=number, error=lsp.ResponseError(code, message)))
 
 
+def _token_in(message: dict[str, Any]) -> object:
+    """The token that `initialize` brings."""
+    params = message.get("params") if message.get("method") == lsp.INITIALIZE else None
+    options = params.get("initializationOptions") if isinstance(params, dict) else None
+    return options.get("token") if isinstance(options, dict) else None
+
+
 class _Writer:
     """Writes whole messages; an editor that is gone ends the connection and is no failure."""
 
@@ -178,56 +198,6 @@ class _Writer:
 
     def close(self) -> None:
         self.connection.lost = True
-
-
-class _Reader:
-    """Messages out of bytes as they come."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self.read = read
-        self.kept = b""
-
-    def message(self) -> bytes | None:
-        """One message without its header; None at the end of the stream."""
-        length = -1
-        while True:
-            line = self._line()
-            if line is None:
-                return None
-            if not line.strip():
-                if length >= 0:
-                    break
-                continue
-            name, colon, value = line.partition(b":")
-            if not colon or not _FIELD.fullmatch(name):
-                # A page in a browser can send requests of HTTP to any port of its machine.
-                raise ValueError("a header that is none of this protocol's")
-            if name.lower() == b"content-length":
-                length = int(value)
-                if not 0 <= length <= _LONGEST_MESSAGE:
-                    raise ValueError(f"a message of {length} bytes")
-        parts = [self.kept]
-        have = len(self.kept)
-        while have < length:
-            part = self.read(min(length - have, 1 << 20))
-            if not part:
-                return None
-            parts.append(part)
-            have += len(part)
-        data = b"".join(parts)
-        self.kept = data[length:]
-        return data[:length]
-
-    def _line(self) -> bytes | None:
-        while (end := self.kept.find(b"\n")) < 0:
-            if len(self.kept) > _LONGEST_HEADER:
-                raise ValueError("a header without an end")
-            part = self.read(1 << 16)
-            if not part:
-                return None
-            self.kept += part
-        line, self.kept = self.kept[:end], self.kept[end + 1 :]
-        return line
 
 
 def _is_alive(process: int | None) -> bool:

@@ -21,7 +21,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
-from tileir.serve.addresses import accepted
+from tileir.serve.addresses import Listener
 from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.advice import advise
@@ -438,17 +438,17 @@ def serve_stdio() -> int:
     return Connection(make_server(), lambda count: os.read(source, count), write).run()
 
 
-def serve_tcp(listener: socket.socket) -> None:
+def serve_tcp(listener: Listener) -> None:
     """Serve editors that connect, each with a server of its own, until somebody interrupts."""
     while True:
-        peer = accepted(listener)
-        threading.Thread(target=_serve_peer, args=(peer,), daemon=True).start()
+        peer = listener.accept()
+        threading.Thread(target=_serve_peer, args=(peer, listener.token), daemon=True).start()
 
 
-def _serve_peer(peer: socket.socket) -> None:
+def _serve_peer(peer: socket.socket, token: str) -> None:
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with peer:
-        Connection(make_server(), peer.recv, peer.sendall).run()
+        Connection(make_server(), peer.recv, peer.sendall, token).run()
         # Closing alone would wait for the thread that reads.
         with contextlib.suppress(OSError):
             peer.shutdown(socket.SHUT_RDWR)

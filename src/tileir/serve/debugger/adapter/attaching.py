@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import socket
 import sys
 from types import FrameType
 
 from tileir.execute.errors import LaunchError
-from tileir.serve.addresses import accepted, address_of, listener_at, words_of
+from tileir.serve.addresses import AddressError, Listener
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.wire import Message, Wire
@@ -36,13 +38,10 @@ class ListeningEditor:
     """Waits for an editor at an address when the first launch comes, and stays with it."""
 
     def __init__(self, address: str) -> None:
-        found = address_of(address)
-        if found is None:
-            raise LaunchError(f"'{address}' is no address to listen at: give HOST:PORT, as in 127.0.0.1:5678")
         try:
-            self._listener = listener_at(*found)
-        except OSError as error:
-            raise LaunchError(f"cannot listen at {address}: {error.strerror or error}") from None
+            self._listener = Listener(address)
+        except AddressError as error:
+            raise LaunchError(str(error)) from None
         self._adapter: Adapter | None = None
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
@@ -52,21 +51,23 @@ class ListeningEditor:
 
     def _attached(self, debugger: Debugger) -> Adapter:
         """Wait for an editor, up to where it has set its breakpoints."""
-        where = words_of(self._listener)
+        token = self._listener.token
+        where = self._listener.described("in its attach configuration")
         while True:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
-            connection = accepted(self._listener)
-            stream = connection.makefile("rwb")
-            adapter = Adapter(Wire(stream, stream), can_launch=False)
+            connection = self._listener.accept()
+            adapter = Adapter(Wire(connection.recv, connection.makefile("wb")), can_launch=False, token=token)
             adapter.start()
             request: tuple[Asked, Message] | None = adapter.wait_for_request()
-            if request is None:
-                # It only looked whether somebody is there.
-                continue
-            adapter.prepare(debugger)
-            if adapter.accept(request[1]):
-                atexit.register(_end, adapter)
-                return adapter
+            if request is not None:
+                adapter.prepare(debugger)
+                if adapter.accept(request[1]):
+                    atexit.register(_end, adapter)
+                    return adapter
+            # It had no token, or only looked whether somebody is there.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
 
 def _end(adapter: Adapter) -> None:

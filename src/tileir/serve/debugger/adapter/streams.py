@@ -18,13 +18,13 @@ streams."""
 def standard_wire() -> Wire:
     """The wire on standard input and output, which from here on belong to nobody else: what is printed goes to standard
     error, and there is nothing to read."""
-    source = os.fdopen(os.dup(0), "rb")
+    source = os.dup(0)
     target = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return Wire(source, target)
+    return Wire(lambda size: os.read(source, size), target)
 
 
 class Captured:

@@ -1,32 +1,22 @@
-"""Messages of the protocol on a pair of streams: a header with the length, then JSON.
+"""Messages of the protocol on a pair of streams.
 
-What is no message does not end the conversation: `Wire.read` gives a `Malformed`, which says why, and the next read
-begins behind it.
+A body that is no message does not end the conversation: `Wire.read` returns a `Malformed`, which says why, and the next
+read begins behind it.  A malformed header does.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import threading
+from collections.abc import Callable
 from typing import Final, Protocol
+
+from tileir.serve.framing import FrameError, MessageReader, frame
 
 Message = dict[str, object]
 
 LONGEST: Final = 1 << 26
-"""Bytes of a message that is read; longer ones are passed over."""
-_LONGEST_LINE: Final = 1 << 12
-_LENGTH: Final = b"content-length:"
-# A page in a browser can send what it likes to a port of this machine, but only so.
-_BROWSER: Final = re.compile(rb"[A-Z]+ .* HTTP/\d")
-
-
-class Source(Protocol):
-    """A stream of bytes that is read."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def readline(self, size: int, /) -> bytes: ...
+"""The most bytes that a message may have."""
 
 
 class Target(Protocol):
@@ -47,26 +37,24 @@ class Malformed:
 class Wire:
     """Reads messages on one thread and writes them from any."""
 
-    def __init__(self, source: Source, target: Target) -> None:
-        self._source: Source = source
+    def __init__(self, read: Callable[[int], bytes], target: Target) -> None:
+        """`read` returns at most so many bytes, and none at the end of the stream."""
+        self._reader: MessageReader = MessageReader(read, LONGEST)
         self._target: Target = target
         self._lock: threading.Lock = threading.Lock()
         self._sequence: int = 0
 
     def read(self) -> Message | Malformed | None:
-        """The next message; None at the end of the stream."""
+        """The next message; None where the conversation ends."""
         try:
-            length = self._length()
-            if length is None or isinstance(length, Malformed):
-                return length
-            if length > LONGEST:
-                self._pass_over(length)
-                return Malformed(f"a message of {length} bytes is longer than {LONGEST}, the most that is read")
-            body = self._source.read(length)
+            body = self._reader.message()
+        except FrameError as error:
+            self.event("output", category="important", output=f"tileir: {error}: the connection ends\n")
+            return None
         except (OSError, ValueError):
             # The other side has gone.
             return None
-        if len(body) < length:
+        if body is None:
             return None
         try:
             found: object = json.loads(body.decode("utf-8"))
@@ -76,33 +64,6 @@ class Wire:
             return Malformed(f"a message is a JSON object, not a {type(found).__name__}")
         return found
 
-    def _length(self) -> int | Malformed | None:
-        """What the header says; lines that are no header are passed over up to one that gives a length."""
-        length: int | None = None
-        while True:
-            line = self._source.readline(_LONGEST_LINE)
-            if not line:
-                return None
-            stripped = line.strip()
-            if not stripped:
-                if length is not None:
-                    return length
-                continue
-            if _BROWSER.match(stripped):
-                return None
-            if stripped.lower().startswith(_LENGTH):
-                text = stripped[len(_LENGTH) :].strip()
-                if not text.isdigit() or len(text) > 18:
-                    return Malformed(f"'{text.decode('ascii', 'replace')}' is no length of a message")
-                length = int(text)
-
-    def _pass_over(self, length: int) -> None:
-        while length > 0:
-            read = len(self._source.read(min(length, 1 << 20)))
-            if not read:
-                return
-            length -= read
-
     def write(self, message: Message) -> bool:
         """Number a message and send it; False if nobody listens any more."""
         with self._lock:
@@ -110,7 +71,7 @@ class Wire:
             numbered: Message = {"seq": self._sequence, **message}
             body = json.dumps(numbered, allow_nan=False, separators=(",", ":")).encode("ascii")
             try:
-                self._target.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                self._target.write(frame(body))
                 self._target.flush()
             except (OSError, ValueError):
                 return False

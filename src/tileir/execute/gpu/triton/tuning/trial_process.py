@@ -29,7 +29,7 @@ def main(folder: str) -> None:
     for parameter, value in zip(entry.regions[0].blocks[0].arguments, described["arguments"], strict=True):
         if isinstance(value, dict):
             pointee = cast(PointerType, cast(TileType, parameter.type).element).pointee
-            data = numpy.load(os.path.join(folder, value["file"]))
+            data = numpy.load(os.path.join(folder, value["file"]), allow_pickle=False)
             size = memory_dtype(pointee).itemsize
             data = data[value["offset"] :]
             value = data[: data.size // size * size].view(memory_dtype(pointee))
