@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir diff",
     "Shows what is different about two programs: operations removed, added, moved, changed, renamed.",
-    "FILE OTHER",
+    "FILE|SCRIPT.py OTHER",
     (
         Option("side-by-side", "both programs beside each other (default)", short="y"),
         Option("unified", "one below the other, as diff -u", short="u"),
@@ -48,9 +48,10 @@ USAGE = Usage(
     least=2,
     most=2,
     details="""\
-Both are text or bytecode, of any version; one of them may be '-' for standard input. Operations go together by what
-they are computed from and what they are used for, functions by name. Signs between the columns: | changed, < removed,
-> added, ^ and v moved: they point to where the operation is in the other program.
+Both are text or bytecode, of any version; one of them may be '-' for standard input. A SCRIPT.py that launches one cuTile
+kernel is run on this machine, as by tileir emulate. Operations go together by what they are computed from and what they
+are used for, functions by name. Signs between the columns: | changed, < removed, > added, ^ and v moved: they point to
+where the operation is in the other program.
 
 With --semantic arguments are those of --grid and --arg, else those that a comment at the top of a program states, else
 random ones that are found by trying. Only results count then, also for the exit status.

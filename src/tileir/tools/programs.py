@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 
-from tileir.annotations import TYPE_CHECKING, Callable
+from tileir.annotations import TYPE_CHECKING, Callable, Sequence
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
@@ -27,6 +27,8 @@ from tileir.tools.arguments import (
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from tileir.tools.scripts import ScriptLaunch
+
 STANDARD_INPUT = "<stdin>"
 
 # What a file may hold, in words.
@@ -40,6 +42,12 @@ READING_OPTIONS = (
     Option("no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),
     Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )
+
+
+# What commands take that use one kernel of a script; and what their help says of scripts.
+LAUNCH = Option("launch", "of a script, the launch whose kernel is taken, counted from 1", value="N")
+SCRIPT = """\
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and prints to standard error;"""
 
 
 class ToolFailure(Exception):
@@ -68,10 +76,10 @@ class Program:
 
     Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.  `kind` is TEXT or
     BYTECODE.  `decoded` says whether there is a program at all, be it unsound: errors are then those of the verifier.
-    `text` is the text it was read from, empty for bytecode.
+    `text` is the text it was read from, empty for bytecode; `launch` the launch of a script that it was made for.
     """
 
-    __slots__ = ("decoded", "diagnostics", "kind", "module", "offsets", "text")
+    __slots__ = ("decoded", "diagnostics", "kind", "launch", "module", "offsets", "text")
 
     def __init__(
         self,
@@ -84,6 +92,7 @@ class Program:
         text: str = "",
     ) -> None:
         self.decoded: bool = decoded
+        self.launch: ScriptLaunch | None = None
         self.text: str = text
         self.module: Operation | None = module
         self.kind: str = kind
@@ -91,9 +100,70 @@ class Program:
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
 
-def read_program(path: str, settings: Settings) -> Program:
-    """Read and verify what a file holds."""
+def read_program(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> Program:
+    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one."""
+    if is_script(path):
+        from tileir.tools.scripts import only_kernel, script_launches
+
+        launches = script_launches(path, arguments, launch)
+        return _of_launch(launches[-1] if launch else only_kernel(path, launches), path, settings)
     return program_in(read_bytes(path), STANDARD_INPUT if path == "-" else path, settings)
+
+
+def read_programs(path: str, settings: Settings) -> list[Program]:
+    """Read and verify what a file holds; of a script, all kernels that it launches."""
+    if not is_script(path):
+        return [read_program(path, settings)]
+    from tileir.tools.scripts import kernels_of, script_launches
+
+    return [_of_launch(each, path, settings) for each in kernels_of(script_launches(path))]
+
+
+def read_launches(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> list[Program]:
+    """The same with a program for each launch of a script, or for the one with a number."""
+    if not is_script(path):
+        return [read_program(path, settings)]
+    from tileir.tools.scripts import script_launches
+
+    found = script_launches(path, arguments, launch)
+    return [_of_launch(each, path, settings) for each in (found[-1:] if launch else found)]
+
+
+def _of_launch(launch: ScriptLaunch, path: str, settings: Settings) -> Program:
+    program = program_in(launch.data, path, settings)
+    program.launch = launch
+    return program
+
+
+def is_script(path: str) -> bool:
+    """Whether a file is a Python script, whose launches are what a command is about."""
+    return path.endswith(".py")
+
+
+def refuse_script(path: str, instead: str) -> None:
+    """Refuse a script where a command needs a file with a program; `instead` is a command that takes scripts."""
+    if is_script(path) and os.path.isfile(path):
+        raise ToolFailure(f"'{path}' is a Python script: {instead.format(path)}", EXIT_USAGE)
+
+
+def script_options(given: Arguments) -> tuple[int, list[str]]:
+    """The number of the launch that is asked for, 0 for none, and the arguments of a script."""
+    path, *arguments = given.operands
+    if arguments and not is_script(path):
+        raise ToolFailure(f"unexpected argument '{arguments[0]}'", EXIT_USAGE)
+    return launch_number(given, [path]), arguments
+
+
+def launch_number(given: Arguments, paths: Sequence[str]) -> int:
+    """The number of the launch that is asked for, 0 for none."""
+    if not given.has(LAUNCH.name):
+        return 0
+    if not any(is_script(path) for path in paths):
+        raise ToolFailure("--launch is for a script", EXIT_USAGE)
+    text = given.value(LAUNCH.name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
+        raise ToolFailure(f"'--launch {text}': give a number from 1 on", EXIT_USAGE)
+    return int(text)
 
 
 def program_in(data: bytes, name: str, settings: Settings) -> Program:
@@ -120,6 +190,8 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
+    if found.module is None and not _may_be_program(text, name):
+        raise _no_program(data, name)
     return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None, text=text)
 
 
@@ -229,10 +301,32 @@ def read_bytes(path: str) -> bytes:
 def decode(data: bytes, name: str) -> str:
     """Bytes into text.  Bytes that are not UTF-8 may stand in strings and comments and are kept as they are."""
     if not is_text(data):
-        kind = _kind(data)
-        more = f": it {kind}" if kind is not None else ""
-        raise ToolFailure(f"'{name}' holds neither Tile IR text nor Tile IR bytecode{more}", EXIT_WRONG_INPUT)
+        raise _no_program(data, name)
     return data.decode("utf-8", "surrogateescape")
+
+
+def _no_program(data: bytes, name: str) -> ToolFailure:
+    kind = _kind(data) or "holds neither Tile IR text nor Tile IR bytecode"
+    return ToolFailure(f"'{name}' is no Tile IR program: it {kind}", EXIT_WRONG_INPUT)
+
+
+def _may_be_program(text: str, name: str) -> bool:
+    """Whether a text that cannot be read is meant as a program, by its name or its first words."""
+    import re
+
+    from tileir.ir.registry import REGISTRY
+    from tileir.program_files import EXTENSIONS
+
+    if name == STANDARD_INPUT or name.endswith(EXTENSIONS):
+        return True
+    # Of an operation, in the pretty form or the generic one, of its results, or of an alias.
+    begin = re.compile(r'(?:\s|//.*)*(?:["%^]|\{-#|[#!][A-Za-z_][\w$.]*\s*=|([A-Za-z_][\w$.]*)\s*(\S?))').match(text)
+    if begin is None:
+        return False
+    word, following = begin[1], begin[2]
+    if word is None or "." in word or (following and following in "@%{<"):
+        return True
+    return f"cuda_tile.{word}" in REGISTRY.by_name
 
 
 def _kind(data: bytes) -> str | None:

@@ -212,7 +212,7 @@ def test_every_form_of_import_is_recognized(statement: str) -> None:
 def test_every_form_of_imported_names_is_recognized(statement: str) -> None:
     text = f"{statement}\n@kernel\ndef k(a):\n    pass\n"
     assert found(text) == [("loda", "cuda.tile has no 'loda': did you mean 'load'?")]
-    assert [name for _, name in Script(text).kernels()] == ["kernel"]
+    assert [kind for _node, kind in Script(text).kernels()] == ["kernel"]
     assert Script(f"{text}\nload(").names["kernel"] == "kernel"
 
 
