@@ -184,7 +184,10 @@ def test_binary_data_is_status_1_and_one_line(tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "k.bin"
     path.write_bytes(b"\x00\x01\x02\xff")
     assert check.run([str(path)]) == 1
-    assert capsys.readouterr() == ("", f"tileir check: '{path}' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode\n")
+    assert capsys.readouterr() == (
+        "",
+        f"tileir check: '{path}' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode\n",
+    )
 
 
 def test_bytes_that_are_not_utf8_may_stand_in_comments(tmp_path: Path) -> None:

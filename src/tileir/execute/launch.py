@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
 
 try:
+    # First: without it ml_dtypes prints a traceback of its own.
+    import numpy  # noqa: F401, I001
     import ml_dtypes  # noqa: F401
-    import numpy  # noqa: F401
 except ImportError as _missing:
     raise MissingDependencyError(
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"

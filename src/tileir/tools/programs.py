@@ -190,8 +190,8 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
-    if found.module is None and not _may_be_program(text, name):
-        raise _no_program(data, name)
+    if found.module is None and not may_be_program(text, name):
+        raise no_program(data, name)
     return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None, text=text)
 
 
@@ -301,16 +301,16 @@ def read_bytes(path: str) -> bytes:
 def decode(data: bytes, name: str) -> str:
     """Bytes into text.  Bytes that are not UTF-8 may stand in strings and comments and are kept as they are."""
     if not is_text(data):
-        raise _no_program(data, name)
+        raise no_program(data, name)
     return data.decode("utf-8", "surrogateescape")
 
 
-def _no_program(data: bytes, name: str) -> ToolFailure:
+def no_program(data: bytes, name: str) -> ToolFailure:
     kind = _kind(data) or "holds neither Tile IR text nor Tile IR bytecode"
     return ToolFailure(f"'{name}' is no Tile IR program: it {kind}", EXIT_WRONG_INPUT)
 
 
-def _may_be_program(text: str, name: str) -> bool:
+def may_be_program(text: str, name: str) -> bool:
     """Whether a text that cannot be read is meant as a program, by its name or its first words."""
     import re
 
@@ -345,14 +345,16 @@ def _kind(data: bytes) -> str | None:
 
 
 def not_bytecode(data: bytes, path: str) -> str | None:
-    """What to tell who gave a file where bytecode is expected; None if it is bytecode, or nobody knows what it is."""
+    """What to tell who gave a file where bytecode is expected; None if it is bytecode."""
     if is_bytecode(data):
         return None
     name = STANDARD_INPUT if path == "-" else path
     kind = _kind(data)
-    if kind is None and is_text(data):
+    if kind is None and not is_text(data):
+        kind = "holds neither Tile IR text nor Tile IR bytecode"
+    elif kind is None:
         kind = "is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it"
-    return None if kind is None else f"note: '{name}' {kind}"
+    return f"note: '{name}' {kind}"
 
 
 def is_text(data: bytes) -> bool:
@@ -376,6 +378,20 @@ def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -
         # As a package that is not installed, which shows wherever it is first needed.
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
+    except ModuleNotFoundError as error:
+        print(_missing(error), file=sys.stderr)
+        return EXIT_WRONG_INPUT
+
+
+def _missing(error: ModuleNotFoundError) -> TileIRError:
+    """The message about a package that running programs needs; every other missing module is a mistake of ours."""
+    if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):
+        try:
+            # The one that says what to install.
+            __import__("tileir.execute.launch")
+        except TileIRError as missing:
+            return missing
+    raise error
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tileir.execute.stated_launches import LaunchWords
+from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT
 from tileir.tools.programs import ToolFailure
 
@@ -188,23 +189,18 @@ def main(arguments: list[str]) -> int:
     """Run a script and write its launches down; the script's status."""
     import gc
 
-    from tileir.bridge.process import begin
-    from tileir.bridge.settings import Settings
-    from tileir.ir.diagnostics import TileIRError
-    from tileir.serve.explorer.scripts import LaunchReached
-    from tileir.tools.emulate import perform, program_of
-
     folder, until, *operands = arguments
-    gc.enable()
     try:
-        # The one that says what to install.
-        __import__("tileir.execute.launch")
-        from tileir.bridge.launch import cutile
-
-        cutile()
+        _check_packages()
     except TileIRError as error:
         _write(folder, [], error.message)
         return EXIT_FINE
+    from tileir.bridge.process import begin
+    from tileir.bridge.settings import Settings
+    from tileir.serve.explorer.scripts import LaunchReached
+    from tileir.tools.emulate import perform, program_of
+
+    gc.enable()
     recorder = _Recorder(folder, int(until))
     work = program_of({}, operands)
 
@@ -220,6 +216,22 @@ def main(arguments: list[str]) -> int:
     finally:
         _write(folder, list(recorder.launches.values()), "")
     return process.status
+
+
+def _check_packages() -> None:
+    """Say what to install where what every cuTile script needs is missing."""
+    from importlib.util import find_spec
+
+    # The one that says it of NumPy.
+    __import__("tileir.execute.launch")
+    try:
+        is_there = find_spec("cuda.tile") is not None
+    except ImportError:
+        is_there = False
+    if not is_there:
+        from tileir.bridge.launch import cutile
+
+        cutile()
 
 
 def _write(folder: str, launches: list[dict[str, Any]], error: str) -> None:
