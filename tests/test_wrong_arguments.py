@@ -114,7 +114,7 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
     [
         (lambda: tileir.parse(wrong(b"x")), "a program's text is a string, not a bytes; tileir.load takes bytes"),
         (lambda: tileir.verify(wrong(TEXT)), "a module is needed, not a str"),
-        (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not a NoneType"),
+        (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not None"),
         (lambda: tileir.compile(wrong(TEXT)), "the text of a program was given where the path of a file belongs"),
         (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
@@ -122,7 +122,7 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
         (lambda: tileir.apply_greedily(wrong("x"), []), "patterns are applied to an operation, not to a str"),
         (lambda: tileir.apply_greedily(module(), [wrong(print)]), "the rules are tileir.Pattern and tileir.Fold obj"),
         (lambda: tileir.Pass("p", "", wrong(print), options=wrong(["a"])), "a dict of names and defaults, not a list"),
-        (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by a int"),
+        (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by an int"),
     ],
 )
 def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) -> None:

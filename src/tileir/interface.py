@@ -11,6 +11,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import type_words
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.values import Value
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -71,9 +72,9 @@ def parse(
     module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a program's text is a string, not a {type(text).__name__}; tileir.load takes bytes")
+        raise TypeError(f"a program's text is a string, not {type_words(text)}; tileir.load takes bytes")
     if not isinstance(name, str):
-        raise TypeError(f"the name of a text is a string, not a {type(name).__name__}")
+        raise TypeError(f"the name of a text is a string, not {type_words(name)}")
     try:
         module = parse_text(text, name, version_named(version), allow_unregistered)
     except ParseError as error:
@@ -140,8 +141,8 @@ def from_bytecode(
 def check_module(module: object) -> None:
     """Refuse what is no program at once, instead of where it is first looked at."""
     if not isinstance(module, Operation):
-        kind = type(module).__name__
-        raise TypeError(f"a module is needed, not a {kind}: tileir.parse, tileir.load and Builder.finish give one")
+        words = "tileir.parse, tileir.load and Builder.finish give one"
+        raise TypeError(f"a module is needed, not {type_words(module)}: {words}")
 
 
 def _bytes_of(data: object) -> bytes:
@@ -151,7 +152,7 @@ def _bytes_of(data: object) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"a program is read from bytes or a bytes-like object, not a {type(data).__name__}") from None
+        raise TypeError(f"a program is read from bytes or a bytes-like object, not {type_words(data)}") from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:

@@ -10,6 +10,7 @@ from tileir.execute import launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation
+from tileir.ir.quoting import type_words
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -105,7 +106,7 @@ def _bytes_of(cubin: object) -> bytes | None:
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
             return file.read()
-    raise TypeError(f"a cubin is given by its path or its bytes, not as a {type(cubin).__name__}")
+    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_words(cubin)}")
 
 
 def _loaded(source: Any) -> Operation:
@@ -134,7 +135,7 @@ def _specialized(
     from tileir.bridge.specialized import SpecializedKernel
 
     if not isinstance(args, (tuple, list)):
-        given = "none were given" if args is None else f"a {type(args).__name__} was given"
+        given = "none were given" if args is None else f"{type_words(args)} was given"
         raise LaunchError(
             "a cuTile kernel is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"

@@ -28,6 +28,7 @@ from tileir.execute.launch import Kernel, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
+from tileir.ir.quoting import type_words
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
@@ -138,7 +139,7 @@ def known_for(kernel: Any) -> KnownLaunches:
     """What is known of a kernel."""
     if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
-        raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
+        raise LaunchError(f"{type_words(kernel)} cannot be launched as a cuTile kernel: {hint}")
     context = active()
     key: Hashable = id(kernel) if context is None else (id(kernel), context.gpu.architecture)
     found = _KNOWN.get(key)

@@ -27,3 +27,13 @@ def is_bare_identifier(name: str) -> bool:
 
 def symbol_text(name: str) -> str:
     return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
+
+
+def type_words(value: object) -> str:
+    """The type of a Python value in a message: `an int`, `a str`, or `None`."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    # `ndarray` begins with the name of a letter.
+    vowel = name[:1] in "aeiouAEIO" or name.startswith("nd")
+    return f"an {name}" if vowel else f"a {name}"

@@ -11,6 +11,8 @@ import re
 import threading
 from typing import Final, Protocol
 
+from tileir.ir.quoting import type_words
+
 Message = dict[str, object]
 
 LONGEST: Final = 1 << 26
@@ -73,7 +75,7 @@ class Wire:
         except (ValueError, RecursionError) as error:
             return Malformed(f"a message is not JSON: {error}")
         if not isinstance(found, dict):
-            return Malformed(f"a message is a JSON object, not a {type(found).__name__}")
+            return Malformed(f"a message is a JSON object, not {type_words(found)}")
         return found
 
     def _length(self) -> int | Malformed | None:
