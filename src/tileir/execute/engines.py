@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
-from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
+from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.gpu.triton.engine import TritonEngine
@@ -90,7 +90,7 @@ def find_engine(name: str) -> Engine:
     for point in _entry_points():
         if point.name == name:
             return _loaded(point)
-    raise LaunchError(_unknown(name))
+    raise ChoiceError(_unknown(name))
 
 
 def all_engines() -> tuple[list[Engine], dict[str, str]]:

@@ -28,6 +28,7 @@ from tileir.execute.globals import Globals
 from tileir.execute.grids import check_grid
 from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
+from tileir.execute.schedule import check_schedule
 from tileir.execute.torch_compiler import leave_launches_alone
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
@@ -69,6 +70,7 @@ def compile(
         find_engine(backend)
     if not isinstance(schedule, str):
         raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
+    check_schedule(schedule)
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)

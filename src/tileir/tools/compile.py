@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -155,6 +155,8 @@ class _Job:
         try:
             module = tile_module(program.module)
             entries = self._entries(module)
+        except OptionError as error:
+            raise ToolFailure(f"'{path}': {error.message}", EXIT_USAGE) from None
         except TileIRError as error:
             report.told(path, target, "", None, [*before, *_placed(error, program.module)])
             return EXIT_WRONG_INPUT

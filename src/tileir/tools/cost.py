@@ -22,6 +22,7 @@ from tileir.tools.programs import (
     read_launches,
     script_options,
     tell,
+    tell_error,
 )
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _run(words: list[str]) -> int:
         try:
             _show_costs(given, program, targets, is_first=not place)
         except TileIRError as error:
-            tell(error.diagnostics, given)
-            return EXIT_WRONG_INPUT
+            return tell_error(error, given)
     return EXIT_FINE
 
 

@@ -11,7 +11,7 @@ from tileir.annotations import TYPE_CHECKING, Callable, Sequence
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
-from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -214,6 +214,14 @@ def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:
         print(diagnostic.render(), file=sys.stderr)
 
 
+def tell_error(error: TileIRError, given: Arguments) -> int:
+    """An error that ends a command, on standard error; its exit status."""
+    if isinstance(error, OptionError):
+        raise ToolFailure(error.message, EXIT_USAGE) from None
+    tell(error.diagnostics, given)
+    return EXIT_WRONG_INPUT
+
+
 def with_suggestions(diagnostic: Diagnostic) -> None:
     """Add to an error what the tools know beyond the message."""
     if diagnostic.severity == "error":
@@ -378,6 +386,9 @@ def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -
     except ToolFailure as failure:
         print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
         return failure.status
+    except OptionError as error:
+        print(f"{name}: {harmless(error.message)}", file=sys.stderr)
+        return EXIT_USAGE
     except TileIRError as error:
         # As a package that is not installed, which shows wherever it is first needed.
         print(error, file=sys.stderr)

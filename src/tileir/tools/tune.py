@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell, tell_error
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.triton.tuning.tuning import Trial
@@ -73,8 +73,7 @@ def _run(arguments: list[str]) -> int:
             warnings.simplefilter("ignore", HostCopyWarning)
             tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _tell)
     except TileIRError as error:
-        tell(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
+        return tell_error(error, given)
     print(tuning.text())
     return EXIT_FINE
 
