@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode.magic import is_bytecode, is_text
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
@@ -102,12 +102,20 @@ def load(
     """
     if isinstance(source, (str, os.PathLike)):
         shown = os.fspath(source) if name is None else name
-        with open(source, "rb") as file:
-            data = file.read()
+        try:
+            with open(source, "rb") as file:
+                data = file.read()
+        except (OSError, ValueError):
+            # The mistake to expect: no file is called like this.
+            if isinstance(source, str) and ("\n" in source or "{" in source):
+                raise TypeError(
+                    "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
+                ) from None
+            raise
     else:
         shown = "-" if name is None else name
         data = _bytes_of(source)
-    if is_bytecode(data):
+    if is_bytecode(data) or not is_text(data):
         return from_bytecode(data, version=version, layout=layout, verify=verify)
     text = data.decode("utf-8", "surrogateescape")
     return parse(text, shown, version=version, allow_unregistered=allow_unregistered, verify=verify)
@@ -152,7 +160,9 @@ def _bytes_of(data: object) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"a program is read from bytes or a bytes-like object, not {type_words(data)}") from None
+        raise TypeError(
+            f"a program is read from the path of a file or from bytes, not from {type_words(data)}"
+        ) from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:

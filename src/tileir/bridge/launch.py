@@ -24,7 +24,7 @@ from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel, compile
+from tileir.execute.launch import LAUNCH_OPTIONS, Kernel, check_options, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
@@ -74,6 +74,8 @@ def launch(
         how = with_options(backend, exact, fast, options)
     if how is not None and recognized(known, kernel, grid, args, how):
         return
+    if options:
+        check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)

@@ -88,6 +88,18 @@ LAUNCH_OPTIONS: Final = frozenset(
     ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
 
+
+def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options by names that there are none of."""
+    unknown = set(options).difference(known)
+    if unknown:
+        import difflib
+
+        close = difflib.get_close_matches(min(unknown), list(known), 1)
+        hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
+        raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
+
+
 _PLAIN: Final = 64
 """Numbers of threads that are remembered."""
 _TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked", "stream"))
@@ -231,7 +243,8 @@ class Kernel:
         is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
         blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
         raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or written
-        twice by one store, and uses the interpreter.  `observer` watches the launch.  `output` is called with what the
+        twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu" compiled
+        code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
         kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
         blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
         default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
@@ -309,9 +322,7 @@ class Kernel:
             if run is not None:
                 return run
         else:
-            unknown = options.keys() - LAUNCH_OPTIONS
-            if unknown:
-                raise TypeError(f"a launch has no option '{min(unknown)}'")
+            check_options("a launch", options, LAUNCH_OPTIONS)
             if not self._chosen(self._ordinary, arguments).on_gpu:
                 bind_arguments(self.entry, arguments)
         return lambda: self.launch(grid, *arguments, **options)
@@ -362,9 +373,7 @@ class Kernel:
 
         repeat = checked_repeat(repeat)
         work = self.work(grid, *arguments)
-        unknown = options.keys() - _TIMED_OPTIONS
-        if unknown:
-            raise TypeError(f"a timed launch has no option '{min(unknown)}'")
+        check_options("a timed launch", options, _TIMED_OPTIONS)
         threads, unchecked, stream = options.get("num_threads"), options.get("unchecked"), options.get("stream")
         chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked, stream)
         engine = self._chosen(chosen, arguments)

@@ -27,6 +27,7 @@ from tileir.tools.programs import (
     guarded,
     is_script,
     program_in,
+    read_bytes,
     read_program,
     read_programs,
     reason,
@@ -172,7 +173,8 @@ class Linter:
         counts = [0] * len(SEVERITIES)
         explained: set[str] = set()
         printed: PlacedText | None = None
-        for finding in lint_module(program.module, settings):
+        scripts = None if program.launch is None else {path: read_bytes(path).decode("utf-8", "replace")}
+        for finding in lint_module(program.module, settings, scripts):
             counts[SEVERITIES.index(finding.severity)] += 1
             rule = RULES[finding.rule]
             # Said once for each file: who reads ten findings of a rule knows by then.

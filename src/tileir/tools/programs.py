@@ -8,7 +8,7 @@ import stat
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable, Sequence
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.bytecode.magic import MAGIC, is_bytecode, is_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors
@@ -367,11 +367,6 @@ def not_bytecode(data: bytes, path: str) -> str | None:
     elif kind is None:
         kind = "is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it"
     return f"note: '{name}' {kind}"
-
-
-def is_text(data: bytes) -> bool:
-    """Whether bytes may be a text; those that are not UTF-8 are not looked at."""
-    return not (b"\x00" in data or data[:1] == MAGIC[:1])
 
 
 def reason(error: Exception) -> str:
