@@ -123,7 +123,7 @@ def _of_script(
     path: str, settings: Settings, which: str, launch: int = 0, arguments: Sequence[str] = ()
 ) -> list[Program]:
     """The programs of a script: of all launches, of all kernels, or of the only one."""
-    from tileir.tools.scripts import ScriptError, kernels_of, only_kernel, script_launches
+    from tileir.tools.scripts import ScriptFailure, kernels_of, only_kernel, script_launches
 
     try:
         found = script_launches(path, arguments, launch)
@@ -131,7 +131,7 @@ def _of_script(
             found = found[-1:]
         elif which != "launches":
             found = kernels_of(found) if which == "kernels" else [only_kernel(path, found)]
-    except ScriptError as error:
+    except ScriptFailure as error:
         raise ToolFailure(error.message, error.status) from None
     programs = [program_in(each.data, path, settings) for each in found]
     for program, each in zip(programs, found, strict=True):

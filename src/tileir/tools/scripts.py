@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _RECORD = "launches.json"
 
 
-class ScriptError(Exception):
+class ScriptFailure(Exception):
     """A script does not run, or launches nothing of use; `status` is the exit status of the command."""
 
     def __init__(self, message: str, status: int) -> None:
@@ -61,7 +61,7 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
 
     if not os.path.isfile(path):
         why = "it is a directory" if os.path.isdir(path) else "there is no such file"
-        raise ScriptError(f"cannot read '{path}': {why}", EXIT_USAGE)
+        raise ScriptFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
@@ -70,11 +70,11 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
             with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
                 record = json.load(file)
         except FileNotFoundError:
-            raise ScriptError(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
+            raise ScriptFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
         if record["error"]:
-            raise ScriptError(record["error"], EXIT_WRONG_INPUT)
+            raise ScriptFailure(record["error"], EXIT_WRONG_INPUT)
         if status:
-            raise ScriptError(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
+            raise ScriptFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
         found: list[ScriptLaunch] = []
         for each in record["launches"]:
             with open(os.path.join(folder, each["program"]), "rb") as file:
@@ -85,7 +85,7 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     if not found or count < until:
         launches = {0: "no kernel", 1: "one kernel"}.get(count, f"{count} kernels")
         missing = f": there is no launch {until}" if until else ""
-        raise ScriptError(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
+        raise ScriptFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
     return found
 
 
@@ -102,7 +102,7 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
     found = kernels_of(launches)
     if len(found) > 1:
         listed = ", ".join([f"{each.number} of {each.kernel}" for each in found])
-        raise ScriptError(
+        raise ScriptFailure(
             f"the script '{path}' launches {len(found)} kernels: choose one by '--launch N', from {listed}", EXIT_USAGE
         )
     return found[0]
