@@ -356,7 +356,8 @@ _HOMES = {
     "tileir.execute.engine_forms": "EngineForm LocatedText",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
-    " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError WrongDeviceError",
+    " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
+    " WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
