@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -12,6 +14,7 @@ import pytest
 
 import tileir
 from tileir import types
+from tileir.ir.quoting import type_words
 
 TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return } }"
 
@@ -94,6 +97,39 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "apply_greedily pattern": lambda v: tileir.apply_greedily(module(), [v]),
     "Pass options": lambda v: tileir.Pass("p", "", wrong(print), options=v),
     "Diagnostic": lambda v: tileir.Diagnostic("error", "x", v),
+    "lint": tileir.lint,
+    "lint select": lambda v: tileir.lint(module(), select=v),
+    "lint ignore": lambda v: tileir.lint(module(), ignore=v),
+    "lint target": lambda v: tileir.lint(module(), target=v),
+    "lint version": lambda v: tileir.lint(module(), version=v),
+    "Plan engines": lambda v: tileir.Plan(engines=v),
+    "Plan targets": lambda v: tileir.Plan(targets=v),
+    "Plan cost": lambda v: tileir.Plan(cost=v),
+    "Plan trials": lambda v: tileir.Plan(trials=v),
+    "Plan limits": lambda v: tileir.Plan(limits=v),
+    "Limits seconds": lambda v: tileir.Limits(seconds=v),
+    "Limits memory": lambda v: tileir.Limits(memory=v),
+    "emulate": tileir.emulate,
+    "emulate names": lambda v: tileir.emulate(names=v),
+    "emulate trace_block": lambda v: tileir.emulate(trace_block=v),
+    "launch grid": lambda v: tileir.compile(module(), None, "interpreter").launch(v, 1),
+    "launch sanitize": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, sanitize=v),
+    "launch schedule": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, schedule=v),
+    "launch observer": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, observer=v),
+    "cost": lambda v: tileir.cost(v, 1),
+    "cost target": lambda v: tileir.cost(module(), 1, 1, target=v, assemble=False),
+    "cost grid": lambda v: tileir.cost(module(), v, 1, assemble=False),
+    "diff": lambda v: tileir.diff(v, module()),
+    "compare": lambda v: tileir.compare(v, v),
+    "record": lambda v: tileir.record(v, 1, ()),
+    "record args": lambda v: tileir.record(module(), 1, v),
+    "load_recording": tileir.load_recording,
+    "reduce": lambda v: tileir.reduce(v, bool),
+    "report": tileir.report,
+    "pointer_to": lambda v: tileir.compile(module(), None, "interpreter").launch(1, tileir.pointer_to(v)),
+    "register_engine": tileir.register_engine,
+    "register_pass": lambda v: tileir.register_pass(v, "", wrong(print)),
+    "losses": tileir.losses,
     "div_by": tileir.div_by,
     "same_elements": tileir.same_elements,
 }  # fmt: skip
@@ -152,7 +188,7 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
     [
         (lambda: tileir.parse(wrong(b"x")), "a program's text is a string, not a bytes; tileir.load takes bytes"),
         (lambda: tileir.verify(wrong(TEXT)), "a module is needed, not a str"),
-        (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not a NoneType"),
+        (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not None"),
         (lambda: tileir.compile(wrong(TEXT)), "the text of a program was given where the path of a file belongs"),
         (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
@@ -160,7 +196,7 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
         (lambda: tileir.apply_greedily(wrong("x"), []), "patterns are applied to an operation, not to a str"),
         (lambda: tileir.apply_greedily(module(), [wrong(print)]), "the rules are tileir.Pattern and tileir.Fold obj"),
         (lambda: tileir.Pass("p", "", wrong(print), options=wrong(["a"])), "a dict of names and defaults, not a list"),
-        (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by a int"),
+        (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by an int"),
     ],
 )
 def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) -> None:
@@ -168,6 +204,71 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
         work()
     # A compiled build looks at its arguments before we do: `Operation object expected; got str`.
     assert words in str(caught.value) or " object expected; got " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "words"),
+    [
+        (lambda: tileir.lint(wrong("k.mlir")), TypeError, "a module is needed, not a str: tileir.parse, tileir.load"),
+        (lambda: tileir.lint(module(), select=wrong(3)), TypeError, "select is a name or a list of names, not 3"),
+        (lambda: tileir.lint(module(), ignore=wrong([3])), TypeError, "ignore is a name or a list of names, not [3]"),
+        (lambda: tileir.lint(module(), select="memry"), tileir.OptionError, "did you mean 'memory'?"),
+        (lambda: tileir.Plan(engines=wrong(3)), TypeError, "engines is a name or a list of names, not 3"),
+        (lambda: tileir.Plan(trials=0), ValueError, "trials is a whole number from 1 on, not 0"),
+        (lambda: tileir.Plan(speedup=-1.0), ValueError, "speedup is a number from 0 on, not -1.0"),
+        (lambda: tileir.Plan(limits=wrong(30)), TypeError, "limits is a tileir.Limits, not an int"),
+        (lambda: tileir.Limits(seconds=-1), ValueError, "seconds is a number above 0, not -1"),
+        (lambda: tileir.Limits(seconds=wrong("3")), ValueError, "seconds is a number above 0, not '3'"),
+        (lambda: tileir.Limits(memory=0), ValueError, "memory is a whole number from 1 on, not 0"),
+        (
+            lambda: tileir.emulate(sanitise=True),
+            TypeError,
+            "emulate has no option 'sanitise': did you mean 'sanitize'?",
+        ),
+        (lambda: tileir.load(TEXT), TypeError, "the text of a program was given where the path of a file belongs"),
+        (lambda: tileir.load(wrong(None)), TypeError, "read from the path of a file or from bytes, not from None"),
+        (lambda: tileir.load(wrong(3)), TypeError, "read from the path of a file or from bytes, not from an int"),
+        (lambda: tileir.load(b"\0garbage"), tileir.BytecodeError, "does not correspond to Tile IR bytecode"),
+        (lambda: tileir.compile(module(), wrong((1, 2))), tileir.LaunchError, "not an Operation: pass the name of the"),
+        (lambda: tileir.compile(module(), wrong(numpy.zeros(9))), tileir.LaunchError, "is a string, not an ndarray"),
+        (lambda: tileir.compile(module(), backend=wrong(3)), tileir.LaunchError, "named by a string, not by an int"),
+        (
+            lambda: tileir.compile(module(), backend="x"),
+            tileir.LaunchError,
+            "there is no backend 'x': choose one of auto",
+        ),
+        (
+            lambda: tileir.compile(module(), schedule="x"),
+            tileir.LaunchError,
+            "there is no schedule 'x': choose forward",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_would_be_right(
+    work: Callable[[], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        work()
+    assert words in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_one_name_is_a_list_of_one() -> None:
+    assert tileir.Plan(engines="interpreter") == tileir.Plan(engines=("interpreter",))
+    assert tileir.Plan(engines=wrong(["cpu"])).digest == tileir.Plan(engines=("cpu",)).digest
+    rules = [{finding.rule for finding in tileir.lint(module(), select=each)} for each in ("unused-", ["unused-"])]
+    assert rules[0] == rules[1] == {"unused-value"}
+
+
+def test_articles() -> None:
+    for value, words in ((1, "an int"), ("", "a str"), (None, "None"), (numpy.zeros(2), "an ndarray"), ([], "a list")):
+        assert type_words(value) == words
+    assert type_words(module()) == "an Operation"
+
+
+def test_no_message_writes_the_article_of_a_type_itself() -> None:
+    root = Path(str(tileir.__file__)).parent
+    wrong_articles = re.compile(r"\ban? (?:\" *\n *f?\")?\{type\(\w+\)\.__(?:qual)?name__\}")
+    assert [path.name for path in root.rglob("*.py") if wrong_articles.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_a_refused_operand_leaves_everything_as_it_was() -> None:

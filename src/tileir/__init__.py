@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tileir.execute.errors import (
         AssemblerWarning,
         AssertionFailedError,
+        ChoiceError,
         CompilationError,
         EmulationError,
         ExecutionError,
@@ -161,6 +162,7 @@ __all__ = [
     "Callback",
     "Ceiling",
     "ChangeDetail",
+    "ChoiceError",
     "Comparison",
     "CompilationError",
     "Cost",
@@ -355,8 +357,9 @@ _HOMES = {
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
     "tileir.execute.engine_forms": "EngineForm LocatedText",
     "tileir.execute.engines": "register_engine unregister_engine",
-    "tileir.execute.errors": "AssemblerWarning AssertionFailedError CompilationError EmulationError ExecutionError"
-    " HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError WrongDeviceError",
+    "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
+    " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
+    " WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode.magic import is_bytecode, is_text
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import type_words
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.values import Value
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -71,9 +72,9 @@ def parse(
     module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a program's text is a string, not a {type(text).__name__}; tileir.load takes bytes")
+        raise TypeError(f"a program's text is a string, not {type_words(text)}; tileir.load takes bytes")
     if not isinstance(name, str):
-        raise TypeError(f"the name of a text is a string, not a {type(name).__name__}")
+        raise TypeError(f"the name of a text is a string, not {type_words(name)}")
     try:
         module = parse_text(text, name, version_named(version), allow_unregistered)
     except ParseError as error:
@@ -101,12 +102,20 @@ def load(
     """
     if isinstance(source, (str, os.PathLike)):
         shown = os.fspath(source) if name is None else name
-        with open(source, "rb") as file:
-            data = file.read()
+        try:
+            with open(source, "rb") as file:
+                data = file.read()
+        except (OSError, ValueError):
+            # The mistake to expect: no file is called like this.
+            if isinstance(source, str) and ("\n" in source or "{" in source):
+                raise TypeError(
+                    "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
+                ) from None
+            raise
     else:
         shown = "-" if name is None else name
         data = _bytes_of(source)
-    if is_bytecode(data):
+    if is_bytecode(data) or not is_text(data):
         return from_bytecode(data, version=version, layout=layout, verify=verify)
     text = data.decode("utf-8", "surrogateescape")
     return parse(text, shown, version=version, allow_unregistered=allow_unregistered, verify=verify)
@@ -140,8 +149,8 @@ def from_bytecode(
 def check_module(module: object) -> None:
     """Refuse what is no program at once, instead of where it is first looked at."""
     if not isinstance(module, Operation):
-        kind = type(module).__name__
-        raise TypeError(f"a module is needed, not a {kind}: tileir.parse, tileir.load and Builder.finish give one")
+        words = "tileir.parse, tileir.load and Builder.finish give one"
+        raise TypeError(f"a module is needed, not {type_words(module)}: {words}")
 
 
 def _bytes_of(data: object) -> bytes:
@@ -151,7 +160,9 @@ def _bytes_of(data: object) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"a program is read from bytes or a bytes-like object, not a {type(data).__name__}") from None
+        raise TypeError(
+            f"a program is read from the path of a file or from bytes, not from {type_words(data)}"
+        ) from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:

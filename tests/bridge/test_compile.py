@@ -71,7 +71,7 @@ def test_file_that_is_not_there_or_no_program_is_an_error_of_its_own(tmp_path: P
     wrong.write_text("cuda_tile.module @m { entry @k( }")
     with pytest.raises(tileir.ParseError, match=r"wrong\.mlir"):
         tileir.compile(wrong)
-    with pytest.raises(TypeError, match="a module is needed, not a int"):
+    with pytest.raises(TypeError, match="a module is needed, not an int"):
         tileir.compile(3)  # type: ignore[call-overload]
 
 
@@ -80,7 +80,7 @@ def test_example_arguments_are_for_cutile_kernels() -> None:
         tileir.compile(VECTOR_ADD, (numpy.zeros(4, F32),))
     with pytest.raises(tileir.LaunchError, match=r"none were given: pass an example, as tileir.compile\(kernel, \(a,"):
         tileir.compile(scale)
-    with pytest.raises(tileir.LaunchError, match="a ndarray was given: pass an example"):
+    with pytest.raises(tileir.LaunchError, match="an ndarray was given: pass an example"):
         tileir.compile(scale, numpy.zeros(4, F32))  # type: ignore[call-overload]
     with pytest.raises(tileir.LaunchError, match="cpu is not an option"):
         tileir.compile(scale, vectors(), cpu="generic")  # type: ignore[call-overload]

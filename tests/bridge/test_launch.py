@@ -251,7 +251,7 @@ A = numpy.zeros(16, F32)
 MISTAKES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "count": (add, (A, A), r"^error: add takes 3 arguments \(a, b, out\), but 2 were given"),
     "no kernel": (lambda a: a, (A,), "decorate it with @cuda.tile.kernel"),
-    "object": (add, (A, A, object()), "argument 'out' of add is a object, which no kernel can take: pass an array"),
+    "object": (add, (A, A, object()), "argument 'out' of add is an object, which no kernel can take: pass an array"),
     "string": (add, (A, A, "x"), "argument 'out' of add is a str, .* annotate the parameter with ct.Constant"),
     "dtype": (add, (A, A.astype(complex), A), "argument 'b' of add is an array of complex128.*convert it"),
     "byte order": (add, (A, A.astype(">f4"), A), "argument 'b' of add is an array of >f4"),
@@ -260,9 +260,9 @@ MISTAKES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "array for a constant": (fill, (A, 1, A), "argument 'N' of fill is annotated as a constant, but an array"),
     "list for a constant": (fill, (A, 1, [4]), "argument 'N' of fill is annotated as a constant, but a list"),
     "empty list": (first_of, ([], A), "argument 'arrays' of first_of is an empty list: pass at least one array"),
-    "list of numbers": (first_of, ([1, 2], A), "item 0 of argument 'arrays' of first_of is a int, but .* arrays"),
+    "list of numbers": (first_of, ([1, 2], A), "item 0 of argument 'arrays' of first_of is an int, but .* arrays"),
     "mixed list": (first_of, ([A, A.astype("f8")], A), r"item 1 .* is array float64\[16\], but item 0 .*one dtype"),
-    "no tuple": (sum_of_pair, (A, A), "argument 'pair' of sum_of_pair is annotated as a tuple, but a ndarray"),
+    "no tuple": (sum_of_pair, (A, A), "argument 'pair' of sum_of_pair is annotated as a tuple, but an ndarray"),
     "tuple length": (sum_of_pair, ((A,), A), "argument 'pair' of sum_of_pair is a tuple of 2 items, but one of 1"),
     "GPU tensor": (add, (FakeTensor(A, "float32", "cuda:0"), A, A), "argument 'a' of add is a tensor on cuda:0: pass"),
 }

@@ -165,7 +165,7 @@ MISTAKES = [
     ((*arrays(), INDEX.astype("f4")), r"pointer to i32, but an array float32\[8\] was given: pass one of dtype int32"),
     (([1.0], arrays()[1], INDEX), r"but a list was given: pass numpy.array\(..\)"),
     ((1.5, arrays()[1], INDEX), "pointer to f32, but a float was given: pass an array"),
-    ((None, arrays()[1], INDEX), "but a NoneType was given: pass an array"),
+    ((None, arrays()[1], INDEX), "but None was given: pass an array"),
     ((arrays()[0].astype(">f4"), arrays()[1], INDEX), r"byte order of another machine \(>f4\): pass array.astype"),
     ((-1, arrays()[1], INDEX), "is -1, which is not an address: pass an array"),
     ((_OnDevice(), arrays()[1], INDEX), "argument 0 of @k is in the memory of a GPU: copy it to the host first"),
@@ -308,7 +308,7 @@ def test_a_function_is_no_observer() -> None:
 
 def test_memory_of_a_launch_must_be_arrays() -> None:
     with pytest.raises(
-        tileir.LaunchError, match="element 0 of `memory` is a int, which is not an array: pass a NumPy array"
+        tileir.LaunchError, match="element 0 of `memory` is an int, which is not an array: pass a NumPy array"
     ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, memory=[3])
 

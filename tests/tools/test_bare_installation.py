@@ -36,7 +36,8 @@ for command in commands:
 print(json.dumps(results))
 """
 
-EVERYTHING = ["numpy", "ml_dtypes", "llvmlite", "torch", "cuda", "cupy", "jax"]
+EVERYTHING = ["numpy", "ml_dtypes", "llvmlite", "torch", "cuda", "cupy", "jax", "triton", "distributed", "nvidia"]
+EVERYTHING += ["pygls", "lsprotocol"]
 RUN = ["run", "examples/vector_add.mlir", "--arg", "ones:f32:8", "--arg", "ones:f32:8", "--arg", "zeros:f32:8"]
 RUN += ["--arg", "8"]
 COST = ["cost", *RUN[1:]]
@@ -101,6 +102,12 @@ NEEDS_NUMPY = [
     [*COST, "--target", "cpu"],
     [*COST, "--measure"],
     ["explore", *RUN[1:], "--export", "{folder}/page.html"],
+    ["explore", "examples/vector_add.mlir", "--export", "{folder}/page.html"],
+    ["explore", "examples/cutile_script.py"],
+    ["debug", "examples/cutile_script.py", "--batch"],
+    ["compile", "examples/vector_add.mlir", "--backend", "triton", "--target", "sm_90"],
+    ["compile", "examples/vector_add.mlir", "--backend", "triton", "--target", "sm_90", "--dump", "ttir"],
+    ["reduce", "examples/vector_add.mlir", "--crashes", "cpu"],
     ["debug", *RUN[1:], "--batch", "--ex", "run"],
     ["debug", "--dap"],
     ["sweep", "examples/vector_add.mlir", "-o", "{folder}/new.sqlite"],
@@ -154,6 +161,39 @@ def test_without_llvm_the_interpreter_runs(tmp_path: Path) -> None:
             assert error.count("\n") == 1 and "pip install 'tileir[cpu]'" in error, (command, error)
         else:
             assert status == 0 and "argument 2: " in out and "[2, 2, 2, 2, 2, 2, ...]" in out, (command, error)
+
+
+ENGINES = [
+    RUN,
+    [*RUN, "--backend", "cpu"],
+    ["cost", *RUN[1:]],
+    [*COST, "--target", "cpu", "--no-assembler"],
+    ["explore", *RUN[1:], "--export", "{folder}/page.html"],
+    ["explore", RUN[1], "--export", "{folder}/page.html"],
+    ["debug", *RUN[1:], "--batch", "--ex", "run"],
+    ["diff", "--semantic", RUN[1], RUN[1]],
+    ["compile", RUN[1], "--target", "sm_90", "-o", "{folder}/k.cubin"],
+    ["compile", RUN[1], "--backend", "triton", "--target", "sm_90", "--dump", "ttir"],
+    ["smith", "--json"],
+    ["info"],
+]
+
+
+@pytest.mark.parametrize(
+    ("package", "commands"),
+    [
+        *[(package, ENGINES) for package in ("numpy", "ml_dtypes", "llvmlite", "triton", "nvidia")],
+        ("pygls", [["lsp"]]),
+        ("lsprotocol", [["lsp"]]),
+        ("distributed", [["sweep", RUN[1], "--dask", "tcp://127.0.0.1:1", "-o", "{folder}/results.sqlite"]]),
+    ],
+)
+def test_without_one_package_nothing_ends_in_a_traceback(
+    package: str, commands: list[list[str]], tmp_path: Path
+) -> None:
+    for command, (status, _, error) in zip(commands, results([package], commands, tmp_path), strict=True):
+        assert status in (0, 1, 2) and "Traceback" not in error, (command, error)
+        assert status == 0 or "pip install" in error, (command, error)
 
 
 # --- emulated scripts ---

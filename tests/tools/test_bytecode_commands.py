@@ -221,7 +221,7 @@ def test_what_is_neither_text_nor_bytecode_is_refused_in_one_line(
         assert command.run([str(path)]) == 1
         printed = capsys.readouterr()
         assert printed.out == ""
-        assert printed.err.startswith(f"tileir {name}: '{path}' holds neither Tile IR text nor Tile IR bytecode")
+        assert printed.err.startswith(f"tileir {name}: '{path}' is no Tile IR program: it ")
         assert printed.err.count("\n") == 1
 
 

@@ -184,7 +184,10 @@ def test_binary_data_is_status_1_and_one_line(tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "k.bin"
     path.write_bytes(b"\x00\x01\x02\xff")
     assert check.run([str(path)]) == 1
-    assert capsys.readouterr() == ("", f"tileir check: '{path}' holds neither Tile IR text nor Tile IR bytecode\n")
+    assert capsys.readouterr() == (
+        "",
+        f"tileir check: '{path}' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode\n",
+    )
 
 
 def test_bytes_that_are_not_utf8_may_stand_in_comments(tmp_path: Path) -> None:
@@ -208,7 +211,7 @@ def test_text_in_another_encoding_is_named(tmp_path: Path, capsys: pytest.Captur
     for encoding in ("utf-16-le", "utf-16-be"):
         path.write_bytes(("\ufeff" + GOOD).encode(encoding))
         assert check.run([str(path)]) == 1
-        assert capsys.readouterr().err.endswith("nor Tile IR bytecode: it is a text in UTF-16: save it as UTF-8\n")
+        assert capsys.readouterr().err.endswith("is no Tile IR program: it is a text in UTF-16: save it as UTF-8\n")
 
 
 def test_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,11 @@ def test_json_has_files_that_cannot_be_read(files: list[str], capsys: pytest.Cap
     place = {"line": 0, "column": 0, "severity": "error", "notes": []}
     assert findings == [
         {"file": ".nothing/*", "message": "cannot read '.nothing/*': nothing matches this pattern", **place},
-        {"file": "binary.mlir", "message": "'binary.mlir' holds neither Tile IR text nor Tile IR bytecode", **place},
+        {
+            "file": "binary.mlir",
+            "message": "'binary.mlir' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode",
+            **place,
+        },
         {"file": "missing.mlir", "message": "cannot read 'missing.mlir': No such file or directory", **place},
     ]
 
@@ -68,7 +72,10 @@ def test_workflow_commands(files: list[str], capsys: pytest.CaptureFixture[str])
     lines = captured.out.splitlines()
     # The reader says twice that the bytecode ends too soon.
     del lines[2]
-    assert lines[0] == "::error file=binary.mlir::'binary.mlir' holds neither Tile IR text nor Tile IR bytecode"
+    assert (
+        lines[0]
+        == "::error file=binary.mlir::'binary.mlir' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode"
+    )
     assert lines[1].startswith("::error file=broken.tileirbc::")
     words = CLASH_WORDS.replace("%", "%25")
     assert lines[2] == f"::error file=clash.mlir,line=3,col=15::{words}%0Aclash.mlir:2:12: note: prior use here"

@@ -152,8 +152,8 @@ def test_all_kernels_of_a_program_are_compiled_unless_one_is_named(
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "k", "other"]
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "--entry", "other", "--resource-usage"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "other"]
-    assert run(["compile", "kernel.mlir", "--target", "sm_90", "--entry", "third", "--resource-usage"]) == 1
-    words = "kernel.mlir:1:1: error: the module has no entry @third: choose one of @k, @other"
+    assert run(["compile", "kernel.mlir", "--target", "sm_90", "--entry", "third", "--resource-usage"]) == 2
+    words = "tileir compile: 'kernel.mlir': the module has no entry @third: choose one of @k, @other"
     assert capsys.readouterr().err.splitlines()[0] == words
 
 

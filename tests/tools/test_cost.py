@@ -58,7 +58,7 @@ def test_array_of_any_size_is_not_made(capsys: pytest.CaptureFixture[str]) -> No
         (["--grid", "1,70000"], 1, "the grid has extent 70000 along y"),
         (["--arg", "zeros:f32"], 2, "give a type and extents"),
         (["--arg", "what"], 2, "'what' is no argument"),
-        (["--entry", "other"], 1, "the module has no entry @other: choose one of @vector_add"),
+        (["--entry", "other"], 2, "the module has no entry @other: choose one of @vector_add"),
         (ARRAYS, 1, "@vector_add takes 4 arguments"),
     ],
 )

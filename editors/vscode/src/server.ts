@@ -118,7 +118,7 @@ export class Server implements vscode.Disposable {
     const isLeft = (document: vscode.TextDocument): boolean => left.has(document.uri.toString());
     return {
       didOpen: async (document, next) => {
-        if (document.languageId === "python" && !/\bcuda\.tile\b|\bcuda import tile\b/.test(document.getText())) {
+        if (document.languageId === "python" && !/\bcuda\s*\.\s*tile\b|\bfrom\s+cuda\s+import\b/.test(document.getText())) {
           left.add(document.uri.toString());
         } else {
           await next(document);

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from tileir.execute import launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launch import Kernel
+from tileir.interface import load
 from tileir.ir.core import Operation
+from tileir.ir.quoting import type_words
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -64,7 +66,7 @@ def compile(
 
     `backend` is "cpu" (docs/cpu.md), "interpreter", the name of a registered or installed engine (docs/execution.md),
     or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that only it supports, with an
-    observer, a schedule or `sanitize="all"`.  Products of floats are computed by the best unit of the machine, as
+    observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of the machine, as
     accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each step rounded once,
     so that the interpreter and the CPU engine give the same bits on every machine (docs/numerics.md).  `fast` lets the
     CPU engine use faster functions that round differently; it contradicts `exact`.  `cpu` names the machine that it
@@ -79,11 +81,12 @@ def compile(
         return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked, cubin))
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
-            f"arguments were given as an example, which cuTile kernels are compiled for, and not a "
-            f"{type(module).__name__}: pass the name of the entry, or none"
+            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_words(module)}: "
+            "pass the name of the entry, or none, and the arguments to launch"
         )
     if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
-        module = _loaded(module)
+        # What cannot be read is an OSError, as from `tileir.load`.
+        module = load(module, verify=False)
     return launch.compile(
         module,
         entry,
@@ -105,17 +108,7 @@ def _bytes_of(cubin: object) -> bytes | None:
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
             return file.read()
-    raise TypeError(f"a cubin is given by its path or its bytes, not as a {type(cubin).__name__}")
-
-
-def _loaded(source: Any) -> Operation:
-    """The module in a file; a text in the place of its name is the mistake to expect."""
-    from tileir.interface import load
-
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        raise TypeError("the text of a program was given where the path of a file belongs: pass tileir.parse(text)")
-    # What cannot be read is an OSError, as from `tileir.load`.
-    return load(source, verify=False)
+    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_words(cubin)}")
 
 
 def is_cutile_kernel(value: object) -> bool:
@@ -134,7 +127,7 @@ def _specialized(
     from tileir.bridge.specialized import SpecializedKernel
 
     if not isinstance(args, (tuple, list)):
-        given = "none were given" if args is None else f"a {type(args).__name__} was given"
+        given = "none were given" if args is None else f"{type_words(args)} was given"
         raise LaunchError(
             "a cuTile kernel is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
 from tileir.bridge.debugging import asked_debugger
@@ -22,6 +22,7 @@ from tileir.bridge.watching import Findings, Watching
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
 from tileir.execute.gpu.gpus import gpu_named
+from tileir.execute.launch import LAUNCH_OPTIONS, check_options
 
 
 def emulate(
@@ -55,6 +56,7 @@ def emulate(
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
     """
+    check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
     block = None
     try:
         whose = names_of(names)
@@ -71,6 +73,10 @@ def emulate(
     elif sanitize is not False:
         options["sanitize"] = sanitize
     return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching, bool(sanitize))
+
+
+_OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
+"""Those of `emulate` beside the options of launches."""
 
 
 class EmulationContext(ContextDecorator):

@@ -27,11 +27,12 @@ from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.grids import check_grid
-from tileir.execute.launch import Kernel, compile
+from tileir.execute.launch import LAUNCH_OPTIONS, Kernel, check_options, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
+from tileir.ir.quoting import type_words
 
 if TYPE_CHECKING:
     from tileir.execute.recording.script_variables import ScriptVariables
@@ -80,6 +81,8 @@ def launch(
         how = with_options(backend, exact, fast, options)
     if how is not None and recognized(known, kernel, grid, args, how):
         return
+    if options:
+        check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
@@ -147,7 +150,7 @@ def known_for(kernel: Any) -> KnownLaunches:
     """What is known of a kernel."""
     if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
-        raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
+        raise LaunchError(f"{type_words(kernel)} cannot be launched as a cuTile kernel: {hint}")
     context = active()
     key: Hashable = id(kernel) if context is None else (id(kernel), context.gpu.architecture)
     found = _KNOWN.get(key)

@@ -9,3 +9,8 @@ MAGIC: Final = b"\x7fTileIR\x00"
 
 def is_bytecode(data: bytes) -> bool:
     return data[: len(MAGIC)] == MAGIC
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes may be a text; those that are not UTF-8 are not looked at."""
+    return not (b"\x00" in data or data[:1] == MAGIC[:1])

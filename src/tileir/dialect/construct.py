@@ -32,6 +32,7 @@ from tileir.dialect.types import (
 )
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.quoting import type_words
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
 
 
@@ -164,4 +165,4 @@ def described(value: object) -> str:
         return f"the type {value.spelling}"
     if isinstance(value, (bool, int, float, str)) or value is None:
         return repr(value)
-    return f"a {type(value).__name__}"
+    return type_words(value)

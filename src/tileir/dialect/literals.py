@@ -105,7 +105,7 @@ def dense_of(value: object, type: TileType) -> DenseAttribute:
     """The contents of a tile: one number for all elements, nested lists of its shape, or its bytes."""
     if isinstance(value, DenseAttribute):
         if value.type is not type:
-            raise BuildError(f"the value is a {value.type.spelling}, not a {type.spelling}")
+            raise BuildError(f"the value is of type {value.type.spelling}, not {type.spelling}")
         return value
     element = type.element
     size = element_bytes(element)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.engine_forms import EngineForm, LocatedText
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -299,4 +299,4 @@ class Engine(ABC):
         if not self.stages:
             raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu', 'triton' or 'tileiras'")
         if stage not in self.stages:
-            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")
+            raise ChoiceError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")

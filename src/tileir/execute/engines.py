@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
-from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
+from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.choosing.engine import VARIABLE, GpuChoice, compilers_here
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.gpu.triton.engine import TritonEngine
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
+from tileir.ir.quoting import type_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,7 +91,9 @@ def find_engine(name: str) -> Engine:
     for point in _entry_points():
         if point.name == name:
             return _loaded(point)
-    raise LaunchError(_unknown(name))
+    if not isinstance(name, str):
+        raise LaunchError(f"a backend is named by a string, not by {type_words(name)}: choose one of {_names()}")
+    raise ChoiceError(_unknown(name))
 
 
 def all_engines() -> tuple[list[Engine], dict[str, str]]:
@@ -243,10 +246,13 @@ def is_own(engine: Engine) -> bool:
     return engine is _BUILT_IN.get(engine.name) or engine is _CHOICE
 
 
+def _names() -> str:
+    return ", ".join([AUTO, *[engine.name for engine in all_engines()[0]]])
+
+
 def _unknown(name: object) -> str:
     engines, failures = all_engines()
-    names = ", ".join([AUTO, *[engine.name for engine in engines]])
-    words = [f"there is no backend '{name}': choose one of {names}"]
+    words = [f"there is no backend '{name}': choose one of {_names()}"]
     reasons = [(engine.name, why_missing(engine)) for engine in engines]
     words += [f"{name} cannot work here: {reason}" for name, reason in reasons if reason]
     words += failures.values()

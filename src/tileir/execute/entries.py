@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, MODULE
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import ChoiceError, LaunchError
 from tileir.ir.core import Operation
+from tileir.ir.quoting import type_words
 
 
 def entries_of(module: Operation) -> dict[str, Operation]:
@@ -31,10 +32,10 @@ def select_entry(module: Operation, name: str | None) -> Operation:
             raise LaunchError(f"the module has several entries: choose one of {names}")
         return next(iter(entries.values()))
     if not isinstance(name, str):
-        raise LaunchError(f"the name of an entry is a string, not {name!r}: choose one of {names}")
+        raise LaunchError(f"the name of an entry is a string, not {type_words(name)}: choose one of {names}")
     entry = entries.get(name.removeprefix("@"))
     if entry is None:
-        raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
+        raise ChoiceError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
     return entry
 
 

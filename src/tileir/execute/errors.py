@@ -8,7 +8,7 @@ from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
 
 BlockId = tuple[int, int, int]
@@ -22,6 +22,13 @@ class LaunchError(TileIRError):
 
     def __init__(self, message: str) -> None:
         super().__init__([Diagnostic("error", message, UNKNOWN)])
+
+
+class ChoiceError(LaunchError, OptionError):
+    """A kernel, an engine, a schedule or the like is named that does not exist; the message lists those that do."""
+
+    def __init__(self, message: str) -> None:
+        TileIRError.__init__(self, [Diagnostic("error", message, UNKNOWN)])
 
 
 class WrongDeviceError(LaunchError):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
+from tileir.ir.quoting import type_words
 
 try:
+    # First: without it ml_dtypes prints a traceback of its own.
+    import numpy  # noqa: F401, I001
     import ml_dtypes  # noqa: F401
-    import numpy  # noqa: F401
 except ImportError as _missing:
     raise MissingDependencyError(
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
@@ -26,6 +28,7 @@ from tileir.execute.globals import Globals
 from tileir.execute.grids import check_grid
 from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
+from tileir.execute.schedule import check_schedule
 from tileir.execute.torch_compiler import leave_launches_alone
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
@@ -69,6 +72,7 @@ def compile(
         raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
     if cpu is not None and not isinstance(cpu, str):
         raise LaunchError(f"cpu is {cpu!r}: pass the name of a processor, such as 'x86-64-v3'")
+    check_schedule(schedule)
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
@@ -85,6 +89,18 @@ def compile(
 LAUNCH_OPTIONS: Final = frozenset(
     ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
+
+
+def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options by names that there are none of."""
+    unknown = set(options).difference(known)
+    if unknown:
+        import difflib
+
+        close = difflib.get_close_matches(min(unknown), list(known), 1)
+        hint = f": did you mean '{close[0]}'?" if close else f": it has {', '.join(sorted(known))}"
+        raise TypeError(f"{what} has no option '{min(unknown)}'{hint}")
+
 
 _PLAIN: Final = 64
 """Numbers of threads that are remembered."""
@@ -232,7 +248,8 @@ class Kernel:
         is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
         blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
         raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or written
-        twice by one store, and uses the interpreter.  `observer` watches the launch.  `output` is called with what the
+        twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu" compiled
+        code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
         kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
         blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
         default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
@@ -310,9 +327,7 @@ class Kernel:
             if run is not None:
                 return run
         else:
-            unknown = options.keys() - LAUNCH_OPTIONS
-            if unknown:
-                raise TypeError(f"a launch has no option '{min(unknown)}'")
+            check_options("a launch", options, LAUNCH_OPTIONS)
             if not self._chosen(self._ordinary, arguments).on_gpu:
                 bind_arguments(self.entry, arguments)
         return lambda: self.launch(grid, *arguments, **options)
@@ -363,9 +378,7 @@ class Kernel:
 
         repeat = checked_repeat(repeat)
         work = self.work(grid, *arguments)
-        unknown = options.keys() - _TIMED_OPTIONS
-        if unknown:
-            raise TypeError(f"a timed launch has no option '{min(unknown)}'")
+        check_options("a timed launch", options, _TIMED_OPTIONS)
         threads, unchecked, stream = options.get("num_threads"), options.get("unchecked"), options.get("stream")
         chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked, stream)
         engine = self._chosen(chosen, arguments)
@@ -485,7 +498,7 @@ class Kernel:
         """What a launch asks for, before anything runs: what is called during it must be something that can be."""
         if observer is not None and not isinstance(observer, Observer):
             raise LaunchError(
-                f"a {type(observer).__name__} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+                f"{type_words(observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
             )
         if progress is not None and not callable(progress):
             raise LaunchError(

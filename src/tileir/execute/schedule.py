@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 
 RunBlock = Callable[[int, "Callable[[], None] | None"], None]
 
@@ -41,17 +41,23 @@ def block_at(number: int, grid: BlockId) -> BlockId:
 
 def block_order(schedule: str, grid: BlockId) -> Order:
     """The order a schedule's name asks for."""
+    check_schedule(schedule)
     count = grid[0] * grid[1] * grid[2]
     name, _, seed = schedule.partition(":")
-    if name == "forward" and not seed:
-        return Order(iter(range(count)), count)
-    if name == "reverse" and not seed:
-        return Order(iter(range(count - 1, -1, -1)), count)
-    if name == "interleaved" and not seed:
-        return Order(iter(range(count)), count, True)
-    if name == "random" and (not seed or (seed.isascii() and seed.isdecimal() and len(seed) < 100)):
+    if name == "random":
         return Order(_shuffled(count, int(seed or 0)), count)
-    raise LaunchError(
+    numbers = range(count - 1, -1, -1) if name == "reverse" else range(count)
+    return Order(iter(numbers), count, name == "interleaved")
+
+
+def check_schedule(schedule: str) -> None:
+    """Refuse a name that is no schedule's."""
+    name, _, seed = schedule.partition(":")
+    if name in ("forward", "reverse", "interleaved") and not seed:
+        return
+    if name == "random" and (not seed or (seed.isascii() and seed.isdecimal() and len(seed) < 100)):
+        return
+    raise ChoiceError(
         f"there is no schedule '{schedule}': choose forward, reverse, random:SEED (a number) or interleaved"
     )
 

@@ -12,6 +12,7 @@ from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.quoting import type_words
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
@@ -239,7 +240,7 @@ class Operation:
         declaration does not take is a `TypeError`.
         """
         if not isinstance(name, str):
-            raise TypeError(f"the name of an attribute is a string, not a {type(name).__name__}")
+            raise TypeError(f"the name of an attribute is a string, not {type_words(name)}")
         attribute: Attribute | None = None
         if value is not None:
             attribute = value if isinstance(value, Attribute) else self._plain_attribute(name, value)
@@ -270,7 +271,7 @@ class Operation:
 
     def set_operand(self, index: int, value: Value) -> None:
         if not isinstance(value, Value):
-            raise TypeError(f"an operand is a Value, not a {type(value).__name__}")
+            raise TypeError(f"an operand is a Value, not {type_words(value)}")
         old = self.operands[index]
         if old is not value:
             old.drop_user(self)
@@ -280,7 +281,7 @@ class Operation:
     def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
         for value in operands:
             if not isinstance(value, Value):
-                raise TypeError(f"an operand is a Value, not a {type(value).__name__}")
+                raise TypeError(f"an operand is a Value, not {type_words(value)}")
         for value in self.operands:
             value.drop_user(self)
         for value in operands:
@@ -325,12 +326,12 @@ class Operation:
     def replace_with(self, values: Sequence[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""
         if not isinstance(values, (list, tuple)):
-            raise TypeError(f"an operation is replaced by a list of values, not by a {type(values).__name__}")
+            raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
         if len(values) != len(self.results):
             raise ValueError(f"'{self.name}' has {len(self.results)} results, but {len(values)} values replace them")
         for value in values:
             if not isinstance(value, Value):
-                raise TypeError(f"a result is replaced by a Value, not by a {type(value).__name__}")
+                raise TypeError(f"a result is replaced by a Value, not by {type_words(value)}")
         for result, value in zip(self.results, values, strict=True):
             result.replace_all_uses_with(value)
         self.erase()
@@ -399,7 +400,7 @@ class Block:
 
     def append(self, operation: Operation) -> None:
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not a {type(operation).__name__}")
+            raise TypeError(f"a block holds operations, not {type_words(operation)}")
         last = self.last
         operation.parent = self
         operation.previous = last
@@ -415,7 +416,7 @@ class Block:
             self.append(operation)
             return
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not a {type(operation).__name__}")
+            raise TypeError(f"a block holds operations, not {type_words(operation)}")
         operation.parent = self
         operation.next = before
         operation.previous = before.previous
@@ -474,7 +475,7 @@ class Region:
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
-            raise TypeError(f"a region holds blocks, not a {type(block).__name__}")
+            raise TypeError(f"a region holds blocks, not {type_words(block)}")
         block.parent = self
         self.blocks.append(block)
 

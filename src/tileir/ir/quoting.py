@@ -1,6 +1,8 @@
-"""How strings and names are spelled: quoted where they have to be."""
+"""How strings and names are spelled: quoted where they have to be; and what messages call arguments of Python."""
 
 from __future__ import annotations
+
+from tileir.annotations import Iterable
 
 
 def quote(value: str) -> str:
@@ -27,3 +29,25 @@ def is_bare_identifier(name: str) -> bool:
 
 def symbol_text(name: str) -> str:
     return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
+
+
+def type_words(value: object) -> str:
+    """The type of a Python value in a message: `an int`, `a str`, or `None`."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    # `ndarray` begins with the name of a letter.
+    vowel = name[:1] in "aeiouAEIO" or name.startswith("nd")
+    return f"an {name}" if vowel else f"a {name}"
+
+
+def names_given(argument: str, value: object) -> tuple[str, ...]:
+    """The names that an argument of Python gives: one, or a list of them."""
+    if isinstance(value, str):
+        return (value,)
+    names: list[str] = []
+    if isinstance(value, Iterable):
+        names = [each if isinstance(each, str) else "" for each in value]
+    if "" in names or not isinstance(value, Iterable):
+        raise TypeError(f"{argument} is a name or a list of names, not {repr(value)[:60]}")
+    return tuple(names)

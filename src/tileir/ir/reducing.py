@@ -7,6 +7,7 @@ so that no arrow points up.
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
+from tileir.ir.quoting import type_words
 
 Reduced = tuple[object, tuple[object, ...]]
 
@@ -21,11 +22,11 @@ class Reducing:
 
 
 def _not_ready(thing: object) -> Reduced:
-    raise TypeError(f"a {type(thing).__name__} can be pickled when the package is in use: import tileir.interface")
+    raise TypeError(f"{type_words(thing)} can be pickled when the package is in use: import tileir.interface")
 
 
 def _no_clone(thing: object, memo: dict[int, object]) -> object:
-    raise TypeError(f"a {type(thing).__name__} can be copied when the package is in use: import tileir.interface")
+    raise TypeError(f"{type_words(thing)} can be copied when the package is in use: import tileir.interface")
 
 
 def _kind(thing: object) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.quoting import type_words
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 
@@ -128,7 +129,7 @@ class Value:
     def replace_all_uses_with(self, other: Value) -> None:
         """Let every user take `other` instead."""
         if not isinstance(other, Value):
-            raise TypeError(f"a value is replaced by a Value, not by a {type(other).__name__}")
+            raise TypeError(f"a value is replaced by a Value, not by {type_words(other)}")
         if other is self:
             return
         for user in self.users:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, field
+
+from tileir.ir.quoting import names_given, type_words
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is a whole number from {least} on, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,12 @@ class Limits:
     programs_per_child: int = 32
     """How many programs one child may judge, one after the other, as long as they pass; 1 for a process each.  One that
     does not pass is judged again in a process of its own.  Modules of kernels have theirs in any case."""
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.seconds) or not 0 < self.seconds < math.inf:
+            raise ValueError(f"seconds is a number above 0, not {self.seconds!r}")
+        for name in ("memory", "file_bytes", "output_bytes", "threads", "programs_per_child"):
+            _check_count(name, getattr(self, name), 0 if name in ("file_bytes", "output_bytes") else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +67,21 @@ class Plan:
     speedup: float | None = None
     """Kernels: the least that the baseline's estimated time on each target of `cost` is of theirs."""
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for name in ("engines", "targets", "cost"):
+            # The class is frozen.
+            object.__setattr__(self, name, names_given(name, getattr(self, name)))
+        if self.optimize is not None:
+            _check_count("optimize", self.optimize, 0)
+        _check_count("trials", self.trials, 1)
+        _check_count("seed", self.seed, 0)
+        for name in ("tolerance", "speedup"):
+            value = getattr(self, name)
+            if value is not None and (not _is_number(value) or not 0 <= value < math.inf):
+                raise ValueError(f"{name} is a number from 0 on, not {value!r}")
+        if not isinstance(self.limits, Limits):
+            raise TypeError(f"limits is a tileir.Limits, not {type_words(self.limits)}")
 
     @property
     def digest(self) -> str:

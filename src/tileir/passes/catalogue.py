@@ -9,6 +9,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.declaration import version_named
+from tileir.ir.quoting import type_words
 from tileir.passes.registry import (
     ANY,
     FUNCTION,
@@ -73,7 +74,7 @@ def _installed(name: str) -> Pass | None:
             ) from error
         if not isinstance(found, Pass):
             raise PipelineError(
-                f"the pass '{name}' of {point.value} cannot be loaded: it is a {type(found).__name__} there, "
+                f"the pass '{name}' of {point.value} cannot be loaded: it is {type_words(found)} there, "
                 f"and not a tileir.Pass"
             )
         if found.name != name:

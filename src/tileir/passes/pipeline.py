@@ -18,6 +18,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST_NAME, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import type_words
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes import registry
@@ -189,7 +190,7 @@ def run_pipeline(
 def _begun(module: Operation, report: PassReport | None, verify_each: bool) -> PassReport:
     """The report of a run that begins; a pass must not be blamed for what was wrong before it."""
     if not isinstance(module, Operation):
-        raise TypeError(f"passes run on a module, not on a {type(module).__name__}")
+        raise TypeError(f"passes run on a module, not on {type_words(module)}")
     wanted = report if report is not None else PassReport()
     if not verify_each:
         wanted.verify = False

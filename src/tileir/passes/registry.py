@@ -13,6 +13,7 @@ from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import type_words
 from tileir.rewrite.driver import Statistics
 
 # What a pass is given.
@@ -78,13 +79,13 @@ class Pass:
         self, name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
     ) -> None:
         if not callable(run):
-            raise TypeError(f"a pass is a function of an operation, options and a session, not a {type(run).__name__}")
+            raise TypeError(f"a pass is a function of an operation, options and a session, not {type_words(run)}")
         if scope not in SCOPES:
             raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
         if not name or any(character in _NO_NAME for character in name):
             raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
         if options is not None and not isinstance(options, dict):
-            raise TypeError(f"the options of a pass are a dict of names and defaults, not a {type(options).__name__}")
+            raise TypeError(f"the options of a pass are a dict of names and defaults, not {type_words(options)}")
         self.name: str = name
         self.summary: str = summary
         self.scope: str = scope

@@ -24,6 +24,7 @@ from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import PassError
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import type_words
 from tileir.ir.values import Value
 from tileir.rewrite.constants import ConstantPool
 from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
@@ -140,11 +141,11 @@ def apply_greedily(
     for several the locations of all of them, where MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
-        raise TypeError(f"patterns are applied to an operation, not to a {type(root).__name__}")
+        raise TypeError(f"patterns are applied to an operation, not to {type_words(root)}")
     rules: list[object] = [*patterns, *(folds if folds is not None else [])]
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
-            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not a {type(rule).__name__}")
+            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_words(rule)}")
     driver = _Driver(root, patterns, folds if folds is not None else [], limit, statistics, trace, keep_locations)
     return driver.run()
 

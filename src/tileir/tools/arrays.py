@@ -59,8 +59,8 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
     """The launch that a command line describes; what it leaves out is as the program states it."""
     entry = given.value("entry", "") or None
     arguments = [text for name, text in given.sequence if name == "arg"]
-    stated = None
-    if not arguments or not given.has("grid"):
+    stated = None if program.launch is None else program.launch.words
+    if stated is None and (not arguments or not given.has("grid")):
         stated = stated_launch(program.text, entry)
     grid = grid_of(given.value("grid", "1"))
     if stated is None:

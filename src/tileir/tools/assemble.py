@@ -20,12 +20,23 @@ from tileir.tools.arguments import (
     Usage,
 )
 from tileir.tools.output import output_paths, protect_input, write_bytes
-from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    BYTECODE,
+    LAUNCH,
+    READING_OPTIONS,
+    SCRIPT,
+    Settings,
+    ToolFailure,
+    guarded,
+    launch_number,
+    read_program,
+    tell,
+)
 
 USAGE = Usage(
     "tileir as",
     "Reads Tile IR programs, verifies them and writes them as bytecode.",
-    "FILE...",
+    "FILE|SCRIPT.py...",
     (
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
         OUTPUT_DIRECTORY,
@@ -37,12 +48,16 @@ USAGE = Usage(
         ),
         Option("debug-info", "create the debug scopes that locations need, also for positions in the text", short="g"),
         Option("legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
+        LAUNCH,
         OVERWRITE,
         COLOR,
         *READING_OPTIONS,
     ),
     most=-1,
-    details="""\
+    details=f"""\
+{SCRIPT} the program of its kernel is
+written.
+
 FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
 NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal. Exit status: 0 fine, 1 a program
 has errors or cannot be written in that version and layout, 2 the command line is wrong or a file cannot be read or
@@ -73,7 +88,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _assemble(path: str, output: str, given: Arguments) -> int:
-    program = read_program(path, Settings(given))
+    program = read_program(path, Settings(given), launch_number(given, given.operands))
     tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tileir.tools.arguments import COLOR, Option, Usage
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program
-from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, report_files
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_programs
+from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(
     "tileir check",
     "Reads Tile IR programs and reports every mistake at its position.",
-    "FILE...",
+    "FILE|SCRIPT.py...",
     (
         *REPORTING_OPTIONS,
         Option("quiet", "errors only: no warnings, no remarks, no counts", short="q"),
@@ -39,7 +39,7 @@ def _run(arguments: list[str]) -> int:
 
     def outcome(path: str) -> Outcome:
         try:
-            return writer.diagnostics(read_program(path, settings), path, SEVERITIES)
+            return joined([writer.diagnostics(program, path, SEVERITIES) for program in read_programs(path, settings)])
         except ToolFailure as failure:
             # The other files are checked all the same.
             return writer.failed(path, failure)

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -23,11 +23,14 @@ from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piec
 from tileir.tools.compile_report import Report
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
 from tileir.tools.programs import (
+    LAUNCH,
     READING_OPTIONS,
+    SCRIPT,
     Program,
     Settings,
     ToolFailure,
     guarded,
+    launch_number,
     read_program,
     tell,
 )
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir compile",
     "Compiles kernels of Tile IR programs for GPUs, by NVIDIA's assembler or by Triton; no GPU is needed.",
-    "FILE...",
+    "FILE|SCRIPT.py...",
     (
         Option("target", "the GPU, as in sm_90; repeat for several (default: that of this machine)", value="GPU"),
         Option("output", "where to write the cubin (default: standard output)", value="OUT", short="o"),
@@ -56,12 +59,16 @@ USAGE = Usage(
         Option("host", "the machine that launches the kernel (default: this one)", choices=("x86_64", "aarch64")),
         Option("host-system", "its operating system (default: this one)", choices=("linux", "windows")),
         Option("json", "print one JSON object per cubin: file, target, kernels, resources, findings"),
+        LAUNCH,
         OVERWRITE,
         COLOR,
         *READING_OPTIONS,
     ),
     most=-1,
-    details="""\
+    details=f"""\
+{SCRIPT} the program of its kernel is
+compiled.
+
 FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
 there are several targets each cubin has its own in its name, as in NAME.sm_90.cubin, also with -o. Cubins are not
 written to a terminal; without -o and --output-dir, none is written where --resource-usage, --remarks or --json ask for
@@ -112,11 +119,12 @@ class _Job:
         self.backend = backend
         self.targets = targets
         self.report = Report(given)
+        self.launch = launch_number(given, given.operands)
 
     def compile_file(self, path: str, outputs: dict[str, str]) -> int:
         """Compile one program for each target."""
         given, report = self.given, self.report
-        program = read_program(path, Settings(given))
+        program = read_program(path, Settings(given), self.launch)
         if not given.has("json"):
             tell(program.diagnostics, given)
         before = program.diagnostics if given.has("json") else []
@@ -147,6 +155,8 @@ class _Job:
         try:
             module = tile_module(program.module)
             entries = self._entries(module)
+        except OptionError as error:
+            raise ToolFailure(f"'{path}': {error.message}", EXIT_USAGE) from None
         except TileIRError as error:
             report.told(path, target, "", None, [*before, *_placed(error, program.module)])
             return EXIT_WRONG_INPUT

@@ -54,9 +54,15 @@ def described(commands: dict[str, str]) -> list[Command]:
     return [*found, Command("help", "describe a command", (), tuple(commands), "")]
 
 
-def _command(name: str, summary: str) -> Command:
+def usage_of(name: str) -> Usage:
+    """The command line of a command."""
     module = __import__(f"tileir.tools.{_MODULES.get(name, name)}", fromlist=["USAGE"])
     usage: Usage = module.USAGE
+    return usage
+
+
+def _command(name: str, summary: str) -> Command:
+    usage = usage_of(name)
     flags = [_flag(name, option) for option in usage.options]
     flags.append(Flag(("-h", "--help"), "show the help", "", (), "", False, False))
     words = _operands(name)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, number, specification
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    SCRIPT,
+    Program,
+    Settings,
+    ToolFailure,
+    guarded,
+    is_script,
+    read_launches,
+    script_options,
+    tell,
+    tell_error,
+)
 
 if TYPE_CHECKING:
     from tileir.analyze.cost.result import Cost
@@ -21,7 +34,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir cost",
     "Estimates what a launch costs on a GPU or on this processor: bytes, operations, occupancy, time, and why.",
-    "FILE",
+    "FILE|SCRIPT.py",
     (
         Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
         Option("entry", "the kernel (default: the only one)", value="NAME"),
@@ -29,6 +42,7 @@ USAGE = Usage(
             "arg", "an argument, as for tileir run, or ? for a number that is not known; arrays are not made",
             value="WHAT",
         ),
+        Option("launch", "of a script, the launch to estimate, counted from 1 (default: all)", value="N"),
         Option("target", "the GPU, as in h200, or cpu; repeat for several (default: h200)", value="NAME"),
         Option("measure", "make the arrays and launch the kernel, too, if the target is here"),
         Option("no-assembler", "do not compile the kernel to see what it takes of the GPU"),
@@ -36,11 +50,15 @@ USAGE = Usage(
         COLOR,
         *READING_OPTIONS,
     ),
+    most=-1,
     details=f"""\
 Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -1.5, or ?. The targets are those of
 'tileir docs cost', which describes the model and how far off it is.
 
 {STATED}
+
+{SCRIPT} each of its launches is estimated, those
+that are alike once. What follows SCRIPT.py, or --, are its own arguments.
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read.""",
@@ -51,13 +69,11 @@ def run(arguments: list[str]) -> int:
     return guarded("tileir cost", _run, arguments)
 
 
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
+def _run(words: list[str]) -> int:
+    given = USAGE.read(words)
     if given.status is not None:
         return given.status
     from tileir.analyze.cost.targets import DEFAULT, target_named
-    from tileir.execute.entries import select_entry
-    from tileir.execute.grids import check_grid
 
     # Looked at before anything is read.
     grid_of(given.value("grid", "1"))
@@ -66,29 +82,47 @@ def _run(arguments: list[str]) -> int:
         targets = [target_named(name) for name in named]
     except OptionError as error:
         raise ToolFailure(f"--target: {error.message}", EXIT_USAGE) from None
-    program = read_program(given.operands[0], Settings(given))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return EXIT_WRONG_INPUT
-    try:
-        wanted = given_launch(given, program)
-        extents = check_grid(wanted.grid)
-        entry = select_entry(program.module, wanted.entry)
-        check_given(entry, wanted.arguments)
-        for place, target in enumerate(targets):
-            cost = _cost(given, entry, extents, wanted.arguments, target)
-            if given.has("json"):
-                print(json.dumps(cost.answer()))
-            else:
-                print(("\n" if place else "") + harmless(cost.render(), keep="\n"))
-            sys.stdout.flush()
-    except TileIRError as error:
-        tell(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
+    launch, own = script_options(given)
+    if is_script(given.operands[0]):
+        for option in ("grid", "arg", "entry"):
+            if given.has(option):
+                raise ToolFailure(f"--{option} is for a FILE: a script says itself what it launches", EXIT_USAGE)
+    programs = read_launches(given.operands[0], Settings(given), launch, own)
+    for place, program in enumerate(programs):
+        tell(program.diagnostics, given)
+        if program.module is None:
+            return EXIT_WRONG_INPUT
+        try:
+            _show_costs(given, program, targets, is_first=not place)
+        except TileIRError as error:
+            return tell_error(error, given)
     return EXIT_FINE
 
 
-def _cost(given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], target: Target) -> Cost:
+def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
+    """Print what a launch costs on each target."""
+    from tileir.execute.entries import select_entry
+    from tileir.execute.grids import check_grid
+
+    assert program.module is not None
+    wanted = given_launch(given, program)
+    extents = check_grid(wanted.grid)
+    entry = select_entry(program.module, wanted.entry)
+    check_given(entry, wanted.arguments)
+    names = () if program.launch is None else program.launch.names
+    for target in targets:
+        cost = _cost(given, entry, extents, wanted.arguments, names, target)
+        if given.has("json"):
+            print(json.dumps(cost.answer()))
+        else:
+            print(("" if is_first else "\n") + harmless(cost.render(), keep="\n"))
+        is_first = False
+        sys.stdout.flush()
+
+
+def _cost(
+    given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
+) -> Cost:
     from tileir.execute.entries import check_number
 
     assemble = not given.has("no-assembler")
@@ -97,7 +131,7 @@ def _cost(given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, .
 
         described = _described(texts)
         check_number(entry, described)
-        return estimate(entry, grid, described, target, assemble=assemble)
+        return estimate(entry, grid, described, target, names, assemble=assemble)
     # Imported here: only who runs a kernel pays for NumPy.
     from tileir.analyze.cost.costs import cost
     from tileir.execute.launch import Kernel

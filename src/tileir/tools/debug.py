@@ -8,10 +8,19 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
+from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    tell,
+    tell_error,
+)
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Watcher
@@ -91,6 +100,7 @@ def _program(given: Arguments) -> int:
         raise mistake("--kernel is for a script: of a FILE, --entry names the kernel")
     # Looked at before anything is read.
     grid_of(given.value("grid", "1"))
+    check_schedule(given.value("schedule", "forward"))
     limit = size_of("memory", given.value("memory", "1G"))
     program = read_program(given.operands[0], Settings(given))
     tell(program.diagnostics, given)
@@ -112,8 +122,7 @@ def _program(given: Arguments) -> int:
             names="tile" if given.value("names", "") == "tile" else "script",
         )
     except TileIRError as error:
-        tell(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
+        return tell_error(error, given)
     terminal = Terminal(debugger, sys.stdout.write, given.wants_colour(sys.stdout))
     commands = deque([(name, text) for name, text in given.sequence if name in ("ex", "x")])
     how = terminal.converse(commands, batch=given.has("batch"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir diff",
     "Shows what is different about two programs: operations removed, added, moved, changed, renamed.",
-    "FILE OTHER",
+    "FILE|SCRIPT.py OTHER",
     (
         Option("side-by-side", "both programs beside each other (default)", short="y"),
         Option("unified", "one below the other, as diff -u", short="u"),
@@ -48,9 +48,10 @@ USAGE = Usage(
     least=2,
     most=2,
     details="""\
-Both are text or bytecode, of any version; one of them may be '-' for standard input. Operations go together by what
-they are computed from and what they are used for, functions by name. Signs between the columns: | changed, < removed,
-> added, ^ and v moved: they point to where the operation is in the other program.
+Both are text or bytecode, of any version; one of them may be '-' for standard input. A SCRIPT.py that launches one
+cuTile kernel is run on this machine, as by tileir emulate. Operations go together by what they are computed from and
+what they are used for, functions by name. Signs between the columns: | changed, < removed, > added, ^ and v moved: they
+point to where the operation is in the other program.
 
 With --semantic arguments are those of --grid and --arg, else those that a comment at the top of a program states, else
 random ones that are found by trying. Only results count then, also for the exit status.
@@ -193,7 +194,11 @@ def _width(given: Arguments) -> int:
 def _programs(given: Arguments) -> tuple[Program, Program] | None:
     if given.operands == ["-", "-"]:
         raise mistake("standard input can be one of the programs, not both")
-    left, right = [read_program(path, Settings(given)) for path in given.operands]
+    try:
+        left, right = [read_program(path, Settings(given)) for path in given.operands]
+    except ToolFailure as failure:
+        # As with diff, 1 says that there are differences.
+        raise ToolFailure(failure.message, EXIT_USAGE) from None
     for program in (left, right):
         tell(program.diagnostics, given)
     return None if left.module is None or right.module is None else (left, right)

@@ -12,7 +12,7 @@ from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OUTPUT_DIRECTORY, OVERWRITE, Arguments, Option, Usage
-from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, guarded, not_bytecode, read_bytes
+from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, guarded, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir dis",
@@ -75,6 +75,7 @@ def _run(arguments: list[str]) -> int:
 
 def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
     """The text of a file; None after saying what is wrong with it."""
+    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
     try:
         module = from_bytes(data, given.options.get("layout"))

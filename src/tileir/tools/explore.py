@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tileir.execute.argument_words import natural
+from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell, tell_error
 
 if TYPE_CHECKING:
     from tileir.serve.explorer.exploring import Exploration
@@ -118,6 +119,8 @@ class _Options:
                 check_target(path)
         grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule", "") or None
+        if self.schedule is not None:
+            check_schedule(self.schedule)
         self.launch: int = _positive("launch", given.value("launch", "1"))
         self.limit: int | None = size_of("memory", given.value("memory", "")) if given.has("memory") else None
         looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
@@ -159,7 +162,7 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
         return _explored(options, program.module, wanted.grid, values if runs else None, entry, name, unwritten)
     except TileIRError as error:
-        tell(error.diagnostics, given)
+        tell_error(error, given)
         return None
 
 
@@ -201,7 +204,7 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
             return None
     for failure in failures:
         if isinstance(failure, TileIRError):
-            tell(failure.diagnostics, given)
+            tell_error(failure, given)
             return None
         raise failure
     if not found:

@@ -10,7 +10,16 @@ from tileir.bytecode.magic import is_bytecode
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.output import write_output
-from tileir.tools.programs import STANDARD_INPUT, ToolFailure, decode, guarded, read_bytes
+from tileir.tools.programs import (
+    STANDARD_INPUT,
+    ToolFailure,
+    decode,
+    guarded,
+    may_be_program,
+    no_program,
+    read_bytes,
+    refuse_script,
+)
 
 _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 
@@ -88,6 +97,7 @@ def _one(path: str, way: str, quiet: bool, searched: bool) -> bool | None:
     from tileir.serve.language.layout import laid_out
     from tileir.text.reading import read_text
 
+    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
     name = STANDARD_INPUT if path == "-" else path
     if is_bytecode(data):
@@ -99,6 +109,8 @@ def _one(path: str, way: str, quiet: bool, searched: bool) -> bool | None:
         return None
     # As every formatter does: who cannot read a text does not know what belongs together in it.
     mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
+    if mistakes and not may_be_program(text, name):
+        raise no_program(data, name)
     if mistakes:
         raise ToolFailure(f"'{name}' is left as it is: {mistakes[0]}", EXIT_WRONG_INPUT)
     new = laid_out(text)

@@ -11,12 +11,16 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments
 from tileir.tools.programs import (
     BYTECODE,
     READING_OPTIONS,
+    SCRIPT,
     STANDARD_INPUT,
+    Program,
     Settings,
     ToolFailure,
     guarded,
+    is_script,
     program_in,
     read_bytes,
+    read_programs,
     tell,
 )
 
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir info",
     "Shows what is in a program; without one, versions and the engines that --backend and backend= accept.",
-    "[FILE...]",
+    "[FILE|SCRIPT.py...]",
     (
         Option("json", "print one JSON object per line: for each file, or for this installation"),
         COLOR,
@@ -34,7 +38,10 @@ USAGE = Usage(
     ),
     least=0,
     most=-1,
-    details="""\
+    details=f"""\
+{SCRIPT} the programs of its kernels are
+shown.
+
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
 version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
@@ -72,12 +79,23 @@ def _run(arguments: list[str]) -> int:
 
 
 def _show_program(path: str, settings: Settings, given: Arguments) -> int:
+    if is_script(path):
+        status = EXIT_FINE
+        for number, program in enumerate(read_programs(path, settings)):
+            if number and not given.has("json"):
+                print()
+            assert program.launch is not None
+            status = max(status, _show_facts(path, program.launch.data, program, given))
+        return status
+    data = read_bytes(path)
+    name = STANDARD_INPUT if path == "-" else path
+    return _show_facts(name, data, program_in(data, name, settings), given)
+
+
+def _show_facts(name: str, data: bytes, program: Program, given: Arguments) -> int:
     # Imported here: who asks for the version only has no use for programs.
     from tileir.tools.program_info import facts_text, file_facts, program_facts
 
-    data = read_bytes(path)
-    name = STANDARD_INPUT if path == "-" else path
-    program = program_in(data, name, settings)
     facts = file_facts(name, data)
     if program.module is not None:
         facts.update(program_facts(program.module))

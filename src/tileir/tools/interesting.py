@@ -53,6 +53,15 @@ class Interest:
 
 def check_ways(given: Arguments) -> None:
     """Refuse a command line that does not say what is interesting, or says it twice."""
+    if given.has("passes"):
+        from tileir.passes.pipeline import check_steps
+        from tileir.passes.pipeline_text import parse_passes
+        from tileir.passes.registry import PipelineError
+
+        try:
+            check_steps(parse_passes(given.value("passes", "")))
+        except PipelineError as error:
+            raise ToolFailure(error.message, EXIT_USAGE) from None
     ways = [way for way in WAYS if given.has(way)]
     if ways in (["crashes", "message"],):
         return

@@ -25,11 +25,14 @@ from tileir.tools.programs import (
     Settings,
     ToolFailure,
     guarded,
+    is_script,
     program_in,
+    read_bytes,
     read_program,
+    read_programs,
     reason,
 )
-from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, report_files
+from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 if TYPE_CHECKING:
     from tileir.text.placing import PlacedText
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir lint",
     "Reads Tile IR programs and gives advice: what is useless, slow, not portable, or a mistake in all likelihood.",
-    "FILE...",
+    "FILE|SCRIPT.py...",
     (
         Option("select", "the rules to look for, instead of those that are on by default", value="RULES"),
         Option("extend-select", "rules to look for as well", value="RULES"),
@@ -139,6 +142,12 @@ class Linter:
         out: list[str] = []
         try:
             settings = self._settings(path)
+            if is_script(path):
+                if self.fix or self.diff:
+                    raise ToolFailure(
+                        f"'{path}' is a Python script: --fix and --diff are for Tile IR texts", EXIT_USAGE
+                    )
+                return joined([self._findings(each, path, settings) for each in read_programs(path, self.reading)])
             program = read_program(path, self.reading)
             if program.module is not None and program.kind == TEXT and (self.fix or self.diff):
                 fixed = self._fixed(program, path, settings)
@@ -154,12 +163,18 @@ class Linter:
         if self.diff and program.module is not None:
             # Bytecode has no text to change.
             return [], "", EXIT_FINE, [0] * len(SEVERITIES)
+        found, words, status, counts = self._findings(program, path, settings)
+        return [*out, *found], words, status, counts
+
+    def _findings(self, program: Program, path: str, settings: LintSettings) -> Outcome:
         if program.module is None:
             return self.writer.diagnostics(program, path, ("error",))
+        out: list[str] = []
         counts = [0] * len(SEVERITIES)
         explained: set[str] = set()
         printed: PlacedText | None = None
-        for finding in lint_module(program.module, settings):
+        scripts = None if program.launch is None else {path: read_bytes(path).decode("utf-8", "replace")}
+        for finding in lint_module(program.module, settings, scripts):
             counts[SEVERITIES.index(finding.severity)] += 1
             rule = RULES[finding.rule]
             # Said once for each file: who reads ten findings of a rule knows by then.

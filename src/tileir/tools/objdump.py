@@ -13,7 +13,7 @@ from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.heads import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes
+from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir objdump",
@@ -39,6 +39,7 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
+    refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     data = read_bytes(given.operands[0])
     found = annotate(data, given.options.get("layout"))
     messages = list(found.messages)

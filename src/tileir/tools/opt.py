@@ -8,12 +8,23 @@ from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, Usage
 from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization, passes_help
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    LAUNCH,
+    READING_OPTIONS,
+    SCRIPT,
+    TEXT,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    script_options,
+    tell,
+)
 
 USAGE = Usage(
     "tileir opt",
     "Reads a Tile IR program, verifies it, optimizes it on request, and prints it.",
-    "FILE",
+    "FILE|SCRIPT.py",
     (
         Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
         Option("generic", "print MLIR's generic form"),
@@ -22,12 +33,17 @@ USAGE = Usage(
             "names", "name constants as NVIDIA's tools do, or as the printer draft does", choices=("public", "draft")
         ),
         Option("disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
+        LAUNCH,
         *OPTIMIZING_OPTIONS,
         OVERWRITE,
         COLOR,
         *READING_OPTIONS,
     ),
-    details="""\
+    most=-1,
+    details=f"""\
+{SCRIPT} the program of its kernel is
+read. What follows SCRIPT.py, or --, are its own arguments.
+
 FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
 and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too. Exit
 status: 0 fine, 1 the program has errors, 2 the command line is wrong or a file cannot be read or written.""",
@@ -39,16 +55,17 @@ def run(arguments: list[str]) -> int:
     return guarded("tileir opt", _run, arguments)
 
 
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
+def _run(words: list[str]) -> int:
+    given = USAGE.read(words)
     if given.status is not None:
         return given.status
     if given.has("disassembly") and (given.has("generic") or given.value("names", "public") == "draft"):
         other = "--generic" if given.has("generic") else "--names draft"
         raise ToolFailure(f"'--disassembly' and '{other}' exclude each other", USAGE.usage_status)
+    launch, arguments = script_options(given)
     optimization = Optimization(given)
     settings = Settings(given)
-    program = read_program(given.operands[0], settings)
+    program = read_program(given.operands[0], settings, launch, arguments)
     tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT

@@ -7,11 +7,11 @@ import os
 import stat
 import sys
 
-from tileir.annotations import TYPE_CHECKING, Callable
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.annotations import TYPE_CHECKING, Callable, Sequence
+from tileir.bytecode.magic import MAGIC, is_bytecode, is_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
-from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -27,6 +27,8 @@ from tileir.tools.arguments import (
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from tileir.tools.scripts import ScriptLaunch
+
 STANDARD_INPUT = "<stdin>"
 
 # What a file may hold, in words.
@@ -40,6 +42,12 @@ READING_OPTIONS = (
     Option("no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),
     Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )
+
+
+# What commands take that use one kernel of a script; and what their help says of scripts.
+LAUNCH = Option("launch", "of a script, the launch whose kernel is taken, counted from 1", value="N")
+SCRIPT = """\
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and prints to standard error;"""
 
 
 class ToolFailure(Exception):
@@ -68,10 +76,10 @@ class Program:
 
     Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.  `kind` is TEXT or
     BYTECODE.  `decoded` says whether there is a program at all, be it unsound: errors are then those of the verifier.
-    `text` is the text it was read from, empty for bytecode.
+    `text` is the text it was read from, empty for bytecode; `launch` the launch of a script that it was made for.
     """
 
-    __slots__ = ("decoded", "diagnostics", "kind", "module", "offsets", "text")
+    __slots__ = ("decoded", "diagnostics", "kind", "launch", "module", "offsets", "text")
 
     def __init__(
         self,
@@ -84,6 +92,7 @@ class Program:
         text: str = "",
     ) -> None:
         self.decoded: bool = decoded
+        self.launch: ScriptLaunch | None = None
         self.text: str = text
         self.module: Operation | None = module
         self.kind: str = kind
@@ -91,9 +100,74 @@ class Program:
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
 
-def read_program(path: str, settings: Settings) -> Program:
-    """Read and verify what a file holds."""
+def read_program(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> Program:
+    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one."""
+    if is_script(path):
+        return _of_script(path, settings, "only", launch, arguments)[0]
     return program_in(read_bytes(path), STANDARD_INPUT if path == "-" else path, settings)
+
+
+def read_programs(path: str, settings: Settings) -> list[Program]:
+    """Read and verify what a file holds; of a script, all kernels that it launches."""
+    return _of_script(path, settings, "kernels") if is_script(path) else [read_program(path, settings)]
+
+
+def read_launches(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> list[Program]:
+    """The same with a program for each launch of a script, or for the one with a number."""
+    if is_script(path):
+        return _of_script(path, settings, "launches", launch, arguments)
+    return [read_program(path, settings)]
+
+
+def _of_script(
+    path: str, settings: Settings, which: str, launch: int = 0, arguments: Sequence[str] = ()
+) -> list[Program]:
+    """The programs of a script: of all launches, of all kernels, or of the only one."""
+    from tileir.tools.scripts import ScriptFailure, kernels_of, only_kernel, script_launches
+
+    try:
+        found = script_launches(path, arguments, launch)
+        if launch:
+            found = found[-1:]
+        elif which != "launches":
+            found = kernels_of(found) if which == "kernels" else [only_kernel(path, found)]
+    except ScriptFailure as error:
+        raise ToolFailure(error.message, error.status) from None
+    programs = [program_in(each.data, path, settings) for each in found]
+    for program, each in zip(programs, found, strict=True):
+        program.launch = each
+    return programs
+
+
+def is_script(path: str) -> bool:
+    """Whether a file is a Python script, whose launches are what a command is about."""
+    return path.endswith(".py")
+
+
+def refuse_script(path: str, instead: str) -> None:
+    """Refuse a script where a command needs a file with a program; `instead` is a command that takes scripts."""
+    if is_script(path) and os.path.isfile(path):
+        raise ToolFailure(f"'{path}' is a Python script: {instead.format(path)}", EXIT_USAGE)
+
+
+def script_options(given: Arguments) -> tuple[int, list[str]]:
+    """The number of the launch that is asked for, 0 for none, and the arguments of a script."""
+    path, *arguments = given.operands
+    if arguments and not is_script(path):
+        raise ToolFailure(f"unexpected argument '{arguments[0]}'", EXIT_USAGE)
+    return launch_number(given, [path]), arguments
+
+
+def launch_number(given: Arguments, paths: Sequence[str]) -> int:
+    """The number of the launch that is asked for, 0 for none."""
+    if not given.has(LAUNCH.name):
+        return 0
+    if not any(is_script(path) for path in paths):
+        raise ToolFailure("--launch is for a script", EXIT_USAGE)
+    text = given.value(LAUNCH.name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
+        raise ToolFailure(f"'--launch {text}': give a number from 1 on", EXIT_USAGE)
+    return int(text)
 
 
 def program_in(data: bytes, name: str, settings: Settings) -> Program:
@@ -120,6 +194,8 @@ def program_in(data: bytes, name: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
+    if found.module is None and not may_be_program(text, name):
+        raise no_program(data, name)
     return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None, text=text)
 
 
@@ -136,6 +212,14 @@ def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:
         return
     for diagnostic in diagnostics:
         print(diagnostic.render(), file=sys.stderr)
+
+
+def tell_error(error: TileIRError, given: Arguments) -> int:
+    """An error that ends a command, on standard error; its exit status."""
+    if isinstance(error, OptionError):
+        raise ToolFailure(error.message, EXIT_USAGE) from None
+    tell(error.diagnostics, given)
+    return EXIT_WRONG_INPUT
 
 
 def with_suggestions(diagnostic: Diagnostic) -> None:
@@ -229,10 +313,32 @@ def read_bytes(path: str) -> bytes:
 def decode(data: bytes, name: str) -> str:
     """Bytes into text.  Bytes that are not UTF-8 may stand in strings and comments and are kept as they are."""
     if not is_text(data):
-        kind = _kind(data)
-        more = f": it {kind}" if kind is not None else ""
-        raise ToolFailure(f"'{name}' holds neither Tile IR text nor Tile IR bytecode{more}", EXIT_WRONG_INPUT)
+        raise no_program(data, name)
     return data.decode("utf-8", "surrogateescape")
+
+
+def no_program(data: bytes, name: str) -> ToolFailure:
+    kind = _kind(data) or "holds neither Tile IR text nor Tile IR bytecode"
+    return ToolFailure(f"'{name}' is no Tile IR program: it {kind}", EXIT_WRONG_INPUT)
+
+
+def may_be_program(text: str, name: str) -> bool:
+    """Whether a text that cannot be read is meant as a program, by its name or its first words."""
+    import re
+
+    from tileir.ir.registry import REGISTRY
+    from tileir.program_files import EXTENSIONS
+
+    if name == STANDARD_INPUT or name.endswith(EXTENSIONS):
+        return True
+    # Of an operation, in the pretty form or the generic one, of its results, or of an alias.
+    begin = re.compile(r'(?:\s|//.*)*(?:["%^]|\{-#|[#!][A-Za-z_][\w$.]*\s*=|([A-Za-z_][\w$.]*)\s*(\S?))').match(text)
+    if begin is None:
+        return False
+    word, following = begin[1], begin[2]
+    if word is None or "." in word or (following and following in "@%{<"):
+        return True
+    return f"cuda_tile.{word}" in REGISTRY.by_name
 
 
 def _kind(data: bytes) -> str | None:
@@ -251,19 +357,16 @@ def _kind(data: bytes) -> str | None:
 
 
 def not_bytecode(data: bytes, path: str) -> str | None:
-    """What to tell who gave a file where bytecode is expected; None if it is bytecode, or nobody knows what it is."""
+    """What to tell who gave a file where bytecode is expected; None if it is bytecode."""
     if is_bytecode(data):
         return None
     name = STANDARD_INPUT if path == "-" else path
     kind = _kind(data)
-    if kind is None and is_text(data):
+    if kind is None and not is_text(data):
+        kind = "holds neither Tile IR text nor Tile IR bytecode"
+    elif kind is None:
         kind = "is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it"
-    return None if kind is None else f"note: '{name}' {kind}"
-
-
-def is_text(data: bytes) -> bool:
-    """Whether bytes may be a text; those that are not UTF-8 are not looked at."""
-    return not (b"\x00" in data or data[:1] == MAGIC[:1])
+    return f"note: '{name}' {kind}"
 
 
 def reason(error: Exception) -> str:
@@ -278,10 +381,27 @@ def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -
     except ToolFailure as failure:
         print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
         return failure.status
+    except OptionError as error:
+        print(f"{name}: {harmless(error.message)}", file=sys.stderr)
+        return EXIT_USAGE
     except TileIRError as error:
         # As a package that is not installed, which shows wherever it is first needed.
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
+    except ModuleNotFoundError as error:
+        print(_missing(error), file=sys.stderr)
+        return EXIT_WRONG_INPUT
+
+
+def _missing(error: ModuleNotFoundError) -> TileIRError:
+    """The message about a package that running programs needs; every other missing module is a mistake of ours."""
+    if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):
+        try:
+            # The one that says what to install.
+            __import__("tileir.execute.launch")
+        except TileIRError as missing:
+            return missing
+    raise error
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:

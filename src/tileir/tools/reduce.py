@@ -28,6 +28,7 @@ from tileir.tools.programs import (
     guarded,
     program_in,
     read_bytes,
+    refuse_script,
     tell,
 )
 from tileir.tools.time_limit import seconds_of
@@ -114,6 +115,7 @@ class _Reducing:
         self._jobs: int = _jobs(given)
         self._timeout: float = seconds_of(given.value("timeout", str(_TIMEOUT)))
         self._path: str = given.operands[0]
+        refuse_script(self._path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
         self._data: bytes = read_bytes(self._path)
         self._invalid: bool = given.has("allow-invalid")
         self._shown: _Shown = _Shown(given)

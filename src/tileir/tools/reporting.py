@@ -8,13 +8,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
-from tileir.tools.programs import STANDARD_INPUT, TEXT, Program, ToolFailure, with_suggestions
+from tileir.tools.programs import SCRIPT, STANDARD_INPUT, TEXT, Program, ToolFailure, with_suggestions
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -24,11 +24,13 @@ REPORTING_OPTIONS = (
 )
 JOBS = Option("jobs", "check many files in this many processes (default: one for each processor)", value="N")
 
-FILES = """\
+FILES = f"""\
 FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
 does not expand it). In a directory and its subdirectories, files named *.mlir, *.tileir and *.tileirbc are checked,
 and files of any other name that start like bytecode; hidden files are skipped, and links to directories are not
 followed.
+
+{SCRIPT} the programs of its kernels are checked.
 
 Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
 the lines of a pull request. In both, and in json, files that cannot be read are findings too."""
@@ -44,6 +46,15 @@ Described = tuple[str, str, str]
 
 # What came of a file: words for standard output and standard error, the status, and how many findings of each severity.
 Outcome = tuple[list[str], str, int, list[int]]
+
+
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """What came of the programs of one file."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    out = [line for lines, _, _, _ in outcomes for line in lines]
+    counts = [sum(column) for column in zip(*[counts for _, _, _, counts in outcomes], strict=True)]
+    return out, "", max([status for _, _, status, _ in outcomes]), counts
 
 
 class Writer:

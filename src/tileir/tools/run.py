@@ -14,7 +14,16 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, is_array, mistake, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import check_target, protect_input
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    refuse_script,
+    tell,
+    tell_error,
+)
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
@@ -108,6 +117,7 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     # Looked at before anything is read.
+    refuse_script(given.operands[0], "'tileir emulate {}' runs it")
     grid_of(given.value("grid", "1"))
     engine = _engine(given)
     threads = _threads(given)
@@ -188,8 +198,7 @@ def _perform(given: Arguments, engine: Engine | None, threads: int | None) -> in
 
         if given.value("names", "") == "tile" and isinstance(error, ExecutionError):
             error.tell_as_tile_program()
-        tell(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
+        return tell_error(error, given)
     except Exception as error:
         from tileir.execute.engines import is_own
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, tell
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell, tell_error
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.triton.tuning.tuning import Trial
@@ -47,6 +47,7 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
+    refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     grid_of(given.value("grid", "1"))
     program = read_program(given.operands[0], Settings(given))
     tell(program.diagnostics, given)
@@ -72,8 +73,7 @@ def _run(arguments: list[str]) -> int:
             warnings.simplefilter("ignore", HostCopyWarning)
             tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _tell)
     except TileIRError as error:
-        tell(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
+        return tell_error(error, given)
     print(tuning.text())
     return EXIT_FINE
 

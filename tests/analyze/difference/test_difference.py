@@ -320,7 +320,7 @@ def test_the_dictionary_is_json() -> None:
 
 
 def test_what_is_no_program_is_refused() -> None:
-    with pytest.raises(tileir.OptionError, match="diff takes modules, paths or bytes, not a int"):
+    with pytest.raises(tileir.OptionError, match="diff takes modules, paths or bytes, not an int"):
         tileir.diff(3, 4)  # type: ignore[arg-type]
 
 

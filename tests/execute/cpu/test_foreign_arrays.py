@@ -48,7 +48,7 @@ class Failing:
 
 
 MALFORMED_INTERFACES: list[tuple[object, str]] = [
-    (Interface(None), "is a NoneType and no dictionary"),
+    (Interface(None), "is None and no dictionary"),
     (Interface("x"), "is a str and no dictionary"),
     (Interface([]), "is a list and no dictionary"),
     (Interface({}), "without 'shape'"),
@@ -218,7 +218,7 @@ MALFORMED_CAPSULES: list[tuple[Callable[[], object], str]] = [
     (lambda: Capsule(code=0), "int32"),
     (lambda: Capsule(flags=1), "read-only"),
     (lambda: Capsule(name=b"dltensor"), "read-only"),
-    (lambda: Giving(None), "gives a NoneType for a DLPack capsule"),
+    (lambda: Giving(None), "gives None for a DLPack capsule"),
     (lambda: Giving(b"dltensor"), "gives a bytes for a DLPack capsule"),
     (lambda: Giving(BufferError("not now")), "cannot be shared through DLPack (BufferError: not now)"),
     (lambda: Giving(OverflowError("x")), "cannot be shared through DLPack"),

@@ -444,3 +444,31 @@ def test_programs_that_go_anywhere_are_reported_alike() -> None:
 @pytest.mark.parametrize("start", range(100, 400, 50))
 def test_many_programs_that_go_anywhere_are_reported_alike(start: int) -> None:
     assert sum([_random_reports(seed) for seed in range(start, start + 50)]) > 50
+
+
+RACY = Path(__file__).parents[3] / "examples" / "racy.mlir"
+
+
+@pytest.mark.parametrize(
+    ("backend", "sanitize", "finds"),
+    [
+        ("cpu", True, ["out-of-bounds"]),
+        ("auto", True, ["out-of-bounds", "race"]),
+        ("auto", "all", ["out-of-bounds", "race"]),
+        ("interpreter", True, ["out-of-bounds", "race"]),
+    ],
+)
+def test_the_engine_that_sanitizes_is_the_one_of_the_documentation(
+    backend: str, sanitize: Any, finds: list[str]
+) -> None:
+    """Compiled code finds no races, so it is used by who names it."""
+    kernel = tileir.compile(RACY, backend=backend)
+    with pytest.raises(tileir.SanitizerError) as caught:
+        kernel.launch(4, numpy.ones(500, numpy.int32), numpy.zeros(1, numpy.int32), 512, sanitize=sanitize)
+    assert sorted({finding.kind for finding in caught.value.report.findings} & {"out-of-bounds", "race"}) == finds
+
+
+def test_compiled_code_does_not_look_for_all() -> None:
+    kernel = tileir.compile(RACY, backend="cpu")
+    with pytest.raises(tileir.LaunchError, match="sanitize='all' is the interpreter's"):
+        kernel.launch(4, numpy.ones(512, numpy.int32), numpy.zeros(1, numpy.int32), 512, sanitize="all")

@@ -73,7 +73,7 @@ def test_what_is_no_cubin_of_the_kernel_is_refused_at_once(tmp_path: Path) -> No
         ready(cubin(("a", "b")))
     with pytest.raises(FileNotFoundError):
         ready(tmp_path / "missing.cubin")
-    with pytest.raises(TypeError, match="a cubin is given by its path or its bytes, not as a int"):
+    with pytest.raises(TypeError, match="a cubin is given by its path or its bytes, not as an int"):
         ready(7)
 
 

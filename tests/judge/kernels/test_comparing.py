@@ -140,7 +140,7 @@ def test_what_a_module_states_is_read_or_refused() -> None:
 
 
 def test_candidates_are_functions() -> None:
-    with pytest.raises(WrongModule, match="run is a int, not a function"):
+    with pytest.raises(WrongModule, match="run is an int, not a function"):
         find(SimpleNamespace(run=5), CANDIDATES, "candidate")
     with pytest.raises(WrongModule, match="there is no candidate: define run, ModelNew or custom_kernel"):
         find(SimpleNamespace(), CANDIDATES, "candidate")

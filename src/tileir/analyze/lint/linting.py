@@ -11,9 +11,11 @@ from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
 from tileir.execute.places import place_of
+from tileir.interface import check_module
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.ir.quoting import names_given
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
@@ -22,20 +24,23 @@ from tileir.text.lexer import TOKEN
 def lint(
     module: Operation,
     *,
-    select: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
+    select: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
     target: str | Sequence[str] = (),
     version: str = "",
 ) -> list[LintFinding]:
     """What could be better about a program that is correct: findings, each with the name of its rule.
 
     `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
-    names, groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or several ("h100", "sm_90"),
-    for rules about hardware; `version` the oldest version of the dialect that the program has to work with ("13.2").
+    one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
+    several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
+    has to work with ("13.2").
     Comments in the text that silence findings are obeyed (docs/lint.md).
     """
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    return lint_module(module, LintSettings(select, ignore, (), targets, version))
+    check_module(module)
+    selected = None if select is None else names_given("select", select)
+    ignored, targets = names_given("ignore", ignore), names_given("target", target)
+    return lint_module(module, LintSettings(selected, ignored, (), targets, version))
 
 
 def lint_module(

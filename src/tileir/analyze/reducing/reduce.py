@@ -14,6 +14,7 @@ from tileir.interface import load, verify
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.quoting import type_words
 
 
 class Reduction:
@@ -85,7 +86,7 @@ def reduce(
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise OptionError(f"jobs is {jobs!r}: give a number of candidates to be tested at a time, from 1")
     if not callable(interesting):
-        raise TypeError(f"what is interesting is a function of a module, not a {type(interesting).__name__}")
+        raise TypeError(f"what is interesting is a function of a module, not {type_words(interesting)}")
     if not isinstance(module, Operation):
         module = load(module, verify=False)
     if not allow_invalid:

@@ -17,7 +17,6 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.judge.items import Item
 
-
 _LARGEST_SEED = 100_000
 """Operations of a program of a seed: as many as `tileir smith` takes."""
 

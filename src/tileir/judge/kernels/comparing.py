@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from tileir.execute.dtypes import Array
+from tileir.ir.quoting import type_words
 from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.carried import NotCarried, load
 from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
@@ -112,7 +113,7 @@ def _is_number(value: Any) -> bool:
 def _words(value: Any) -> str:
     if isinstance(value, numpy.ndarray):
         return f"{value.dtype.name}{list(value.shape)}"
-    return f"a {type(value).__name__}"
+    return type_words(value)
 
 
 def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, where: str) -> None:

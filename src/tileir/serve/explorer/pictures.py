@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import block_at
@@ -68,7 +68,7 @@ def memory_picture(
     the picture says so.  Elements that several tile blocks touch, one of them writing, are crossed.
     """
     if colour not in COLOURS:
-        raise LaunchError(f"pictures are coloured by one of {', '.join(COLOURS)}, and not by '{colour}'")
+        raise ChoiceError(f"pictures are coloured by one of {', '.join(COLOURS)}, and not by '{colour}'")
     chosen = _array_of(recording, array)
     memory = MemoryCells(recording, chosen)
     place = _slice_of(memory, index)

@@ -162,3 +162,60 @@ def test_documentation_becomes_markdown() -> None:
     shown = markdown(text)
     assert "`Array`" in shown and "A tile space with `shape`" in shown
     assert shown.count("```") == 2 and "testcode" not in shown
+
+
+# --- how a script imports the library ---
+
+BODY = "\n@{0}kernel\ndef k(a):\n    {0}lod(a)\n"
+IMPORTS = {
+    "import cuda.tile": "cuda.tile.",
+    "import cuda.tile as ct": "ct.",
+    "import torch, cuda.tile as ct": "ct.",
+    "import a, cuda.tile as ct, b": "ct.",
+    "import a, cuda.tile, b": "cuda.tile.",
+    "import cuda.tile.tune": "cuda.tile.",
+    "from cuda import tile": "tile.",
+    "from cuda import tile as ct": "ct.",
+    "from cuda import a, tile as ct": "ct.",
+    "from cuda import (a,  # one (of them)\n    tile as ct)": "ct.",
+    "from cuda import \\\n    tile as ct": "ct.",
+    "import a, \\\n    cuda.tile as ct": "ct.",
+    "import a; import cuda.tile as ct": "ct.",
+    "x = 1; import cuda.tile as ct; y = 2": "ct.",
+    "if True: import cuda.tile as ct": "ct.",
+    "try:\n    import torch, cuda.tile as ct\nexcept ImportError:\n    ct = None": "ct.",
+    "def f():\n    import torch, cuda.tile as ct": "ct.",
+    "import  cuda . tile  as  ct": "ct.",
+    "from  cuda  import  tile  as  ct": "ct.",
+}
+
+
+@pytest.mark.parametrize("statement", list(IMPORTS))
+def test_every_form_of_import_is_recognized(statement: str) -> None:
+    text = statement + BODY.format(IMPORTS[statement])
+    assert found(text) == [("lod", "cuda.tile has no 'lod': did you mean 'load'?")]
+    # While a text is typed it is no Python, but its names are known.
+    typed = Script(text + "\nct.load(a, ")
+    assert typed.tree is None and typed.modules == {IMPORTS[statement].removesuffix(".")}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from cuda.tile import kernel, loda",
+        "import a; from cuda.tile import kernel, loda",
+        "from cuda.tile import (\n    kernel,\n    loda,\n)",
+        "from cuda.tile import kernel; from cuda.tile import loda",
+        "from cuda.tile import *; from cuda.tile import loda",
+    ],
+)
+def test_every_form_of_imported_names_is_recognized(statement: str) -> None:
+    text = f"{statement}\n@kernel\ndef k(a):\n    pass\n"
+    assert found(text) == [("loda", "cuda.tile has no 'loda': did you mean 'load'?")]
+    assert [kind for _node, kind in Script(text).kernels()] == ["kernel"]
+    assert Script(f"{text}\nload(").names["kernel"] == "kernel"
+
+
+def test_text_about_the_library_is_no_import() -> None:
+    assert not Script('"""\nimport cuda.tile as ct\n"""\nfrom .cuda import tile\nfrom . import tile\n').uses_library
+    assert not Script("import cuda.tilea as ct, cudatile\n").uses_library

@@ -94,7 +94,7 @@ def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
         if known is None or comparison.operands[0] is comparison.operands[1]:
             continue
         left, right = comparison.operands
-        if facts.integer(left) is not None and facts.constant(right) is not None:
+        if facts.integer(left) is not None and facts.integer(right) is not None:
             # What a front end writes for constants of the script; it is folded, and nobody wrote it.
             continue
         if _is_told_of_its_user(comparison):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tileir.execute.cpu.native.answers import Answers, remembered
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
-from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
+from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK
 
 VARIABLE: Final = "TILEIR_CPU"
@@ -212,7 +212,7 @@ def _asked(binding: Any) -> Answers:
 
 def _named(name: str) -> Target:
     if name not in KNOWN:
-        raise LaunchError(f"there is no CPU '{name}' to make code for: choose one of native, {', '.join(KNOWN)}")
+        raise ChoiceError(f"there is no CPU '{name}' to make code for: choose one of native, {', '.join(KNOWN)}")
     enabled = frozenset(KNOWN[name].split())
     this = host("native")
     arm = "neon" in enabled

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from tileir.ir.quoting import type_words
 from tileir.serve.framing import FrameError, MessageReader, frame
 
 Message = dict[str, object]
@@ -61,7 +62,7 @@ class Wire:
         except (ValueError, RecursionError) as error:
             return Malformed(f"a message is not JSON: {error}")
         if not isinstance(found, dict):
-            return Malformed(f"a message is a JSON object, not a {type(found).__name__}")
+            return Malformed(f"a message is a JSON object, not {type_words(found)}")
         return found
 
     def write(self, message: Message) -> bool:

@@ -6,13 +6,16 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
+from collections.abc import Iterator
+
+from tileir.serve.language.cutile.library import library
 
 LIBRARY = "cuda.tile"
 KERNELS = ("kernel", "function")
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+cuda\.tile(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
-_FROM_CUDA = re.compile(r"^[ \t]*from[ \t]+cuda[ \t]+import[ \t]+tile(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
-_FROM_TILE = re.compile(r"^[ \t]*from[ \t]+cuda\.tile[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n#(]*))", re.MULTILINE)
-_ONE_NAME = re.compile(r"(\w+)(?:\s+as\s+(\w+))?")
+# An import statement of a text that is no Python yet: at the beginning of a line, or behind a colon or a semicolon.
+_IMPORT = re.compile(
+    r"(?:^|[:;])[ \t]*((?:import|from)\b(?:\\\r?\n|\((?:#[^\n]*\n|[^)#])*\)|[^\n;#(\\])*)", re.MULTILINE
+)
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -25,25 +28,40 @@ class Script:
         """What the library is called: "ct", or "cuda.tile"."""
         self.names: dict[str, str] = {}
         """Names of the library's that were imported one by one, with what they are there."""
-        self._read_imports()
         self._starts = [0, *[match.end() for match in _LINE_END.finditer(text)]]
         self.tree: ast.Module | None = None
+        if "cuda" not in text:
+            return
+        tree = _parsed(text)
+        for node in _imports(text) if tree is None else ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self._import(node)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                self._import_from(node)
         if self.uses_library:
-            self.tree = _parsed(text)
+            self.tree = tree
 
     @property
     def uses_library(self) -> bool:
         return bool(self.modules or self.names)
 
-    def _read_imports(self) -> None:
-        """From the text, since most texts are no Python while they are typed."""
-        if LIBRARY not in self.text and "from cuda" not in self.text:
-            return
-        self.modules |= {match[1] or LIBRARY for match in _IMPORT.finditer(self.text)}
-        self.modules |= {match[1] or "tile" for match in _FROM_CUDA.finditer(self.text)}
-        for match in _FROM_TILE.finditer(self.text):
-            for one in _ONE_NAME.finditer(match[1] or match[2] or ""):
-                self.names[one[2] or one[1]] = one[1]
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if alias.name == LIBRARY:
+                self.modules.add(alias.asname or LIBRARY)
+            elif alias.name.startswith(f"{LIBRARY}.") and alias.asname is None:
+                # `import cuda.tile.tune` binds `cuda`, which has `tile`.
+                self.modules.add(LIBRARY)
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            if node.module == "cuda" and alias.name == "tile":
+                self.modules.add(alias.asname or alias.name)
+            elif node.module == LIBRARY and alias.name == "*":
+                known = library()
+                self.names |= {} if known is None else {name: name for name in known.members}
+            elif node.module == LIBRARY:
+                self.names[alias.asname or alias.name] = alias.name
 
     # --- places ---
 
@@ -99,6 +117,14 @@ def dotted(node: ast.AST) -> str:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def _imports(text: str) -> Iterator[ast.AST]:
+    """The import statements of a text that is no Python, as most are while they are typed."""
+    for match in _IMPORT.finditer(text):
+        tree = _parsed(match[1])
+        if tree is not None:
+            yield from tree.body
 
 
 def _parsed(text: str) -> ast.Module | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.engine_forms import LocatedText, located_lines
-from tileir.execute.errors import BlockId, CompilationError, LaunchError
+from tileir.execute.errors import BlockId, ChoiceError, CompilationError
 from tileir.execute.gpu.driver.devices import Device, require_driver, target_here
 from tileir.execute.gpu.driver.library import OLDEST_DRIVER
 from tileir.execute.gpu.launched_code import LaunchedCode, Launching, VariantKey
@@ -216,5 +216,5 @@ class TritonKernel(GpuLauncher):
         wanted = triton_target(target_here() if target is None else target)
         stages = ("amdgcn",) if wanted.is_amd else ("ptx", "sass")
         if stage in ("ptx", "sass", "amdgcn") and stage not in stages:
-            raise LaunchError(f"code for {wanted.name} has no stage '{stage}' to dump: it has {' and '.join(stages)}")
+            raise ChoiceError(f"code for {wanted.name} has no stage '{stage}' to dump: it has {' and '.join(stages)}")
         return stage_text(self.entry, wanted, CodeOptions(self._fast), stage, Limits())

@@ -1,0 +1,251 @@
+"""The programs of a cuTile script, for commands that take a program.
+
+The script runs as `tileir emulate` runs it, in a process of its own, which prints to standard error: standard output is
+the command's.  That process (`main`) writes the bytecode of each kernel that is launched, the grids and the arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tileir.execute.stated_launches import LaunchWords
+from tileir.ir.diagnostics import TileIRError
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT
+
+if TYPE_CHECKING:
+    from tileir.bridge.parameters import Parameter
+    from tileir.execute.arguments import Buffer
+
+_RECORD = "launches.json"
+
+
+class ScriptFailure(Exception):
+    """A script does not run, or launches nothing of use; `status` is the exit status of the command."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.status: int = status
+
+
+class ScriptLaunch:
+    """A launch of a script: the bytecode of its kernel, and its grid and arguments."""
+
+    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str], count: int) -> None:
+        self.number: int = number
+        """Launches are counted from 1."""
+        self.data: bytes = data
+        self.words: LaunchWords = words
+        self.names: list[str] = names
+        """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
+        self.count: int = count
+        """How many launches were like this one."""
+
+    @property
+    def kernel(self) -> str:
+        return self.words.entry or ""
+
+
+def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
+    """Run a script, up to the launch with a number if there is one; its launches, each kind once.
+
+    There is at least one, and the last one is that with the number.
+    """
+    import subprocess
+    import tempfile
+
+    if not os.path.isfile(path):
+        why = "it is a directory" if os.path.isdir(path) else "there is no such file"
+        raise ScriptFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
+    with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
+        sys.stdout.flush()
+        command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
+        status = subprocess.run(command, stdout=2, check=False).returncode
+        try:
+            with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
+                record = json.load(file)
+        except FileNotFoundError:
+            raise ScriptFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
+        if record["error"]:
+            raise ScriptFailure(record["error"], EXIT_WRONG_INPUT)
+        if status:
+            raise ScriptFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
+        found: list[ScriptLaunch] = []
+        for each in record["launches"]:
+            with open(os.path.join(folder, each["program"]), "rb") as file:
+                data = file.read()
+            words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
+            found.append(ScriptLaunch(each["number"], data, words, each["names"], each["count"]))
+    count = sum(each.count for each in found)
+    if not found or count < until:
+        launches = {0: "no kernel", 1: "one kernel"}.get(count, f"{count} kernels")
+        missing = f": there is no launch {until}" if until else ""
+        raise ScriptFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
+    return found
+
+
+def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
+    """The first launch of each compiled kernel."""
+    found: dict[bytes, ScriptLaunch] = {}
+    for each in launches:
+        found.setdefault(each.data, each)
+    return list(found.values())
+
+
+def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
+    """The launch of the only kernel, for commands that take one."""
+    found = kernels_of(launches)
+    if len(found) > 1:
+        listed = ", ".join([f"{each.number} of {each.kernel}" for each in found])
+        raise ScriptFailure(
+            f"the script '{path}' launches {len(found)} kernels: choose one by '--launch N', from {listed}", EXIT_USAGE
+        )
+    return found[0]
+
+
+# --- in the process of the script ---
+
+
+class _Recorder:
+    """Watches the launches of a script: they run, and what each was is kept."""
+
+    def __init__(self, folder: str, until: int) -> None:
+        self._folder: str = folder
+        self._until: int = until
+        self._count: int = 0
+        self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
+        self._files: dict[bytes, str] = {}
+        self.launches: dict[tuple[object, ...], dict[str, Any]] = {}
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        from tileir.bridge.launch import described, known_for, launch
+        from tileir.execute.arguments import Pointer
+        from tileir.execute.grids import check_grid
+        from tileir.execute.script_names import script_name
+        from tileir.serve.explorer.scripts import LaunchReached
+
+        self._count += 1
+        # Refuses what is no kernel.
+        known_for(kernel)
+        description = described(kernel, args)
+        extents = list(check_grid(grid))
+        program = self._program(kernel, args, tuple(description.parameters))
+        arguments = [_words(value) for value in description.values]
+        key = (program, tuple(extents), tuple(arguments))
+        found = self.launches.setdefault(
+            key,
+            {
+                "number": self._count,
+                "kernel": kernel._annotated_function.pyfunc.__name__,
+                "program": program,
+                "grid": extents,
+                "arguments": arguments,
+                "names": [
+                    script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values
+                ],
+                "count": 0,
+            },
+        )
+        found["count"] += 1
+        if self._count == self._until:
+            self.launches.pop(key)
+            self.launches[key] = {**found, "number": self._count}
+            raise LaunchReached
+        launch(kernel, grid, args, **options)
+
+    def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
+        """The file with the bytecode of a kernel, for arguments of a kind."""
+        key = (kernel, parameters)
+        if key not in self._programs:
+            from tileir.bridge.launch import export
+
+            data = export(kernel, args)
+            name = self._files.setdefault(data, f"{len(self._files)}.tileirbc")
+            with open(os.path.join(self._folder, name), "wb") as file:
+                file.write(data)
+            self._programs[key] = name
+        return self._programs[key]
+
+
+def _words(value: object) -> str:
+    """An argument as `tileir run` takes it; an array has its type and size, not its elements."""
+    from tileir.bridge.parameters import memory_of
+    from tileir.execute.arguments import Pointer
+
+    if isinstance(value, Pointer):
+        return _array(memory_of(value.array, value.name))
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _array(buffer: Buffer) -> str:
+    from tileir.execute.dtypes import element_of_dtype
+
+    size = buffer.dtype.itemsize
+    element = element_of_dtype(buffer.dtype)
+    name = f"i{8 * size}" if element is None else element.spelling
+    count = (buffer.high - buffer.low) // size
+    shape = buffer.shape if math.prod(buffer.shape) == count else (count,)
+    return f"zeros:{name}:{'x'.join([str(extent) for extent in shape]) or '1'}"
+
+
+def main(arguments: list[str]) -> int:
+    """Run a script and write its launches down; the script's status."""
+    import gc
+
+    folder, until, *operands = arguments
+    try:
+        _check_packages()
+    except TileIRError as error:
+        _write(folder, [], error.message)
+        return EXIT_FINE
+    from tileir.bridge.process import begin
+    from tileir.bridge.settings import Settings
+    from tileir.serve.explorer.scripts import LaunchReached
+    from tileir.tools.emulate import perform, program_of
+
+    gc.enable()
+    recorder = _Recorder(folder, int(until))
+    work = program_of({}, operands)
+
+    def up_to_the_launch() -> None:
+        try:
+            work()
+        except LaunchReached:
+            pass
+
+    process = begin(Settings(), watcher=recorder)
+    try:
+        perform(process, up_to_the_launch)
+    finally:
+        _write(folder, list(recorder.launches.values()), "")
+    return process.status
+
+
+def _check_packages() -> None:
+    """Say what to install where what every cuTile script needs is missing."""
+    from importlib.util import find_spec
+
+    # The one that says it of NumPy.
+    __import__("tileir.execute.launch")
+    try:
+        is_there = find_spec("cuda.tile") is not None
+    except ImportError:
+        is_there = False
+    if not is_there:
+        from tileir.bridge.launch import cutile
+
+        cutile()
+
+
+def _write(folder: str, launches: list[dict[str, Any]], error: str) -> None:
+    with open(os.path.join(folder, _RECORD), "w", encoding="utf-8") as file:
+        json.dump({"launches": launches, "error": error}, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,282 @@
+"""Every command that takes a file, with every kind of file: it works, or says in a line what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.tools.test_bare_installation import results
+
+from tileir.tools import main, scripts
+from tileir.tools.scripts import ScriptLaunch
+
+ROOT = Path(__file__).parents[2]
+
+# A command line for each command that takes a file; `{file}` is the file, `{folder}` a folder for what is written.
+COMMANDS = {
+    "check": ["{file}"],
+    "lint": ["{file}"],
+    "format": ["--check", "{file}"],
+    "opt": ["{file}"],
+    "as": ["{file}", "-o", "{folder}/k.tileirbc"],
+    "dis": ["{file}"],
+    "objdump": ["{file}"],
+    "compile": ["{file}", "--target", "sm_90", "-o", "{folder}/k.cubin"],
+    "run": ["{file}"],
+    "tune": ["{file}"],
+    "diff": ["{file}", "{file}"],
+    "cost": ["{file}", "--no-assembler"],
+    "explore": ["{file}", "--export", "{folder}/page.html"],
+    "debug": ["{file}", "--batch"],
+    "reduce": ["{file}", "--interesting", "true"],
+    "report": ["{file}"],
+    "info": ["{file}"],
+}
+# `emulate` runs any Python and `sweep` judges what it is given, with outcomes of their own.
+OTHERS = {"emulate", "sweep"}
+NO_FILE = {"smith", "explain", "docs", "lsp", "completion"}
+
+MARKDOWN = "# Title\n\nWords about `cuda_tile.module @m`.\n\n```\ncuda_tile.module @m { }\n```\n"
+FILES: dict[str, bytes | None] = {
+    "README.md": MARKDOWN.encode(),
+    "page.html": b"<!DOCTYPE html>\n<html></html>\n",
+    "settings.json": b'{\n  "module": 1\n}\n',
+    "settings.toml": b"[tool]\nmodule = 1\n",
+    "words.txt": b"Hello world, said the module.\n",
+    "garbage": bytes(range(256)) * 3,
+    "folder": None,
+}
+EMPTY = {
+    **dict.fromkeys(["check", "lint", "format", "opt", "as", "diff", "reduce", "info"], 0),
+    **dict.fromkeys(["dis", "objdump", "compile", "run", "tune", "cost", "explore", "debug"], 1),
+    "report": 2,
+}
+
+
+def test_every_command_is_listed() -> None:
+    assert {*COMMANDS, *OTHERS, *NO_FILE} == set(main.COMMANDS)
+
+
+def outcomes(file: str, folder: Path) -> dict[str, tuple[int, str, str]]:
+    lines = [[name, *[word.replace("{file}", file) for word in words]] for name, words in COMMANDS.items()]
+    return dict(zip(COMMANDS, results([], lines, folder), strict=True))
+
+
+@pytest.mark.parametrize("name", [*FILES, "missing", "missing.py"])
+def test_what_is_no_program_is_named_in_one_line(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    contents = FILES.get(name, b"")
+    if contents is None:
+        path.mkdir()
+    elif contents:
+        path.write_bytes(contents)
+    unreadable = name in ("folder", "missing", "missing.py")
+    for command, (status, _, error) in outcomes(str(path), tmp_path).items():
+        # The note of the two that read bytecode follows NVIDIA's own words.
+        reads_bytecode = command in ("dis", "objdump") and not unreadable
+        assert status == (2 if unreadable or command in ("diff", "report") else 1), (command, error)
+        assert error.count("\n") == (2 if reads_bytecode else 1), (command, error)
+        assert f"'{path}'" in error.splitlines()[-1], (command, error)
+        if not unreadable and not reads_bytecode and command != "report":
+            assert error.startswith(f"tileir {command}: '{path}' is no Tile IR program"), (command, error)
+
+
+def test_an_empty_file_is_a_text_without_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.write_bytes(b"")
+    for command, (status, _, error) in outcomes(str(path), tmp_path).items():
+        assert status == EMPTY[command] and "Traceback" not in error, (command, status, error)
+        assert status == 0 or error
+
+
+def test_a_text_that_is_meant_as_a_program_has_its_mistakes_shown(tmp_path: Path) -> None:
+    for name, text in (("k", "cuda_tile.modul @m { }"), ("k", "modul @m { }"), ("k", "entry k()"), ("k.mlir", "x y")):
+        path = tmp_path / name
+        path.write_text(text)
+        [(status, out, error)] = results([], [["check", str(path)]], tmp_path)
+        assert (status, error) == (1, "") and out.startswith(f"{path}:1:"), (text, out)
+
+
+# --- scripts ---
+
+SCRIPT = """\
+import sys
+sys.modules["torch"] = None  # Which cuTile would import, for seconds.
+import numpy
+import cuda.tile as ct
+
+@ct.kernel
+def add(a, b, c):
+    i = ct.bid(0)
+    ct.store(c, (i,), ct.load(a, (i,), (16,)) + ct.load(b, (i,), (16,)))
+
+@ct.kernel
+def scale(a, c, factor):
+    i = ct.bid(0)
+    ct.store(c, (i,), ct.load(a, (i,), (16,)) * factor)
+
+size = int(sys.argv[1]) if len(sys.argv) > 1 else 64
+a = numpy.ones(size, numpy.float32)
+c = numpy.zeros(size, numpy.float32)
+for _ in range(3):
+    ct.launch(None, (size // 16,), add, (a, a, c))
+print("printed by the script", c[0])
+"""
+ANOTHER = "ct.launch(None, (4,), scale, (a, c, 2.5))\n"
+REFUSED = {
+    "format": "'tileir opt {}' prints the program of its kernel",
+    "dis": "'tileir opt {}' prints the program of its kernel",
+    "objdump": "'tileir as {} -o k.tileirbc' writes the program of its kernel",
+    "run": "'tileir emulate {}' runs it",
+    "tune": "'tileir as {} -o k.tileirbc' writes the program of its kernel",
+    "reduce": "'tileir as {} -o k.tileirbc' writes the program of its kernel",
+}
+
+
+def tileir(*arguments: str | Path) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "tileir", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[ScriptLaunch]]:
+    """A script and its launches: it runs once."""
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path_factory.mktemp("scripts") / "script.py"
+    path.write_text(SCRIPT + ANOTHER)
+    return path, scripts.script_launches(str(path))
+
+
+@pytest.fixture
+def script(launched: tuple[Path, list[ScriptLaunch]], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The script of two kernels, whose launches are known."""
+    path, found = launched
+
+    def known(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
+        return [each for each in found if not until or each.number <= until]
+
+    monkeypatch.setattr(scripts, "script_launches", known)
+    return path
+
+
+@pytest.mark.parametrize("command", [*REFUSED, "report"])
+def test_who_takes_no_script_names_the_command_that_does(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text("raise SystemExit('nobody runs this')\n")
+    [(status, _, error)] = results([], [[command, *[w.format(file=path) for w in COMMANDS[command]]]], tmp_path)
+    assert status == 2 and error.count("\n") == 1 and f"'{path}'" in error
+    if command in REFUSED:
+        assert error == f"tileir {command}: '{path}' is a Python script: {REFUSED[command].format(path)}\n"
+
+
+def test_launches_of_a_script(launched: tuple[Path, list[ScriptLaunch]]) -> None:
+    _, [first, second] = launched
+    assert (first.number, first.kernel, first.count, first.words.grid) == (1, "add", 3, (4, 1, 1))
+    assert first.words.arguments == ("zeros:f32:64", "64", "1") * 3
+    assert [name for name in first.names if name] == ["a", "b", "c"]
+    assert (second.number, second.kernel, second.count, second.words.arguments[-1]) == (4, "scale", 1, "2.5")
+
+
+def test_a_script_runs_up_to_a_launch_and_prints_aside(launched: tuple[Path, list[ScriptLaunch]]) -> None:
+    path, _ = launched
+    status, out, error = tileir("cost", "--no-assembler", "--json", "--launch", "4", path, "--", "128")
+    cost = json.loads(out)
+    assert (status, error) == (0, "printed by the script 2.0\n")
+    assert [each["name"] for each in cost["memory"]] == ["a", "c"] and cost["bytesMoved"] == 2 * 4 * 64
+    status, out, error = tileir("opt", "--launch", "5", path)
+    assert (status, out) == (1, "") and error.endswith("launches 4 kernels: there is no launch 5\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (["check", "{file}"], []),
+        (["lint", "--isolated", "{file}"], []),
+        (["opt", "{file}", "--launch", "1"], ["entry @add("]),
+        (["opt", "{file}", "--launch", "4", "-O3"], ["entry @scale("]),
+        (["as", "{file}", "--launch", "4", "-o", "{folder}/k.tileirbc"], []),
+        (["cost", "--no-assembler", "{file}"], ["add, grid 4 x 1 x 1, on ", "scale, grid 4 x 1 x 1, on "]),
+        (["cost", "--no-assembler", "--launch", "4", "{file}"], ["scale, grid 4 x 1 x 1, on "]),
+        (["info", "{file}"], ["  @add(", "  @scale("]),
+        (["info", "--json", "{file}"], ['"name": "add"', '"name": "scale"']),
+    ],
+)
+def test_scripts_are_programs(
+    words: list[str], printed: list[str], script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main.run([word.format(file=script, folder=tmp_path) for word in words])
+    out, error = capsys.readouterr()
+    assert (status, error) == (0, "")
+    assert all(piece in out for piece in printed) and bool(out) == bool(printed)
+    assert "add" not in out or any("add" in piece for piece in printed)
+    if words[0] == "as":
+        assert (tmp_path / "k.tileirbc").read_bytes().startswith(b"\x7fTileIR")
+
+
+@pytest.mark.parametrize("command", ["opt", "as", "compile", "diff"])
+def test_of_several_kernels_one_is_chosen(
+    command: str, script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = "launches 2 kernels: choose one by '--launch N', from 1 of add, 4 of scale"
+    words = [word.format(file=script, folder=tmp_path) for word in COMMANDS[command]]
+    assert main.run([command, *words]) == 2
+    assert capsys.readouterr() == ("", f"tileir {command}: the script '{script}' {listed}\n")
+    for wrong in () if command == "diff" else ("0", "-1", "x", "9" * 50):
+        assert main.run([command, *words, "--launch", wrong]) == 2
+        assert capsys.readouterr().err == f"tileir {command}: '--launch {wrong}': give a number from 1 on\n"
+
+
+def test_a_script_says_itself_what_it_launches(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in (["--grid", "4"], ["--arg", "1"], ["--entry", "add"]):
+        assert main.run(["cost", str(script), *option]) == 2
+        assert capsys.readouterr().err.endswith("is for a FILE: a script says itself what it launches\n")
+    assert main.run(["lint", "--fix", str(script)]) == 2
+    assert capsys.readouterr().err.endswith("is a Python script: --fix and --diff are for Tile IR texts\n")
+    for command in ("opt", "cost"):
+        assert main.run([command, "examples/vector_add.mlir", "more"]) == 2
+        assert main.run([command, "examples/vector_add.mlir", "--launch", "1"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("raise ValueError('of the script')", "fails, with status 1"),
+        ("raise SystemExit(3)", "fails, with status 3"),
+        ("pass", "launches no kernel"),
+        ("import os; os._exit(0)", "ended early, with status 0"),
+    ],
+)
+def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    status, out, error = tileir("check", path)
+    assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
+
+
+def test_without_its_packages_a_script_names_them(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import cuda.tile\n")
+    # The script runs in a process of its own, which the packages are hidden from as well.
+    hidden = tmp_path / "hidden" / "sitecustomize.py"
+    hidden.parent.mkdir()
+    hidden.write_text("import os, sys\nsys.modules.update(dict.fromkeys(os.environ['HIDDEN'].split()))\n")
+    for packages, install in (("cuda", "cuda-tile"), ("numpy ml_dtypes", "'tileir[run]'")):
+        environment = {**os.environ, "PYTHONPATH": str(hidden.parent), "HIDDEN": packages}
+        for command in ("check", "cost", "explore", "debug"):
+            done = subprocess.run(
+                [sys.executable, "-m", "tileir", command, str(script)],
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=120,
+            )
+            assert done.returncode == 1 and done.stderr.endswith(f"pip install {install}\n"), (command, done.stderr)
+            if command not in ("explore", "debug") or packages != "cuda":
+                assert done.stderr.count("\n") == 1, (command, done.stderr)
