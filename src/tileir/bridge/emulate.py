@@ -57,6 +57,8 @@ def emulate(
     thread enters outside of a coroutine holds for threads without a context of their own as well.
     """
     check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
+    if backend != AUTO:
+        find_engine(backend)
     block = None
     try:
         whose = names_of(names)

@@ -512,11 +512,11 @@ class Kernel:
             memory = checked_arrays(memory, "memory")
         if schedule is not None and not isinstance(schedule, str):
             raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
-        if isinstance(sanitize, str) and sanitize != "all":
+        if not isinstance(sanitize, bool) and sanitize != "all":
             raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to report unwritten elements too")
         return LaunchOptions(
             self.schedule if schedule is None else schedule,
-            "all" if sanitize == "all" else bool(sanitize),
+            sanitize,
             observer,
             memory,
             output,

@@ -82,6 +82,8 @@ class Pass:
             raise TypeError(f"a pass is a function of an operation, options and a session, not {type_words(run)}")
         if scope not in SCOPES:
             raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a pass is a string, not {type_words(name)}")
         if not name or any(character in _NO_NAME for character in name):
             raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
         if options is not None and not isinstance(options, dict):
