@@ -19,6 +19,7 @@ from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
 from tileir.bridge.watching import Findings, Watching
+from tileir.execute.engines import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
 from tileir.execute.gpu.gpus import gpu_named

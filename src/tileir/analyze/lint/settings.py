@@ -44,7 +44,7 @@ class LintSettings:
         for target in targets:
             architecture_named(target)
         self.targets: tuple[str, ...] = tuple(targets)
-        self.version: Version = version_named(version) if version else NEWEST
+        self.version: Version = NEWEST if version == "" else version_named(version)
 
     @property
     def rules(self) -> list[Rule]:
