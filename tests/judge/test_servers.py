@@ -20,8 +20,11 @@ from tileir.judge import nursery, starting
 from tileir.judge.children import Children
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
+from tileir.judge.judging.parts import parts_of
 from tileir.judge.plans import Limits, Plan
+from tileir.judge.requests import Request
 from tileir.judge.starting import import_path
+from tileir.judge.warming import Warmth
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
 if not hasattr(os, "fork"):
@@ -40,6 +43,19 @@ def test_a_server_that_was_killed_is_started_again() -> None:
     assert judge_chunk([program(ADDITION)], PLAN)[0].outcome == "passed"
     assert nursery.server_of_this_thread() is not before
     assert not os.path.exists(before.root)
+
+
+@pytest.mark.parametrize("engine", ["triton", "tileiras"])
+def test_the_server_itself_does_not_use_a_gpu(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # CUDA does not survive a fork: the children could not use it.
+    judged: list[str] = []
+    monkeypatch.setattr("tileir.judge.judging.parts.judge_program", lambda work: judged.append(work.item.name))
+    for engines in (("interpreter", engine), ("interpreter",)):
+        Warmth().warm(Request(program(ADDITION), Plan(engines=engines)))
+        parts = parts_of(program(ADDITION), Plan(engines=engines))
+        # Such an engine starts a compiler.
+        assert [part.processes for part in parts] == [engine in engines]
+    assert judged == ["warm"]
 
 
 @pytest.mark.long
@@ -63,6 +79,7 @@ from tileir.judge import nursery, starting
 from tileir.judge.children import Children
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.plans import Limits, Plan
+from tileir.judge.requests import Request
 server = nursery.Server()
 threading.Thread(target=server.judge, args=(program(ENDLESS), Plan(engines=("interpreter",)))).start()
 while not open("/proc/%d/task/%d/children" % (server.number, server.number)).read():
@@ -147,6 +164,7 @@ import json, os, sys
 from tileir.judge import children
 from tileir.judge.confinement.descendants import adopt_descendants
 from tileir.judge.items import Item
+from tileir.judge.judging.parts import parts_of
 from tileir.judge.judging.parts import Part
 from tileir.judge.plans import Plan
 

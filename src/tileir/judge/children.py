@@ -12,13 +12,11 @@ import time
 from functools import partial
 from typing import Final, NamedTuple
 
-from tileir.execute.engines import find_engine
-from tileir.execute.errors import LaunchError
 from tileir.judge.child_processes import REQUESTS, Child, Told, tell_parent
 from tileir.judge.confinement.confine import Confinement
 from tileir.judge.deaths import Ending, ended_step
 from tileir.judge.items import Item
-from tileir.judge.judging.parts import Part, parts_of, planned_steps
+from tileir.judge.judging.parts import Part, parts_of, planned_steps, uses_gpu
 from tileir.judge.judging.work import Work
 from tileir.judge.messages import REQUEST, frame, read_frame
 from tileir.judge.plans import Plan
@@ -143,15 +141,7 @@ def run_part(part: Part, work: Work, told: Told, scratch: Scratch, deadline: flo
 
 
 def _confinement(plan: Plan, scratch: str, part: Part, programs: int = 1) -> Confinement:
-    return Confinement(scratch, plan.limits, part.processes, any(map(_is_on_gpu, plan.engines)), programs)
-
-
-def _is_on_gpu(engine: str) -> bool:
-    try:
-        return find_engine(engine).on_gpu
-    except LaunchError:
-        # There is none of that name, which is said where it is used.
-        return False
+    return Confinement(scratch, plan.limits, part.processes, uses_gpu(plan), programs)
 
 
 class _Judged(NamedTuple):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tileir.execute.engines import find_engine
+from tileir.execute.errors import LaunchError
 from tileir.judge.items import Item
 from tileir.judge.judging.programs import judge_program, program_steps
 from tileir.judge.judging.targets import judge_on_targets, target_steps
@@ -28,10 +30,23 @@ class Part:
 
 def parts_of(item: Item, plan: Plan) -> list[Part]:
     """The children that judge a program, in their order."""
-    found = [Part(judge_program)]
+    # An engine on a GPU starts a compiler.  The server that children are forked from judges no part that starts
+    # processes: it must not use CUDA, which does not survive a fork.
+    found = [Part(judge_program, processes=uses_gpu(plan))]
     if plan.targets or plan.cost:
         found.append(Part(judge_on_targets, processes=True, needs=("check",)))
     return found
+
+
+def uses_gpu(plan: Plan) -> bool:
+    """Whether an engine of a plan runs kernels on a GPU; a name without an engine is reported where it is used."""
+    for name in plan.engines:
+        try:
+            if find_engine(name).on_gpu:
+                return True
+        except LaunchError:
+            pass
+    return False
 
 
 def planned_steps(item: Item, plan: Plan) -> list[str]:
