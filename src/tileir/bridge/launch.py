@@ -6,8 +6,8 @@ import io
 import re
 import weakref
 from collections.abc import Hashable
-from functools import partial
-from typing import Any, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, watched_launch
 from tileir.bridge.parameters import (
@@ -26,8 +26,12 @@ from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.places import notes_of, place_of
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
+
+if TYPE_CHECKING:
+    from tileir.execute.recording.script_variables import ScriptVariables
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
@@ -124,7 +128,7 @@ def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     tile = cutile()
     known_for(kernel)
-    return _exported(tile, kernel, described(kernel, args).parameters)
+    return _exported(tile, kernel, described(kernel, args).parameters, _gpu_code())
 
 
 def constraints(kernel: Any, args: tuple[object, ...] | list[object]) -> list[Any]:
@@ -159,11 +163,30 @@ def compiled_for(
     from tileir.bytecode.layouts import from_bytes
 
     try:
-        module = from_bytes(_exported(cutile(), kernel, parameters))
+        module = from_bytes(_exported(cutile(), kernel, parameters, _gpu_code()))
     except BytecodeError as error:
         raise _placed(error) from None
     found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
+    found.find_variables = cache(partial(_variables, known, parameters, _gpu_code(), found.entry))
     return found, True
+
+
+def _variables(
+    known: KnownLaunches, parameters: list[Parameter], gpu_code: str | None, entry: Operation
+) -> ScriptVariables | None:
+    """The variables of a kernel that was compiled for arguments of a kind."""
+    from tileir.bridge.script_variables import captured
+
+    kernel = known.kernel()
+    if kernel is None:
+        return None
+    return captured(lambda: _exported(cutile(), kernel, parameters, gpu_code), entry)
+
+
+def _gpu_code() -> str | None:
+    """In a context cuTile refuses what the GPU that is emulated cannot do."""
+    context = active()
+    return None if context is None else context.gpu.architecture
 
 
 def _again(kernel: Any, args: tuple[object, ...] | list[object], tables: object) -> tuple[tuple[object, ...], Any]:
@@ -201,7 +224,7 @@ def described(kernel: Any, args: tuple[object, ...] | list[object]) -> Descripti
     )
 
 
-def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
+def _exported(tile: Any, kernel: Any, parameters: list[Parameter], gpu_code: str | None) -> bytes:
     compilation = tile.compilation
     name = kernel._annotated_function.pyfunc.__name__
     try:
@@ -210,7 +233,6 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
         signature = compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
-    context = active()
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
@@ -218,8 +240,7 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
             kernel,
             [signature],
             file,
-            # In a context cuTile refuses what the GPU that is pretended cannot do.
-            gpu_code=None if context is None else context.gpu.architecture,
+            gpu_code=gpu_code,
             output_format="tileir_bytecode",
             bytecode_version=BYTECODE_VERSION,
         )

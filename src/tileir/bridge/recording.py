@@ -34,9 +34,10 @@ def record(
     never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
     `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
     """
-    kernel, values, more = _launched(kernel, arguments, memory)
+    compiled, values, more = _launched(kernel, arguments, memory)
     options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
-    found: Recording = recording.record(kernel, grid, *values, memory=more, uninitialized=uninitialized, **options)
+    options |= {"memory": more, "uninitialized": uninitialized, "source": kernel}
+    found: Recording = recording.record(compiled, grid, *values, **options)
     return found
 
 
@@ -49,8 +50,8 @@ def prepared_launch(
     memory: Iterable[object] = (),
 ) -> PreparedLaunch:
     """A launch of whatever is a kernel, to be recorded step by step."""
-    kernel, values, more = _launched(kernel, arguments, memory)
-    return PreparedLaunch(kernel, grid, values, schedule, limit, more)
+    compiled, values, more = _launched(kernel, arguments, memory)
+    return PreparedLaunch(compiled, grid, values, schedule, limit, more, kernel)
 
 
 def _launched(

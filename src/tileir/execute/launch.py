@@ -34,6 +34,7 @@ from tileir.ir.describing import function_words
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.gpu.triton.tuning.tuning import Trial, Tuning
+    from tileir.execute.recording.script_variables import ScriptVariables
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -128,6 +129,8 @@ class Kernel:
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch, as the engine and its kernel.
         self._latest: tuple[Engine, PreparedKernel] | None = None
+        self.find_variables: Callable[[], ScriptVariables | None] | None = None
+        """Finds the variables of the script that the kernel was compiled from, where its front end knows them."""
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"

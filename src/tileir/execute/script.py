@@ -176,6 +176,13 @@ class _Plan:
                 (key, expression.node) in computing or not isinstance(expression.node, (ast.Call, ast.Subscript))
             ):
                 continue
+            if (
+                prepares
+                and any(one.declaration is BROADCAST for one in operations)
+                and not _broadcasts(expression.node)
+            ):
+                # An operand of an expression that begins at the same location.
+                continue
             if _makes_array(expression.node, operations) or _is_part(expression.node, operations):
                 continue
             label = _label(key, expression)
@@ -313,6 +320,10 @@ def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:
     if isinstance(node, ast.Subscript):
         return any(one.declaration not in _PREPARATIONS and one.declaration is not EXTRACT for one in operations)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS
+
+
+def _broadcasts(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("broadcast_to")
 
 
 def _find(chain: list[Expression], declaration: OperationDeclaration, position: int) -> int | None:

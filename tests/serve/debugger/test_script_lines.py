@@ -51,4 +51,6 @@ def test_breakpoints_and_variables_are_those_of_the_script(debugger: Debugger) -
     assert debugger.evaluate("first[0]").value == 16
     debugger.step()
     shown = {one.name: one.shown for one in debugger.variables()}
-    assert {"first", "more"} <= shown.keys() and shown["more"].endswith("min 32, max 62, mean 47")
+    assert {"first", "second"} <= shown.keys() and shown["second"].endswith("min 32, max 62, mean 47")
+    # The function has returned: its variables are gone.
+    assert "more" not in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final, Literal
 
 from tileir.execute.arguments import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
@@ -17,6 +18,7 @@ from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
 from tileir.execute.recording.replayer import RecordedLaunch
+from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -38,11 +40,15 @@ class PreparedLaunch:
         schedule: str | None,
         limit: int,
         memory: Iterable[object],
+        source: object = None,
     ) -> None:
+        """`source` is kept as long as this is: what the variables of the kernel are found from."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
         extents = check_grid(grid)
         entry = self.entry = kernel.entry
+        self._kernel: Kernel = kernel
+        self._source: object = source
         self.limit: int = limit
         self.program: NumberedProgram = NumberedProgram(entry)
         self.control: ControlFlow = ControlFlow(self.program)
@@ -63,6 +69,11 @@ class PreparedLaunch:
         self.launch: RecordedLaunch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
         self.regions: list[Region] = [one for one in owned.regions if _may_be_written(one, entry)]
         """What the kernel may write to."""
+
+    @cached_property
+    def script_variables(self) -> ScriptVariables | None:
+        """The variables of the script that the kernel was compiled from, if they are known."""
+        return self._kernel.find_variables() if self._kernel.find_variables is not None else None
 
     def recorder(
         self, sanitize: bool | Literal["all"], uninitialized: list[object]

@@ -28,6 +28,7 @@ from tileir.execute.recording.recorder import Recorder
 from tileir.execute.recording.records import Records
 from tileir.execute.recording.replayer import RecordedLaunch, Replayer
 from tileir.execute.recording.saving import Saved, save
+from tileir.execute.recording.script_variables import FunctionVariables, ScriptVariables
 from tileir.execute.recording.states import States
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.schedule import block_order, run_interleaved
@@ -60,6 +61,7 @@ class Recording:
         report: SanitizerReport,
         sanitize: bool | Literal["all"],
         notes: list[str],
+        find_variables: Callable[[], ScriptVariables | None] | None = None,
     ) -> None:
         # What it is made of, for those who work on recordings.
         self.program = program
@@ -78,6 +80,7 @@ class Recording:
         """Whether mistakes were looked for; "all": elements that are never written too."""
         self.notes: list[str] = notes
         """What is not kept, in sentences."""
+        self._find_variables: Callable[[], ScriptVariables | None] | None = find_variables
         self.lock: Final = threading.RLock()
         self._states: States = records.states
         self._replayer: Replayer = Replayer(program, control, launch, records, cache_room(limit))
@@ -160,6 +163,21 @@ class Recording:
                 if newest is not None:
                     found.append((value, *newest))
         return found
+
+    @property
+    def script_variables(self) -> ScriptVariables | None:
+        """The variables of the script for each operation; None if the kernel comes from no script, or from a file."""
+        return self._find_variables() if self._find_variables is not None else None
+
+    def functions(self, block: int, step: int) -> list[FunctionVariables]:
+        """The variables of the script at a step: of the function that the tile block is in, then of its callers.
+
+        The last is the kernel.  None are known if `script_variables` is None.
+        """
+        variables = self.script_variables
+        if variables is None:
+            return []
+        return variables.functions(self.program, self.history(block, step), self.steps(block), step)
 
     def tile(self, block: int, step: int, value: int) -> Array:
         """A tile as it is at a moment."""
@@ -257,9 +275,10 @@ def record(
     memory: Iterable[object] = (),
     uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
+    source: object = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
-    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory)
+    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory, source)
     recorder, report = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
     failure = _run(kernel.entry, prepared.launch, recorder, output if output is not None else sys.stdout.write)
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
@@ -287,6 +306,7 @@ def recording_of(
         report,
         sanitize,
         notes_of(recorder, prepared.limit),
+        lambda: prepared.script_variables,
     )
 
 

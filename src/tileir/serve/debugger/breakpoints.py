@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from tileir.execute.errors import BlockId
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.script_variables import StaticValue
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.effects import memory_changes
@@ -235,10 +236,26 @@ class Breakpoints:
             found.operations = list(self._writing if access == "write" else self._accessing)
             return self._completed(found, condition, hit_condition, log, block)
         found.values = list(self._names.numbers.get(name.strip(), []))
-        if not found.values:
+        if access != "read" and self._names.is_variable(name.strip()):
+            found.operations = self._assigned_before(name.strip())
+            if not found.operations:
+                found.message = f"{name} never changes where the launch can stop: it is a constant, or optimized away"
+                return found
+        elif not found.values:
             found.message = f"there is neither a value {name} nor such an element of an array"
             return found
         return self._completed(found, condition, hit_condition, log, block)
+
+    def _assigned_before(self, name: str) -> list[int]:
+        """The operations at which lines begin where a variable of the script has a value of the program."""
+        variables = self._names.variables
+        assert variables is not None
+        found: list[int] = []
+        for number in sorted(self._lines.starts):
+            binding = variables.binding(number, name)
+            if binding is not None and isinstance(variables.static(binding, number, self._program), StaticValue):
+                found.append(number)
+        return found
 
     def _new(self, kind: Kind, text: str, temporary: bool) -> Breakpoint:
         found = Breakpoint(self._next, kind, text)

@@ -78,6 +78,9 @@ class Opaque:
         self.type: str = type
         self.words: str = words
 
+    def __str__(self) -> str:
+        return self.words
+
 
 Lookup = Callable[[str], Any]
 """The value of a name: an array, a number, or something `Opaque`; None if there is none."""

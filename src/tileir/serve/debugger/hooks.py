@@ -13,6 +13,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.observer import Access, TileBlock
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, unsigned
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
@@ -23,7 +24,10 @@ from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.names import ValueNames
 from tileir.serve.debugger.scouting import Hit, Hook
 from tileir.serve.debugger.values import result_shown, shown
+from tileir.serve.debugger.variables import fixed_value
 
+Known = dict[str, Content]
+"""What names mean at an operation: a `StaticValue`, or what is known without the launch."""
 Log = Callable[[Moment, str], object]
 """Takes what a breakpoint writes instead of stopping, and the moment of it."""
 
@@ -58,23 +62,31 @@ class HookMaker:
         for number in breakpoint.operations:
             operation = self._program.operations[number]
             known = self._visible(breakpoint, operation)
-            found.append(Hook(operation, partial(self._reach, breakpoint, known), list(known.values())))
+            wants = [one.value for one in known.values() if isinstance(one, StaticValue)]
+            found.append(Hook(operation, partial(self._reach, breakpoint, known), wants))
         return found
 
     # --- at an operation ---
 
-    def _visible(self, breakpoint: Breakpoint, operation: Operation) -> dict[str, Value]:
-        """The values that the expressions of a breakpoint mean at an operation, by name."""
+    def _visible(self, breakpoint: Breakpoint, operation: Operation) -> Known:
+        """What the expressions of a breakpoint mean at an operation, by name."""
         expressions = [part for part in (breakpoint.condition, *(breakpoint.log or ())) if isinstance(part, Expression)]
-        found: dict[str, Value] = {}
+        found: Known = {}
+        variables = self._names.variables
+        number = self._program.operation_numbers[operation]
         for name in sorted({name for one in expressions for name in one.names}):
+            if variables is not None and self._names.is_variable(name):
+                binding = variables.binding(number, name)
+                missing = Missing("is no variable of this function")
+                found[name] = variables.static(binding, number, self._program) if binding is not None else missing
+                continue
             value = visible_value(self._program, self._names, name, operation)
             if value is not None:
-                found[name] = value
+                found[name] = StaticValue(value, False)
         return found
 
     def _reach(
-        self, breakpoint: Breakpoint, known: dict[str, Value], block: TileBlock, moment: Moment, given: dict[Value, Any]
+        self, breakpoint: Breakpoint, known: Known, block: TileBlock, moment: Moment, given: dict[Value, Any]
     ) -> Hit | None:
         if breakpoint.block is not None and block.id != breakpoint.block:
             return None
@@ -107,10 +119,18 @@ class HookMaker:
             return f"{{{error.message}}}"
         return value.words if isinstance(value, Opaque) else result_shown(value)
 
-    def _value(self, name: str, known: dict[str, Value], given: dict[Value, Any], block: TileBlock) -> Any:
-        value = known.get(name)
-        if value is not None and value in given:
-            return self._plain(value, given[value])
+    def _value(self, name: str, known: Known, given: dict[Value, Any], block: TileBlock) -> Any:
+        if name in known:
+            found = known[name]
+            if isinstance(found, StaticValue) and found.value in given:
+                content = unsigned(given[found.value]) if found.is_unsigned else given[found.value]
+                return self._plain(found.value, content)
+            if isinstance(found, Missing):
+                raise ExpressionMistake(f"variable {name} {found.reason}")
+            if not isinstance(found, (StaticValue, ArrayReference)):
+                return fixed_value(found)
+            # An array may have another name in the script.
+            name = found.name if isinstance(found, ArrayReference) else name
         for array in self._arrays:
             if array.name == name:
                 return numbers(array.element, array.contents())
@@ -186,7 +206,7 @@ class HookMaker:
         def look(value: Value, block: TileBlock, moment: Moment, given: dict[Value, Any]) -> Hit | None:
             if breakpoint.block is not None and block.id != breakpoint.block:
                 return None
-            known = {breakpoint.text.strip(): value}
+            known: Known = {breakpoint.text.strip(): StaticValue(value, False)}
             return self._hit(breakpoint, moment, lambda name: self._value(name, known, given, block))
 
         found: list[Hook] = []
@@ -210,10 +230,18 @@ class HookMaker:
             last[block.number] = data
             if breakpoint.block is not None and block.id != breakpoint.block:
                 return None
-            known = {breakpoint.text.strip(): value}
+            known: Known = {breakpoint.text.strip(): StaticValue(value, False)}
             return self._hit(breakpoint, moment, lambda name: self._value(name, known, given, block))
 
         found = self._using_hooks(breakpoint) if breakpoint.access == "readWrite" else []
+        variables, name = self._names.variables, breakpoint.text.strip()
+        if variables is not None and self._names.is_variable(name):
+            for number in breakpoint.operations:
+                binding = variables.binding(number, name)
+                static = variables.static(binding, number, self._program) if binding is not None else None
+                if isinstance(static, StaticValue):
+                    found.append(Hook(self._program.operations[number], partial(look, static.value), [static.value]))
+            return found
         for number in breakpoint.values:
             value = self._program.values[number]
             if isinstance(value, BlockArgument):

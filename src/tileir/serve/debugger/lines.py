@@ -14,12 +14,12 @@ import ast
 import linecache
 import os
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN
+from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, FOR, IF, JOIN_TOKENS, MAKE_TOKEN
 from tileir.execute.dtypes import Array
 from tileir.execute.places import author_frames
 from tileir.execute.python_source import character_column
@@ -186,9 +186,10 @@ class Lines:
         return found
 
     def _is_implied(self, operation: Operation, place: SourcePlace) -> bool:
-        """Whether an operation is written nowhere: a terminator that stands where the operation around it does."""
+        """Whether an operation is written nowhere: a terminator that stands where the operation around it does, or
+        what a front end adds to the iterations of a `for` loop that is left early."""
         if not operation.declaration.is_terminator:
-            return False
+            return self.kind == "script" and operation.declaration is IF and _asks_for_end(operation)
         if self.kind == "printed":
             return not self._program.is_printed(self._program.operation_numbers[operation])
         if self.kind == "script":
@@ -318,6 +319,12 @@ class Lines:
         return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
 
 
+def _asks_for_end(branch: Operation) -> bool:
+    """Whether a branch stands at the location of the loop around it: cuTile asks whether the loop was left."""
+    loop = branch.parent_operation
+    return loop is not None and loop.declaration is FOR and loop.location == branch.location
+
+
 def same_file(one: str, other: str) -> bool:
     """Whether two names are of one file; a name without a folder is of any that ends in it."""
     if one == other or os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other)):
@@ -333,14 +340,24 @@ def same_file(one: str, other: str) -> bool:
 def function_at(file: str, line: int) -> int:
     """The line in which the innermost function around a line of a script begins, decorators included; 0 if there is
     none."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError, RecursionError):
-        return 0
-    found = 0
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
-            if first <= line <= (node.end_lineno or first):
-                found = max(found, first)
+    found = function_node(file, line)
+    return min([found.lineno, *[one.lineno for one in found.decorator_list]]) if found is not None else 0
+
+
+def function_node(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The innermost function around a line of a script."""
+    found: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    for node in _functions("".join(linecache.getlines(file))):
+        first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
+        if first <= line <= (node.end_lineno or first) and (found is None or found.lineno <= node.lineno):
+            found = node
     return found
+
+
+@lru_cache(16)
+def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]

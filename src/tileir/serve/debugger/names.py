@@ -1,37 +1,61 @@
 """What the author of a program calls its values.
 
-A text names all of them.  A script names what its statements assign: the results of operations have those names
-(`execute/script.py`), and what a loop carries is called like what comes out of a round.
+A text names all of them.  Of a script that was compiled here the variables are known (`ValueNames.variables`), and
+other values have the text of the expression that they are the value of.  Of bytecode that comes from a script only the
+locations are known: what a statement assigns has the name of the variable, if no other statement assigns that.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from tileir.dialect.ops import CONSTANT, CONTINUE, FOR, IF, LOOP, YIELD
+from tileir.dialect.ops import CONSTANT, FOR
 from tileir.dialect.types import TileType
+from tileir.execute.places import author_frames
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.execute.script import Script, told_results
 from tileir.ir.core import Operation
-from tileir.ir.values import BlockArgument, OperationResult, Value
-from tileir.serve.debugger.lines import Lines
+from tileir.ir.values import BlockArgument, Value
+from tileir.serve.debugger.lines import Lines, function_node
 
 
 class ValueNames:
     """The names of the values of a kernel, by number."""
 
-    def __init__(self, program: NumberedProgram, lines: Lines, arrays: Sequence[RecordedArray]) -> None:
+    def __init__(
+        self,
+        program: NumberedProgram,
+        lines: Lines,
+        arrays: Sequence[RecordedArray],
+        find_variables: Callable[[], ScriptVariables | None],
+    ) -> None:
         self._program: NumberedProgram = program
         self._kind = lines.kind
         self._script: Script = Script()
         self.hides: bool = lines.kind == "script"
         """Whether what the author has no name for is not his: a script takes more values than it has variables."""
+        self._find_variables: Callable[[], ScriptVariables | None] = find_variables
         self._parameters: dict[int, str] = {array.parameter: array.name for array in arrays if array.parameter >= 0}
 
     # A launch that is never looked at does not need them.
+    @cached_property
+    def variables(self) -> ScriptVariables | None:
+        """The variables of the script, where its lines are shown and cuTile tells of them."""
+        return self._find_variables() if self._kind == "script" else None
+
+    @cached_property
+    def _variable_names(self) -> frozenset[str]:
+        return frozenset(self.variables.names if self.variables is not None else ())
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a variable of the script has a name, whose value the environment of a statement tells."""
+        return name in self._variable_names
+
     @cached_property
     def _authors(self) -> list[str | None]:
         """What the author calls each of them, if he has a name for it."""
@@ -65,6 +89,9 @@ class ValueNames:
                 called |= {name, f"%{name}"} if self._kind == "text" else {name}
             for one in sorted(called):
                 found.setdefault(one, []).append(number)
+        if self.variables is not None:
+            for one in self.variables.names:
+                found[one] = self.variables.value_numbers(one)
         return found
 
     def _name(self, number: int) -> str | None:
@@ -73,31 +100,33 @@ class ValueNames:
         value = self._program.values[number]
         if self._kind == "text":
             return self._program.script_name(number)
-        return self._in_script(value, set())
+        return self._in_script(value)
 
-    def _in_script(self, value: Value, seen: set[Value]) -> str | None:
-        if value in seen:
-            return None
-        seen.add(value)
+    def _in_script(self, value: Value) -> str | None:
         if isinstance(value, BlockArgument):
             loop = value.block.parent_operation
-            if loop is None or loop.declaration not in (FOR, LOOP):
+            is_counter = loop is not None and loop.declaration is FOR and value.index == 0
+            name = self._counter(loop) if is_counter and loop is not None else None
+        else:
+            owner = value.defining_operation
+            if owner is None or value not in told_results(owner):
                 return None
-            place = value.index
-            if loop.declaration is FOR:
-                if place == 0:
-                    return self._counter(loop)
-                place -= 1
-            given = [*_carried(loop, place), loop.operands[place + (3 if loop.declaration is FOR else 0)]]
-            return self._first(given, seen)
-        owner = value.defining_operation
-        if owner is None:
-            return None
-        if owner.declaration in (FOR, LOOP, IF) and isinstance(value, OperationResult):
-            return self._first(_carried(owner, owner.results.index(value)), seen)
-        if value not in told_results(owner):
-            return None
-        return self._script.label(owner) or self._constant(owner)
+            name = self._script.label(owner) or self._constant(owner)
+        is_known = name is None or not name.isidentifier() or self.variables is not None
+        return name if is_known or self._assigned[name] == 1 else None
+
+    @cached_property
+    def _assigned(self) -> Counter[str]:
+        """How often the functions of the script assign each variable."""
+        lines = [(one.file, one.line) for each in self._program.operations for one in author_frames(each.location)]
+        found: Counter[str] = Counter()
+        for function in {one: None for one in [function_node(*line) for line in dict.fromkeys(lines)] if one}:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    found[node.id] += 1
+                elif isinstance(node, ast.arg):
+                    found[node.arg] += 1
+        return found
 
     def _constant(self, owner: Operation) -> str | None:
         """The variable that a constant tile goes to, as of `total = ct.zeros((64, 64), ct.float32)`."""
@@ -107,28 +136,8 @@ class ValueNames:
         type = owner.results[0].type
         return expression.name if isinstance(type, TileType) and type.rank else None
 
-    def _first(self, values: list[Value], seen: set[Value]) -> str | None:
-        """The first name of a variable among some values."""
-        for value in values:
-            name = self._in_script(value, seen)
-            if name is not None and name.isidentifier():
-                return name
-        return None
-
     def _counter(self, loop: Operation) -> str | None:
         expression = self._script.expression(loop)
         if expression is None or not isinstance(expression.statement.node, ast.For):
             return None
         return ast.unparse(expression.statement.node.target)
-
-
-def _carried(operation: Operation, place: int) -> list[Value]:
-    """What rounds or branches give at a place."""
-    wanted = YIELD if operation.declaration is IF else CONTINUE
-    found: list[Value] = []
-    for region in operation.regions:
-        for block in region.blocks:
-            last = block.last
-            if last is not None and last.declaration is wanted and place < len(last.operands):
-                found.append(last.operands[place])
-    return found

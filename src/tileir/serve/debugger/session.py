@@ -64,7 +64,7 @@ class Debugger:
         self._course: Course = Course(prepared, "sanitizer" in self.stop_on, write)
         program = self._program = prepared.program
         self.lines: Lines = Lines(program, names)
-        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays)
+        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
         self._stacks: StackReader = StackReader(self._course, self.lines, self._names)
         self._variables: Variables = Variables(self._course, self._names)
         self.breakpoints: Breakpoints = Breakpoints(
@@ -476,13 +476,31 @@ class Debugger:
         return self._stacks.frames(moment, self._course.steps(moment.block))
 
     def variables(self, frame: Frame | None = None, moment: Moment | None = None) -> list[Variable]:
-        """The values of a frame that are computed, or of all, here or where another tile block stands."""
+        """What has a name, here or where another tile block stands: the variables of the script, then the values of a
+        frame that are computed, or of all."""
+        moment = frame.moment if frame is not None else moment
+        moment = moment if moment is not None else self._standing()
+        return [*self._variables.visible(moment), *self.values(frame, moment)]
+
+    def functions(self, moment: Moment | None = None) -> list[tuple[str, list[Variable]]]:
+        """The variables of the script: of the function that the program is in, then of those that called it.
+
+        The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
+        """
+        return self._variables.functions(moment if moment is not None else self._standing())
+
+    def changes(self, earlier: Moment, moment: Moment) -> list[Variable]:
+        """What was assigned, or computed where no script is debugged, between two stops of a tile block."""
+        return self._variables.changes(earlier, moment)
+
+    def values(self, frame: Frame | None = None, moment: Moment | None = None) -> list[Variable]:
+        """The values of a frame that are computed, or of all: of a script those that are no variables."""
         moment = frame.moment if frame is not None else moment
         return self._variables.of(moment if moment is not None else self._standing(), frame)
 
-    def parameters(self) -> list[Variable]:
-        """The parameters of the kernel."""
-        return self._variables.parameters(self.moment)
+    def parameters(self, moment: Moment | None = None) -> list[Variable]:
+        """The parameters of the kernel; of a script as they are now."""
+        return self._variables.parameters(moment if moment is not None else self._standing())
 
     def arrays(self) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""

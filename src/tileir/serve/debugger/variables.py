@@ -6,10 +6,20 @@ import re
 from functools import partial
 from typing import Any
 
+import numpy
+
 from tileir.dialect.types import PointerType, TileType, tile_type
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.script_variables import (
+    ArrayReference,
+    Content,
+    Description,
+    FunctionVariables,
+    Missing,
+    TileContent,
+)
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
@@ -26,7 +36,8 @@ from tileir.serve.debugger.values import numbers_shown, result_shown, result_typ
 class Variable:
     """A value with a name; `value` is what the interpreter has: NumPy arrays for tiles, views, None for tokens.
 
-    An array is copied when its value is asked for, as long as the debugger stands where it was.
+    A variable of a script may have a constant of Python's as its value, or none at all (`Missing`); it has no `type`
+    then.  An array is copied when its value is asked for, as long as the debugger stands where it was.
     """
 
     __slots__ = ("_arrays", "_value", "array", "is_old", "name", "number", "type")
@@ -34,7 +45,7 @@ class Variable:
     def __init__(
         self,
         name: str,
-        type: Type,
+        type: Type | None,
         value: Any,
         arrays: list[RecordedArray],
         number: int = -1,
@@ -42,7 +53,7 @@ class Variable:
         array: RecordedArray | None = None,
     ) -> None:
         self.name: str = name
-        self.type: Type = type
+        self.type: Type | None = type
         self._value: Any = value
         self.number: int = number
         """The number of the value in the program; -1 if it is none."""
@@ -62,14 +73,22 @@ class Variable:
     def type_text(self) -> str:
         if self.array is not None:
             return "x".join([*[str(extent) for extent in self.array.shape], self.array.element.spelling])
-        return self.type.spelling
+        if self.type is not None:
+            return self.type.spelling
+        if isinstance(self.value, Opaque):
+            return self.value.type
+        return "" if isinstance(self.value, Missing) else result_type(self.value)
 
     @property
     def shown(self) -> str:
         """The value in a line."""
         if self.array is not None:
             return numbers_shown(self.array.element, self.value)
-        return shown(self.type, self.value, self._arrays)
+        if self.type is not None:
+            return shown(self.type, self.value, self._arrays)
+        if isinstance(self.value, Missing):
+            return f"<{self.value.reason}>"
+        return result_shown(self.value)
 
     def table(self, **window: Any) -> Table:
         """A window of a tile or an array: `row`, `column`, `rows`, `columns`, and `index` for the other dimensions."""
@@ -116,7 +135,7 @@ class Variables:
         for number in range(parameters, len(program.values)):
             value = program.values[number]
             owner = value.defining_operation
-            if self._names.hides and not self._names.authored[number]:
+            if self._names.hides and (not self._names.authored[number] or self._is_variable(number)):
                 continue
             if owner in program.in_reductions or (owner is None and not _is_of_loop(value)):
                 continue
@@ -130,7 +149,7 @@ class Variables:
             step, content = newest
             name = self._names.shown[number]
             is_old = frame is not None and step < frame.since
-            # What a loop carries has in a script the name of what comes out of it: the newest is the one that counts.
+            # An expression of a script may be the value of several operations: the newest is the one that counts.
             # Names of a text may be used again in another block, for something else.
             key = name if self._names.hides else number
             known = found.get(key)
@@ -138,7 +157,84 @@ class Variables:
                 found[key] = step, Variable(name, value.type, content, self._recording.arrays, number, is_old)
         return [variable for _, variable in found.values()]
 
+    def _is_variable(self, number: int) -> bool:
+        return self._names.is_variable(self._names.shown[number])
+
+    # --- variables of a script ---
+
+    def _functions(self, moment: Moment) -> list[FunctionVariables]:
+        variables = self._names.variables
+        if variables is None:
+            return []
+        history = self._recording.history(moment.block, moment.step)
+        return variables.functions(self._recording.program, history, self._course.steps(moment.block), moment.step)
+
+    def functions(self, moment: Moment) -> list[tuple[str, list[Variable]]]:
+        functions = self._functions(moment)
+        found: list[tuple[str, list[Variable]]] = []
+        for one in functions:
+            own = one.variables if one is functions[-1] else {**one.parameters, **one.variables}
+            found.append((one.function, [self._variable(name, own[name], moment) for name in own]))
+        return found
+
+    def visible(self, moment: Moment) -> list[Variable]:
+        """Variables that are no parameters of the kernel.  One of a function hides that of a caller with the same name,
+        be it assigned yet or not."""
+        found: list[Variable] = []
+        hidden: set[str] = set()
+        for one, (_, variables) in zip(self._functions(moment), self.functions(moment), strict=True):
+            found += [variable for variable in variables if variable.name not in hidden]
+            hidden.update([*one.parameters, *one.variables, *one.unassigned])
+        return found
+
+    def changes(self, earlier: Moment, moment: Moment) -> list[Variable]:
+        program = self._recording.program
+        if self._names.variables is None:
+            steps = self._course.steps(moment.block)[earlier.step : moment.step].tolist()
+            executed = [program.operations[number] for number in steps]
+            changed = {program.value_numbers[result] for operation in executed for result in operation.results}
+            return [one for one in self.of(moment, None) if one.number in changed and one.value is not None]
+        before = {one.function: {**one.parameters, **one.variables} for one in self._functions(earlier)}
+        found: list[Variable] = []
+        for function in self._functions(moment):
+            known = before.get(function.function, {})
+            for name, content in {**function.parameters, **function.variables}.items():
+                if not isinstance(content, Missing) and not (name in known and same_content(known[name], content)):
+                    found.append(self._variable(name, content, moment))
+        return found
+
+    def _variable(self, name: str, content: Content, moment: Moment) -> Variable:
+        recording = self._recording
+        if isinstance(content, TileContent):
+            type = recording.program.values[content.number].type
+            return Variable(name, type, content.content, recording.arrays, content.number)
+        if isinstance(content, ArrayReference):
+            for array in self.arrays(moment):
+                if array.name == content.name:
+                    array.name = name
+                    return array
+        if isinstance(content, Missing):
+            return Variable(name, None, content, recording.arrays)
+        return Variable(name, None, self._computable(content, moment), recording.arrays)
+
+    def _computable(self, content: Content, moment: Moment) -> Any:
+        """The content of a variable, to compute with."""
+        recording = self._recording
+        if isinstance(content, TileContent):
+            return self._plain(content.number, content.content)
+        if isinstance(content, tuple):
+            return tuple([self._computable(one, moment) for one in content])
+        if isinstance(content, ArrayReference):
+            for array in recording.arrays:
+                if array.name == content.name:
+                    return numbers(array.element, recording.array(array.number, moment.block, moment.step))
+            return Opaque("array", content.name)
+        return fixed_value(content)
+
     def parameters(self, moment: Moment) -> list[Variable]:
+        functions = self._functions(moment)
+        if functions:
+            return [self._variable(name, content, moment) for name, content in functions[-1].parameters.items()]
         program = self._recording.program
         values = self._recording.launch.values
         return [
@@ -190,6 +286,17 @@ class Variables:
         """
         program, recording = self._recording.program, self._recording
         history = recording.history(moment.block, moment.step)
+        variables = self._names.variables
+        if variables is not None and self._names.is_variable(name):
+            steps = self._course.steps(moment.block)
+            at = int(steps[min(moment.step, len(steps) - 1)]) if len(steps) else 0
+            binding = variables.binding(at, name)
+            if binding is None:
+                return None
+            content = variables.content(binding, program, history, steps, moment.step)
+            if isinstance(content, Missing):
+                raise ExpressionMistake(f"variable {name} {content.reason}")
+            return self._computable(content, now)
         parameters = len(program.entry.regions[0].block.arguments)
         numbered = self._names.numbers.get(name, [])
         newest: tuple[int, int, Any] | None = None
@@ -214,6 +321,29 @@ class Variables:
         if isinstance(type, TileType) and not isinstance(type.element, PointerType):
             return numbers(type.element, content)
         return Opaque(type.spelling, shown(type, content, self._recording.arrays))
+
+
+def fixed_value(content: Content) -> Any:
+    """A constant of a script, to compute with."""
+    if isinstance(content, (Description, Missing)):
+        return Opaque("", content.text if isinstance(content, Description) else f"<{content.reason}>")
+    if isinstance(content, tuple):
+        return tuple([fixed_value(one) for one in content])
+    return Opaque(type(content).__name__, repr(content)) if content is None or isinstance(content, str) else content
+
+
+def same_content(one: Content, other: Content) -> bool:
+    """Whether two contents of a variable are the same, bit by bit."""
+    if isinstance(one, TileContent) and isinstance(other, TileContent):
+        left, right = numpy.asarray(one.content), numpy.asarray(other.content)
+        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return all(same_content(left, right) for left, right in zip(one, other, strict=True))
+    if isinstance(one, (ArrayReference, Description)) and type(one) is type(other):
+        return repr(one) == repr(other)
+    if isinstance(one, numpy.ndarray) or isinstance(other, numpy.ndarray):
+        return type(one) is type(other) and bool(numpy.array_equal(one, other))
+    return type(one) is type(other) and one == other
 
 
 def _is_of_loop(value: object) -> bool:

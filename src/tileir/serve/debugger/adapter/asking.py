@@ -97,7 +97,7 @@ def _value(
     debugger = stage.debugger
     text = expression.strip()
     own = debugger.variables(moment=frame.moment if frame is not None else None)
-    for variable in [*own, *debugger.arrays(), *debugger.parameters()]:
+    for variable in [*own, *debugger.parameters(), *debugger.arrays()]:
         if text in (variable.name, expression_of(variable.name)) and not whole:
             shown = stage.contents.shown(variable, hex)
             found: Message = {"result": shown["value"], "type": variable.type_text}

@@ -91,6 +91,8 @@ class Contents:
             text = part.text(hex)
         elif hex and isinstance(variable.type, TileType) and isinstance(variable.value, (numpy.ndarray, numpy.generic)):
             text = formatted(variable.type.element, numpy.asarray(variable.value), "x")[0]
+        elif hex and isinstance(variable.value, int):
+            text = f"{variable.value:#x}"
         found = self.variable(variable.name, text, variable.type_text, part)
         if name:
             found["evaluateName"] = name

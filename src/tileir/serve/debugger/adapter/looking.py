@@ -13,8 +13,10 @@ from tileir.serve.debugger.adapter.contents import Facts, Listed, Part
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
 from tileir.serve.debugger.adapter.dispatch import Answer
 from tileir.serve.debugger.adapter.wire import Message
+from tileir.serve.debugger.moments import Moment
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.variables import Variable
 
 MOST_BYTES: Final = 1 << 24
 """Of memory that is read at once."""
@@ -99,19 +101,33 @@ def scopes(state: Conversation, asked: Asked, request: Message) -> Answer:
             scope["presentationHint"] = hint
         found.append(scope)
 
+    moment = frames[place].moment
+    functions = debugger.functions(moment)
+    if functions:
+        add("Arguments", Listed(partial(debugger.parameters, moment)), "arguments")
+    for number, (function, _) in enumerate(functions):
+        words = f"Locals of {function}" if number else "Locals"
+        add(words, Listed(partial(_locals, debugger, moment, number)), "" if number else "locals")
     for one in frames[place:]:
         own = one is frames[place]
-        words = "Values" if own else f"Values of {'the kernel' if one.kind == 'kernel' else one.name}"
-        add(words, Listed(partial(debugger.variables, one)), "locals" if own else "")
+        kind = "Expressions" if functions else "Values"
+        words = kind if own else f"{kind} of {'the kernel' if one.kind == 'kernel' else one.name}"
+        add(words, Listed(partial(debugger.values, one)), "locals" if own and not functions else "")
     loops = _loops(frames[place:])
     if loops:
         add("Loops", Facts(loops))
-    add("Parameters", Listed(debugger.parameters), "arguments")
+    if not functions:
+        add("Parameters", Listed(debugger.parameters), "arguments")
     add("Arrays", Listed(debugger.arrays), expensive=_size(debugger) > MOST_BYTES)
     touched = debugger.accesses()
     if touched:
         add("Last step", Facts([(_VERBS[one.kind], one.shown.partition(" ")[2]) for one in touched[:_MOST_ACCESSES]]))
     return Answer({"scopes": found})
+
+
+def _locals(debugger: Debugger, moment: Moment, number: int) -> list[Variable]:
+    """The variables of a function of the script; 0 is the one that the tile block is in."""
+    return debugger.functions(moment)[number][1]
 
 
 def _size(debugger: Debugger) -> int:

@@ -123,18 +123,35 @@ def _current(shell: Shell) -> tuple[str, int]:
 def _variables(shell: Shell, found: list[Variable], none: str) -> None:
     for variable in found:
         old = shell.paint("  (of the round before)", "dim") if variable.is_old else ""
-        shell.say(f"{shell.paint(variable.name, 'cyan')} = {variable.shown}{old}")
+        type = f": {variable.type_text}" if variable.array is not None else ""
+        shell.say(f"{shell.paint(variable.name, 'cyan')}{type} = {variable.shown}{old}")
     if not found:
         shell.say(none)
 
 
 def _info_locals(shell: Shell, rest: str) -> None:
+    functions = shell.running.functions()
+    if not functions:
+        _variables(shell, _values(shell), "No values are computed yet.")
+        return
+    for number, (function, variables) in enumerate(functions):
+        if len(functions) > 1:
+            shell.say(f"{'In' if not number else 'Called from'} {function}:")
+        _variables(shell, variables, "No variables are assigned yet.")
+    count = len(_values(shell))
+    if count:
+        shell.say(shell.paint(f'("info expressions" shows {several(count, "value")} of expressions.)', "dim"))
+
+
+def _info_expressions(shell: Shell, rest: str) -> None:
+    _variables(shell, _values(shell), "No values are computed yet.")
+
+
+def _values(shell: Shell) -> list[Variable]:
+    """The values of the frame that is looked at, and of those around it."""
     frames = shell.running.stack()
-    debugger = shell.debugger
-    found: list[Variable] = []
-    for frame in frames[shell.frame_number :]:
-        found += debugger.variables(frame)
-    _variables(shell, [variable for variable in found if variable.value is not None], "No values are computed yet.")
+    found = [variable for frame in frames[shell.frame_number :] for variable in shell.debugger.values(frame)]
+    return [variable for variable in found if variable.value is not None]
 
 
 def _info_args(shell: Shell, rest: str) -> None:
@@ -221,7 +238,8 @@ def _info_display(shell: Shell, rest: str) -> None:
 INFO = CommandTable('"info" command')
 INFO.add(
     (
-        Command("locals", _info_locals, "values of the frame and those around it", short=["lo"]),
+        Command("locals", _info_locals, "variables of the script; of a text, values of the frame", short=["lo"]),
+        Command("expressions", _info_expressions, "values of the frame that are no variables", short=["ex"]),
         Command("args", _info_args, "parameters of the kernel"),
         Command("arrays", _info_arrays, "arrays that the kernel works on, as they are now"),
         Command("accesses", _info_accesses, "what the last step has read and written", short=["ac"]),

@@ -92,10 +92,7 @@ class StopTeller:
         debugger = shell.debugger
         if before.block != now.block or not 0 < now.step - before.step <= _MOST_STEPS:
             return
-        program = debugger.recording.program
-        executed = [program.operations[number] for number in debugger.steps(now.block)[before.step : now.step].tolist()]
-        changed = {program.value_numbers[result] for operation in executed for result in operation.results}
-        found = [one for one in debugger.variables() if one.number in changed and one.value is not None]
+        found = debugger.changes(before, now)
         for variable in found[:_MOST_VALUES]:
             shell.say(f"  {shell.paint(variable.name, 'cyan')} = {variable.shown}")
         if len(found) > _MOST_VALUES:
