@@ -2,7 +2,7 @@
 
 import { KINDS, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
-import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
+import { amountColour, amountLegend, blockLegend, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "page/elements.js";
 import { markName } from "explorer/overlay.js";
 import { pictureOf } from "explorer/vector.js";
@@ -223,11 +223,10 @@ class Memory {
   _sayLegends(shown) {
     const { colour, whole } = this.options;
     const facts = shown.map((card) => [card.legendMost, card.conflicts?.elements, card.races.length]);
-    const key = JSON.stringify([colour, whole, facts]);
+    const here = this.table?.order[this.context.selection.place];
+    const key = JSON.stringify([colour, whole, facts, here]);
     if (key === this._legend) return;
     this._legend = key;
-    const { grid } = this.context.summary;
-    const blocks = grid[0] * grid[1] * grid[2];
     const things = [
       { colour: "var(--read)", name: "this block reads", mark: " " },
       { colour: "var(--write)", name: "writes", mark: " " },
@@ -239,19 +238,13 @@ class Memory {
     }
     if (shown.some((card) => card.races.length > 0)) things.push({ colour: "var(--bad)", name: "race", mark: "!" });
     const most = shown.length === 1 ? shown[0].legendMost : "the most of each array";
-    const again = blocks > THINGS.length ? ", then the same colours again" : "";
     fill(
       this.legends,
-      colour === "count"
-        ? amountLegend(amountColour, "0", most, "accesses to an element")
+      ...(colour === "count"
+        ? [amountLegend(amountColour, "0", most, "accesses to an element")]
         : colour.endsWith("time")
-          ? amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")
-          : thingLegend(
-              Array.from({ length: Math.min(blocks, THINGS.length) }, (_, block) => ({
-                colour: cssColour(blockColour(block, grid)),
-                name: blockName(block, grid) + (block === THINGS.length - 1 ? again : ""),
-              })),
-            ),
+          ? [amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")]
+          : blockLegend(this.context.summary.grid, here)),
       thingLegend(things),
     );
   }
