@@ -173,6 +173,8 @@ def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -
     if bins != (1, 1):
         words.append(f"a cell is {bins[0]:,} x {bins[1]:,} elements")
     words.append(f"{memory.accesses:,} access{'es' if memory.accesses != 1 else ''}")
+    if memory.outside:
+        words.append(f"{memory.outside:,} out of bounds")
     if memory.conflicts:
         words.append(
             f"{memory.conflicts:,} element{'s' if memory.conflicts != 1 else ''} "

@@ -200,7 +200,8 @@ function placeBox(context, relation, place, rows) {
   const info = place.operation === null ? undefined : summary.operations[place.operation];
   const block = place.block === null ? "" : `tile block ${blockName(place.block, summary.grid)}`;
   const within = place.element === null || place.element.length === 0 ? "" : `element [${place.element.join(", ")}]`;
-  const array = place.array === null ? "" : `array ${summary.arrays[place.array]?.name ?? place.array}`;
+  const name = place.array === null ? "" : `array ${summary.arrays[place.array]?.name ?? place.array}`;
+  const array = place.outside ? `outside of ${name || "every array"}` : name;
   const where = [block, within, array].filter((words) => words !== "").join(", ");
   const script = info?.script ?? null;
   const go = (/** @type {string} */ view, /** @type {string} */ words) =>

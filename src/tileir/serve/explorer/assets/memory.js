@@ -1,7 +1,8 @@
 // The view of memory: the arrays as grids, coloured by who touched them, and the accesses of what is pointed at.
 
-import { KINDS, loadAccesses } from "explorer/accesses.js";
+import { KINDS, OUT_OF_BOUNDS, RESERVED, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
+import { outsideSentence, outsideWords } from "explorer/bounds.js";
 import { amountColour, amountLegend, blockLegend, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "page/elements.js";
 import { markName } from "explorer/overlay.js";
@@ -209,12 +210,14 @@ class Memory {
 
   /** @param {AccessTable} table */
   _sayNotes(table) {
-    const elsewhere = table.rowsOfArray(-1).length;
+    const reserved = table.rowsOfArray(RESERVED).length;
+    const lost = table.rowsOutside(-1);
     fill(
       this.notes,
-      elsewhere === 0
+      lost.length === 0 ? null : element("p", { class: "note bad" }, outsideSentence(lost, table, undefined)),
+      reserved === 0
         ? null
-        : element("p", { class: "note" }, `${counted(elsewhere, "access", "accesses")} to memory of the kernel's own.`),
+        : element("p", { class: "note" }, `${counted(reserved, "access", "accesses")} to memory that tile blocks reserve (alloca).`),
       ...this.context.summary.recording.notes.map((note) => element("p", { class: "note" }, note)),
     );
   }
@@ -235,6 +238,9 @@ class Memory {
     ];
     if (shown.some((card) => card.conflicts !== null && card.conflicts.elements > 0)) {
       things.push({ colour: "var(--bad)", name: "shared by several blocks, one writing (whole launch)", mark: "\u00d7" });
+    }
+    if (this.table?.array.some((array) => array <= OUT_OF_BOUNDS)) {
+      things.push({ colour: "var(--bad)", name: "out of bounds: not in the picture, listed below its array", mark: "!" });
     }
     if (shown.some((card) => card.races.length > 0)) things.push({ colour: "var(--bad)", name: "race", mark: "!" });
     const most = shown.length === 1 ? shown[0].legendMost : "the most of each array";
@@ -404,6 +410,7 @@ class Memory {
       const words = script?.text ?? text;
       const short = words.slice(Math.max(0, words.indexOf(name)));
       const mark = selection.marked.indexOf(row);
+      const outside = outsideWords(row, table, this.context.summary);
       const now = place === selection.place && step === selection.step;
       const line = button("", () => this.context.select({ place, step, operation }), {
         class: row >= happened ? "later" : null, "aria-current": now ? "true" : null, title: text, "data-row": row,
@@ -414,6 +421,7 @@ class Memory {
         element("span", { class: `chip kind-${kind}` }, kind),
         `block ${blockName(table.block[row], this.context.summary.grid)}, step ${grouped(step)}`,
         element("code", {}, short),
+        outside === null ? "" : element("span", { class: "outside" }, `out of bounds: ${outside}`),
       );
     }
     return list;

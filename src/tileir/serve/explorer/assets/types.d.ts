@@ -95,7 +95,7 @@ export interface Accesses {
   block: Packed;
   step: Packed;
   operation: Packed;
-  /** -1: memory that is no argument. */
+  /** -1: memory that is no array, as of `alloca`; -2: out of bounds, near no array; -3 - n: outside of array n. */
   array: Packed;
   /** 0 read, 1 write, 2 atomic. */
   kind: Packed;
@@ -103,7 +103,7 @@ export interface Accesses {
   masked: Packed;
   /** Row r owns the boxes from boxStart[r] to boxStart[r + 1]. */
   boxStart: Packed;
-  /** The first element of each box, counted in elements from the beginning of the array's memory. */
+  /** The first element of each box, counted in elements from the beginning of the array's memory; out of bounds too. */
   boxFirst: Packed;
   /** Box b has extents and steps (in elements) from extentStart[b] to extentStart[b + 1]. */
   extentStart: Packed;
@@ -184,9 +184,11 @@ export interface FindingPlace {
   step: number | null;
   /** The element of the tile. */
   element: number[] | null;
-  /** The access in question, a row of Accesses, or null; and the array it goes to, or null. */
+  /** The access in question, a row of Accesses, or null; and the array it goes to, or is outside of, or null. */
   access: number | null;
   array: number | null;
+  /** Whether the access goes to no memory of the launch. */
+  outside: boolean;
   /** As in `kernel.py:12`; empty for a program without positions. */
   position: string;
 }
