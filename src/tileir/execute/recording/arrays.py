@@ -287,7 +287,7 @@ class Finder:
         return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
 
     def _outside(self, addresses: Array, size: int, home: RecordedArray | None) -> Part:
-        """An access out of bounds: of the array that the pointer comes from, where that is known, else of the nearest."""
+        """An access outside of the array that the pointer comes from, where that is known, else of the nearest."""
         array = home
         if array is None:
             address = int(addresses[0])

@@ -152,7 +152,9 @@ class Memory {
       void this._search();
       selection = this.context.selection;
     }
-    if (!this._chosen && this.options.whole && (selection.place > 0 || selection.step > 0)) {
+    const { opening } = this.context;
+    const moved = selection.place !== opening.place || selection.step !== opening.step;
+    if (!this._chosen && this.options.whole && moved) {
       this.options.whole = false;
       this.extent.value = "moment";
     }
@@ -240,7 +242,7 @@ class Memory {
       things.push({ colour: "var(--bad)", name: "shared by several blocks, one writing (whole launch)", mark: "\u00d7" });
     }
     if (this.table?.array.some((array) => array <= OUT_OF_BOUNDS)) {
-      things.push({ colour: "var(--bad)", name: "out of bounds: not in the picture, listed below its array", mark: "!" });
+      things.push({ colour: "var(--bad)", name: "out of bounds: listed below its array", mark: "!" });
     }
     if (shown.some((card) => card.races.length > 0)) things.push({ colour: "var(--bad)", name: "race", mark: "!" });
     const most = shown.length === 1 ? shown[0].legendMost : "the most of each array";

@@ -65,6 +65,8 @@ export interface Summary {
   arrays: ArrayInfo[];
   operations: OperationInfo[];
   values: ValueInfo[];
+  /** Whether the variables of the author's script are known: `variables`. */
+  script: boolean;
   forms: { id: string; title: string; reason: string | null }[];
   targets: { id: string; title: string }[];
   comparisons: { id: string; title: string; reason: string | null }[];
@@ -125,6 +127,26 @@ export interface Values {
   block: number;
   step: number;
   values: { value: number; step: number; text: string }[];
+}
+
+/** The variables of the author's script at a moment: before the statement that is next. */
+export interface Variables {
+  block: number;
+  step: number;
+  /** The function that the tile block is in, then those that called it; the last is the kernel. */
+  functions: { function: string; variables: Variable[]; unassigned: string[] }[];
+}
+
+export interface Variable {
+  name: string;
+  parameter: boolean;
+  /** Of a value of the tile program; else empty. */
+  type: string;
+  /** The value it is, and the step that computed it; null for constants, arrays, and what is optimized away. */
+  value: number | null;
+  step: number | null;
+  array: number | null;
+  text: string;
 }
 
 /** Each value at each step at which it was computed, up to one: what an exported page is made of. */
@@ -312,6 +334,8 @@ export interface Context {
   summary: Summary;
   ask<T>(question: string, parameters?: Record<string, string | number>): Promise<T>;
   readonly selection: Selection;
+  /** What the page has opened at. */
+  readonly opening: Selection;
   select(change: Partial<Selection>): void;
   /** Said to people who cannot see the page. */
   announce(text: string): void;
