@@ -28,7 +28,7 @@ const AROUND = 5;
 const NEWEST = 12;
 /** Elements of an array that are shown, and the largest array that is asked about. */
 const FIRST = 6;
-const SHOWN_ARRAY = 1 << 22;
+const SHOWN_ARRAY = 1 << 20;
 
 /**
  * @param {Context} context
