@@ -40,8 +40,8 @@ from tileir.ir.values import BlockArgument, Value
 _SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
 _MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)
 _ENDS = (BREAK, CONTINUE, YIELD)
-# Further away than this an address has nothing to do with an array that happens to be the nearest.
-_NEAR = 1 << 24
+NEAR = 1 << 24
+"""Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
 
 
 def is_moved_by_turns(carried: BlockArgument) -> bool:
@@ -231,6 +231,6 @@ def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> 
     nearest: list[tuple[int, str]] = []
     for region in memory.regions:
         distance = max(region.start - address, address - region.end, 0)
-        if distance < _NEAR:
+        if distance < NEAR:
             nearest.append((distance, past_or_before(region, address, size)))
     return f"{text}: it is {min(nearest)[1]}" if nearest else text

@@ -49,8 +49,11 @@ def test_an_access_outside_of_its_array_is_kept_from_happening_again() -> None:
     recording = record(kernel, 1, a, b, c, 128)
     answer = findings_answer(recording)
     assert {finding["kind"] for finding in answer["findings"]} == {"out-of-bounds"}
-    assert [finding["place"]["access"] for finding in answer["findings"]] == [0, 2, 4]
-    assert recording.accesses.array.tolist() == [0, -1, 1, -1, 2, -1]
+    assert [finding["place"]["access"] for finding in answer["findings"]] == [1, 3, 5]
+    assert [(one["place"]["array"], one["place"]["outside"]) for one in answer["findings"]] == [
+        (number, True) for number in range(3)
+    ]
+    assert recording.accesses.array.tolist() == [0, -3, 1, -4, 2, -5]
     total = next(
         value for value in range(len(recording.program.values)) if recording.program.script_name(value) == "sum"
     )

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from tileir.execute.recording.tiles import tile_answer
+from tileir.ir.types import F32
 from tileir.serve.explorer.questions import Answer
 from tileir.serve.explorer.session import Explorer, Part
 
@@ -72,6 +74,15 @@ def made_accesses(first: int, count: int) -> Answer:
     }
 
 
+def made_values(block: int, step: int) -> Answer:
+    known = [] if step == 0 else [{"value": 0, "step": 1, "text": "0 to 15"}]
+    return {"block": block, "step": step, "values": known}
+
+
+def made_array(**_: Any) -> Answer:
+    return tile_answer(F32, numpy.zeros(64, numpy.float32))
+
+
 def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> Explorer:
     """Answers each question with what is given for it: an answer, or a function of the question's parameters.
 
@@ -80,7 +91,8 @@ def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> E
 
     def questions() -> dict[str, Any]:
         found = {}
-        for name, given in {"steps": made_steps, "accesses": made_accesses, **answers}.items():
+        made = {"steps": made_steps, "accesses": made_accesses, "values": made_values, "array": made_array}
+        for name, given in {**made, **answers}.items():
             found[name] = given if callable(given) else (lambda _given=given, **_: _given)
         return found
 

@@ -22,7 +22,7 @@ LAUNCHES = {
 }
 # What each view shows once it has come.
 SHOWN = {
-    "Overview": "dl.pairs",
+    "Overview": ".panel",
     "Forms": ".pane .row.is-linked",
     "Memory": "canvas",
     "Values": "canvas, table",
@@ -62,8 +62,8 @@ def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
         file = tmp_path / f"{name}.html"
         assert explored.export(file) == []
     page = open_page(file)
-    page.keyboard.press(".")
-    page.wait_for_function("location.hash.includes('step=1')")
+    page.wait_for_function("location.hash.includes('step=')")
+    page.keyboard.press(",")
     look(page, findings)
 
 

@@ -25,7 +25,10 @@ def test_page_shows_the_launch(page_for: Any) -> None:
 def test_overview_lists_parameters_and_arrays(page_for: Any) -> None:
     page = page_for(made_explorer())
     arrays = page.get_by_role("region", name="Arrays")
-    assert arrays.get_by_role("row").nth(1).inner_text().split("\t") == ["a", "f32", "64", "256 bytes", "read, written"]
+    arrays.get_by_role("row").nth(1).wait_for()
+    assert arrays.get_by_role("row").nth(1).inner_text().split("\t") == [
+        "a", "f32", "64", "256 bytes", "read, written", "0.0, 0.0, 0.0, 0.0, 0.0, 0.0 ..",
+    ]  # fmt: skip
 
 
 def test_hostile_names_are_text(page_for: Any) -> None:
@@ -33,7 +36,7 @@ def test_hostile_names_are_text(page_for: Any) -> None:
         "title": HOSTILE,
         "kernel": HOSTILE,
         "parameters": [{"name": HOSTILE, "type": HOSTILE, "array": None, "value": HOSTILE}],
-        "operations": [operation(0, HOSTILE)],
+        "operations": [operation(number, HOSTILE) for number in range(3)],
         "recording": {**made_explorer().summary["recording"], "notes": [HOSTILE]},
         "failure": HOSTILE,
     }
@@ -84,10 +87,10 @@ def test_a_question_that_fails_is_told_in_words(page_for: Any) -> None:
     words = page.evaluate(
         """async () => {
             const { asking, server } = await import("explorer/data.js");
-            try { await asking(server())("values", { block: 0, step: 0 }); } catch (error) { return error.message; }
+            try { await asking(server())("tile", { block: 0, step: 0, value: 0 }); } catch (error) { return error.message; }
         }"""
     )
-    assert words == "there is no 'values' for this launch"
+    assert words == "there is no 'tile' for this launch"
 
 
 def test_assets_fit_into_the_wheel() -> None:

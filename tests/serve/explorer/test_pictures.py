@@ -117,13 +117,44 @@ def test_colours_are_those_of_the_page(page_for: Any) -> None:
             const { AMOUNTS, THINGS, amountColour, blockColour } = await import("explorer/drawing.js");
             const amounts = Array.from({ length: 256 }, (_, index) => amountColour(index / 255));
             const blocks = Array.from({ length: 60 }, (_, block) => blockColour(block, [3, 4, 5]));
-            return { AMOUNTS, THINGS, amounts, blocks };
+            const few = Array.from({ length: 6 }, (_, block) => blockColour(block, [3, 2, 1]));
+            return { AMOUNTS, THINGS, amounts, blocks, few };
         }"""
     )
     assert [tuple(one) for one in colours["AMOUNTS"]] == list(AMOUNTS)
     assert [tuple(one) for one in colours["THINGS"]] == list(THINGS)
     assert amount_colour(numpy.arange(256) / 255).tolist() == colours["amounts"]
     assert block_colour(numpy.arange(60), (3, 4, 5)).tolist() == colours["blocks"]
+    assert block_colour(numpy.arange(6), (3, 2, 1)).tolist() == colours["few"]
+
+
+def test_no_two_tile_blocks_have_one_colour() -> None:
+    for blocks in range(1, 201):
+        for grid in ((blocks, 1, 1), (1, blocks, 1), (1, 1, blocks)):
+            colours = block_colour(numpy.arange(blocks), grid).astype(numpy.int64)
+            assert len(numpy.unique(colours, axis=0)) == blocks, grid
+            # Neighbors are told apart at first sight, and so are all blocks where there are few.
+            neighbors = numpy.abs(numpy.diff(colours, axis=0)).max(axis=1)
+            assert (neighbors >= 40).all(), grid
+            if blocks <= len(THINGS):
+                apart = numpy.abs(colours[:, None] - colours[None]).max(axis=2)
+                assert (apart + 255 * numpy.eye(blocks) >= 40).all(), grid
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 8, 9, 64, 200])
+def test_no_two_entries_of_a_legend_have_one_colour(page_for: Any, blocks: int) -> None:
+    recording = recorded.vector_add(128 * blocks).recording()
+    svg = ElementTree.fromstring(memory_picture(recording, "c"))
+    swatches = [str(one.get("fill")) for one in svg.findall(f"{_SPACE}rect") if one.get("width") == "10"]
+    page = page_for(recorded.explorer_of(recording), "memory")
+    page.locator(".legends .legend").first.wait_for()
+    shown = page.locator(".legends .legend").first
+    fills = [str(one.get_attribute("fill")) for one in shown.locator("rect").all()]
+    for colours in (swatches, fills):
+        assert len(colours) == len(set(colours)), colours
+        assert len(colours) == blocks if blocks <= len(THINGS) else len(colours) > len(THINGS)
+    # The first and the last tile block are named.
+    assert "(0)" in shown.inner_text() and f"({blocks - 1})" in shown.inner_text()
 
 
 def test_images_open_in_a_browser(page_for: Any) -> None:

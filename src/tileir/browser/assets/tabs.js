@@ -65,6 +65,10 @@ export function createTabs(context, views) {
       let leaving = false;
       for (const [index, view] of views.entries()) {
         const chosen = view.id === context.selection.view;
+        if (chosen && buttons[index].getAttribute("aria-selected") !== "true") {
+          // On a narrow screen tabs scroll.
+          buttons[index].scrollIntoView({ block: "nearest", inline: "nearest" });
+        }
         buttons[index].setAttribute("aria-selected", String(chosen));
         buttons[index].tabIndex = chosen ? 0 : -1;
         const hadFocus = view.element.contains(document.activeElement);

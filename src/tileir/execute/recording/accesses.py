@@ -1,7 +1,8 @@
 """The accesses of a launch in columns: one row for each access to an array, in the order in which they happened.
 
 An access that touches several arrays has a row for each, and so has what lies in no array.  The boxes of a row count
-elements of its array from the beginning of the array's memory.
+elements of its array from the beginning of the array's memory; those of an access out of bounds are negative or beyond
+its end.
 """
 
 from __future__ import annotations
@@ -21,12 +22,24 @@ ATOMIC: Final = 2
 KINDS: Final = {"read": READ, "write": WRITE, "atomic": ATOMIC}
 NO_ARRAY: Final = -1
 """In the column of arrays: memory that is no array of the launch, as what `alloca` reserves."""
+OUT_OF_BOUNDS: Final = -2
+"""In the column of arrays: no memory of the launch, and near no array.  `out_of_bounds` has the other codes."""
 
 _Form = tuple[tuple[int, ...], tuple[int, ...]]
 
 # How much a row takes beside its boxes, and a box.
 _ROW_BYTES: Final = 4 + 4 + 4 + 4 + 1 + 4 + 1 + 8
 _BOX_BYTES: Final = 8 + 4
+
+
+def out_of_bounds(array: int) -> int:
+    """In the column of arrays: outside of an array, by number."""
+    return OUT_OF_BOUNDS - 1 - array
+
+
+def missed_array(code: int) -> int:
+    """The array that a code of the column of arrays is outside of; -1 if it is no such code."""
+    return OUT_OF_BOUNDS - 1 - code if code < OUT_OF_BOUNDS else -1
 
 
 class AccessTable:
@@ -127,7 +140,7 @@ class AccessTable:
 
     @property
     def array(self) -> Array:
-        """The array, by its number in the recording, or `NO_ARRAY`."""
+        """The array, by its number in the recording; or `NO_ARRAY`, `OUT_OF_BOUNDS`, `out_of_bounds(number)`."""
         return numpy.frombuffer(self._array, numpy.int32)
 
     @property

@@ -11,6 +11,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.recording.accesses import READ
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.script_variables import ArrayReference, Content, Description, Missing, TileContent
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
 from tileir.ir.effects import memory_changes
@@ -32,6 +33,7 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
         "arrays": _arrays(recording),
         "operations": operations_of(program),
         "values": values,
+        "script": recording.script_variables is not None,
         "findings": len(recording.findings),
         "failure": recording.failure or None,
         "recording": {
@@ -176,6 +178,46 @@ def values_answer(recording: Recording, block: int, step: int) -> dict[str, Any]
         element = cast(TileType, program.values[value].type).element
         found.append({"value": value, "step": computed, "text": summarized(element, numpy.asarray(content))})
     return {"block": block, "step": step, "values": found}
+
+
+def variables_answer(recording: Recording, block: int, step: int) -> dict[str, Any]:
+    """The variables of the script at a step: of the function that the tile block is in, then of its callers."""
+    found = []
+    for one in recording.functions(block, step):
+        variables = [_variable(recording, name, content, False) for name, content in one.variables.items()]
+        variables += [_variable(recording, name, content, True) for name, content in one.parameters.items()]
+        found.append({"function": one.function, "variables": variables, "unassigned": one.unassigned})
+    return {"block": block, "step": step, "functions": found}
+
+
+def _variable(recording: Recording, name: str, content: Content, is_parameter: bool) -> dict[str, Any]:
+    tile = content if isinstance(content, TileContent) else None
+    arrays = [
+        one.number for one in recording.arrays if isinstance(content, ArrayReference) and one.name == content.name
+    ]
+    return {
+        "name": name,
+        "parameter": is_parameter,
+        "type": recording.program.values[tile.number].type.spelling if tile is not None else "",
+        "value": tile.number if tile is not None else None,
+        "step": tile.step if tile is not None else None,
+        "array": arrays[0] if arrays else None,
+        "text": _content_text(recording, content),
+    }
+
+
+def _content_text(recording: Recording, content: Content) -> str:
+    if isinstance(content, TileContent):
+        type = recording.program.values[content.number].type
+        return summarized(type.element, numpy.asarray(content.content)) if isinstance(type, TileType) else type.spelling
+    if isinstance(content, tuple):
+        items = [_content_text(recording, one) for one in content]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if isinstance(content, ArrayReference):
+        return content.name
+    if isinstance(content, Description):
+        return content.text
+    return content.reason if isinstance(content, Missing) else repr(content)
 
 
 def history_answer(recording: Recording, block: int, last: int) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_b
 from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
-from tileir.execute.origins import origin_of_access
-from tileir.execute.recording.accesses import NO_ARRAY
+from tileir.execute.origins import NEAR, origin_of_access
+from tileir.execute.recording.accesses import NO_ARRAY, OUT_OF_BOUNDS, out_of_bounds
 from tileir.execute.recording.boxes import Box, listed_boxes, ramp, rectangle
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.timeline import box_of
@@ -278,11 +278,27 @@ class Finder:
                 if inside.any():
                     parts.append(_listed_part(array, left[inside], size))
                     left = left[~inside]
-        if left.size:
-            places = (left // numpy.uint64(size)).view(numpy.int64)
-            boxes = listed_boxes(places)
+        outside = self._memory.owners(left, size) < 0
+        if not outside.all():
+            boxes = listed_boxes((left[~outside] // numpy.uint64(size)).view(numpy.int64))
             parts.append(Part(NO_ARRAY, boxes.boxes, boxes.approximate))
+        if outside.any():
+            parts.append(self._outside(left[outside], size, home))
         return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
+
+    def _outside(self, addresses: Array, size: int, home: RecordedArray | None) -> Part:
+        """An access outside of the array that the pointer comes from, where that is known, else of the nearest."""
+        array = home
+        if array is None:
+            address = int(addresses[0])
+            distances = [max(one.low - address, address - one.high, 0) for one in self.arrays]
+            least = min(distances, default=NEAR)
+            if least >= NEAR:
+                boxes = listed_boxes((addresses // numpy.uint64(size)).view(numpy.int64))
+                return Part(OUT_OF_BOUNDS, boxes.boxes, boxes.approximate)
+            array = self.arrays[distances.index(least)]
+        boxes = listed_boxes(_elements(array, addresses, size))
+        return Part(out_of_bounds(array.number), boxes.boxes, boxes.approximate)
 
     def _regions_of(self, addresses: Array, size: int) -> list[Region]:
         owners = numpy.unique(self._memory.owners(addresses, size))
@@ -290,13 +306,17 @@ class Finder:
         return [regions[number] for number in owners.tolist() if number >= 0]
 
 
-def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
+def _elements(array: RecordedArray, addresses: Array, size: int) -> Array:
+    """Elements of an array, counted from the beginning of its memory."""
     offsets = (addresses - numpy.uint64(array.low)).view(numpy.int64)
     if size == array.size and not (offsets % size).any():
-        elements = offsets // size
-    else:
-        elements = ((offsets[:, None] + numpy.arange(size)) // array.size).reshape(-1)
-    boxes = listed_boxes(elements)
+        return offsets // size
+    found: Array = ((offsets[:, None] + numpy.arange(size)) // array.size).reshape(-1)
+    return found
+
+
+def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
+    boxes = listed_boxes(_elements(array, addresses, size))
     region = array.region
     places = (addresses - numpy.uint64(region.start)).view(numpy.int64)
     if (places % size).any():

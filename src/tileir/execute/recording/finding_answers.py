@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from tileir.execute.places import place_of
+from tileir.execute.recording.accesses import OUT_OF_BOUNDS, missed_array
 from tileir.execute.recording.findings import CHECKED, COVERED, Seen
 from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.report import Finding, Kind, Place
@@ -60,6 +61,7 @@ def described(recording: Recording, finding: Finding, seen: Seen, other: int = -
     """A finding with its places, in the words of the script; `other` is the row of its second access."""
     names = recording.report.names
     worded = finding.worded(names)
+    row = _outside_row(recording, seen.row) if finding.kind == "out-of-bounds" else seen.row
     return {
         "kind": finding.kind,
         "title": worded.title,
@@ -68,10 +70,21 @@ def described(recording: Recording, finding: Finding, seen: Seen, other: int = -
         "hint": worded.hint,
         "count": finding.count,
         "note": finding.kind == "note",
-        "place": _place(recording, finding.place, seen.step, seen.row),
+        "place": _place(recording, finding.place, seen.step, row),
         "relation": finding.relation,
         "other": None if finding.other is None else _place(recording, finding.other, -1, other),
     }
+
+
+def _outside_row(recording: Recording, row: int) -> int:
+    """The row of the part of an access that is out of bounds; the one given if there is none."""
+    accesses = recording.accesses
+    for other in range(max(row, 0), len(accesses)):
+        if accesses.block[other] != accesses.block[row] or accesses.step[other] != accesses.step[row]:
+            break
+        if accesses.array[other] <= OUT_OF_BOUNDS:
+            return other
+    return row
 
 
 def _place(recording: Recording, place: Place, step: int, row: int) -> dict[str, Any]:
@@ -79,6 +92,7 @@ def _place(recording: Recording, place: Place, step: int, row: int) -> dict[str,
     if row >= 0:
         step = int(accesses.step[row])
     array = int(accesses.array[row]) if row >= 0 else -1
+    missed = missed_array(array)
     width, height, _ = recording.grid
     block = place.block
     position = position_of(place_of(place.operation.location))
@@ -88,6 +102,7 @@ def _place(recording: Recording, place: Place, step: int, row: int) -> dict[str,
         "step": step if step >= 0 else None,
         "element": list(place.element) if place.element is not None else None,
         "access": row if row >= 0 else None,
-        "array": array if array >= 0 else None,
+        "array": array if array >= 0 else missed if missed >= 0 else None,
+        "outside": array <= OUT_OF_BOUNDS,
         "position": f"{os.path.basename(position.file)}:{position.line}" if isinstance(position, FileLocation) else "",
     }

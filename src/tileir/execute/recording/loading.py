@@ -21,6 +21,7 @@ from tileir.execute.entries import select_entry
 from tileir.execute.errors import RecordingError
 from tileir.execute.grids import check_grid
 from tileir.execute.memory import Region
+from tileir.execute.recording.accesses import out_of_bounds
 from tileir.execute.recording.arrays import arrays_of
 from tileir.execute.recording.columns import (
     COLUMNS,
@@ -312,7 +313,7 @@ class _Loading:
         _require(all(len(column) == count for column in columns), "the columns of accesses have different lengths")
         _require(bool(numpy.isin(columns[0], records.blocks.number).all()), "an access is of no tile block")
         _within("accesses/operation", columns[2], 0, operations - 1)
-        _within("accesses/array", columns[3], -1, arrays - 1)
+        _within("accesses/array", columns[3], out_of_bounds(arrays - 1), arrays - 1)
         _within("accesses/kind", columns[4], 0, 2)
         _within("accesses/masked", columns[5], 0, _LARGEST)
         extents, strides = self._column("forms/extents"), self._column("forms/strides")

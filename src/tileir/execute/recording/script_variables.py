@@ -41,11 +41,13 @@ class Missing:
 class TileContent:
     """The content of a value of the program, by number; integers without a sign have the dtype that says so."""
 
-    __slots__ = ("content", "number")
+    __slots__ = ("content", "number", "step")
 
-    def __init__(self, number: int, content: Any) -> None:
+    def __init__(self, number: int, content: Any, step: int) -> None:
         self.number: int = number
         self.content: Any = content
+        self.step: int = step
+        """The step that computed it."""
 
     def __repr__(self) -> str:
         return f"<TileContent {self.number}: {self.content!r}>"
@@ -259,7 +261,7 @@ class ScriptVariables:
             if found is not None and not numpy.array_equal(found.content, content, equal_nan=content.dtype.kind == "f"):
                 # A compiler has made two of it, and it is not known which one is meant.
                 return Missing(REMOVED)
-            found = TileContent(number, content)
+            found = TileContent(number, content, newest[0])
         return found
 
 

@@ -221,11 +221,29 @@ class _Exporting:
             "steps": steps,
             "last": last,
             "values": values,
+            "variables": self._variables(block, executed[:last]),
             "tiles": tiles,
             "arrays": arrays,
             "arraysLast": arrays_last,
             "answers": self._comparisons(block),
         }
+
+    def _variables(self, block: int, executed: list[int]) -> list[Answer]:
+        """The variables of the script where they change: they are those before the statement of the next operation."""
+        found: list[Answer] = []
+        operations = self._summary["operations"]
+        known = None
+        for step in range(len(executed) + 1) if self._summary["script"] else ():
+            if 0 < step < len(executed):
+                before, after = executed[step - 1], executed[step]
+                # A statement is a line; an operation that comes before the last one begins another iteration.
+                if before < after and operations[before]["script"] == operations[after]["script"]:
+                    continue
+            answer = self._explorer.answer("variables", {"block": block, "step": step})
+            if answer["functions"] != known:
+                known = answer["functions"]
+                found.append(answer)
+        return found
 
     def _written(self, block: int, executed: list[int]) -> tuple[dict[str, Answer], int]:
         """What a block makes of the arrays that the launch writes, and the step up to which that is known."""

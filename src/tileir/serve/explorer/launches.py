@@ -19,13 +19,21 @@ class Launch:
     """A launch that has not happened yet; `values` is None if it is not known what with, and then it never does."""
 
     def __init__(
-        self, kernel: Kernel, grid: BlockId, values: Sequence[object] | None, memory: Sequence[object], title: str
+        self,
+        kernel: Kernel,
+        grid: BlockId,
+        values: Sequence[object] | None,
+        memory: Sequence[object],
+        title: str,
+        source: object = None,
     ) -> None:
+        """`source` is what the variables of the kernel are found from."""
         self.kernel = kernel
         self.grid = grid
         self.values = values
         self.memory = memory
         self.title = title
+        self.source = source
 
     @property
     def module(self) -> Operation:
@@ -56,7 +64,8 @@ def launch_of(
         function = kernel.cutile_kernel
         values = kernel.values(*(args or ()))
         memory = described(function, tuple(args or ())).memory
-        return Launch(kernel.kernel, extents, values, memory, title or _script_of(function) or kernel.name)
+        named = title or _script_of(function) or kernel.name
+        return Launch(kernel.kernel, extents, values, memory, named, function)
     parameters = kernel.entry.regions[0].blocks[0].arguments
     # Nothing was said of the arguments of a kernel that has some: it cannot run, but it can be read.
     unknown = args is None or (not args and parameters)

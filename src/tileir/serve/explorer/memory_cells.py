@@ -13,7 +13,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.accesses import ATOMIC, READ, WRITE
+from tileir.execute.recording.accesses import ATOMIC, READ, WRITE, out_of_bounds
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 
@@ -50,6 +50,8 @@ class MemoryCells:
         count = numpy.zeros(reach, numpy.int32)
         rows = numpy.flatnonzero(recording.accesses.array == array.number)
         self.accesses: int = len(rows)
+        self.outside: int = int(numpy.count_nonzero(recording.accesses.array == out_of_bounds(array.number)))
+        """How many accesses miss the array."""
         for row, places in _touched(recording, rows):
             last[places] = row
             count[places] += 1

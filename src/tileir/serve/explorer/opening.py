@@ -18,6 +18,7 @@ from tileir.execute.recording.answers import (
     value_answer,
     values_answer,
     values_of,
+    variables_answer,
 )
 from tileir.execute.recording.number_answers import numbers_answer
 from tileir.execute.recording.program import NumberedProgram
@@ -69,6 +70,7 @@ def opened(
             uninitialized=uninitialized,
             sanitize=sanitize,
             output=output,
+            source=launch.source,
         )
         first = recording_part(recording, launch.title)
     parameters = kernel.entry.regions[0].blocks[0].arguments
@@ -102,6 +104,7 @@ def recording_part(recording: Recording, title: str) -> Part:
         "accesses": partial(accesses_answer, recording),
         "steps": partial(steps_answer, recording),
         "values": partial(values_answer, recording),
+        "variables": partial(variables_answer, recording),
         "history": partial(history_answer, recording),
         "tile": tile,
         "array": array,

@@ -43,6 +43,7 @@ THINGS: Final = (
     (86, 180, 233),
     (213, 94, 0),
     (240, 228, 66),
+    (110, 110, 110),
 )
 
 _WIDTH: Final = 640
@@ -121,9 +122,19 @@ def amount_colour(amounts: Array) -> Array:
 
 
 def block_colour(blocks: Array, grid: BlockId) -> Array:
-    """The colours of tile blocks: neighbours in every direction of the grid have different ones."""
+    """The colours of tile blocks.
+
+    A few blocks have colours of their own; many are on the scale of amounts, by number, and every second one is paler,
+    so that neighbors in every direction of the grid are told apart.
+    """
+    count = grid[0] * grid[1] * grid[2]
+    if count <= len(THINGS):
+        own: Array = numpy.array(THINGS, numpy.uint8)[blocks]
+        return own
     x, y, z = blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])
-    found: Array = numpy.array(THINGS, numpy.uint8)[(x + 3 * y + 5 * z) % len(THINGS)]
+    colours = amount_colour(blocks / (count - 1))
+    pale = ((3 * colours.astype(numpy.int64) + 512) // 5).astype(numpy.uint8)
+    found: Array = numpy.where(((x + y + z) % 2 == 1)[..., None], pale, colours)
     return found
 
 
@@ -162,6 +173,8 @@ def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -
     if bins != (1, 1):
         words.append(f"a cell is {bins[0]:,} x {bins[1]:,} elements")
     words.append(f"{memory.accesses:,} access{'es' if memory.accesses != 1 else ''}")
+    if memory.outside:
+        words.append(f"{memory.outside:,} out of bounds")
     if memory.conflicts:
         words.append(
             f"{memory.conflicts:,} element{'s' if memory.conflicts != 1 else ''} "
@@ -172,14 +185,15 @@ def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -
 
 def _legend(recording: Recording, colour: str, most: float) -> list[tuple[str, str]]:
     """Colours with what they mean."""
-    if colour.endswith("block"):
-        blocks = recording.grid[0] * recording.grid[1] * recording.grid[2]
-        shown = min(blocks, len(THINGS))
-        colours = block_colour(numpy.arange(shown), recording.grid)
-        entries = [(_css(colours[one]), _block_name(one, recording.grid)) for one in range(shown)]
-        return [*entries, ("none", "..")] if blocks > shown else entries
+    grid = recording.grid
+    blocks = grid[0] * grid[1] * grid[2]
+    if colour.endswith("block") and blocks <= len(THINGS):
+        colours = block_colour(numpy.arange(blocks), grid)
+        return [(_css(colours[one]), _block_name(one, grid)) for one in range(blocks)]
     colours = amount_colour(numpy.linspace(0, 1, 16))
     first, last = ("0", f"{most:,.3g} accesses") if colour == "count" else ("first access", f"last of {most:,.0f}")
+    if colour.endswith("block"):
+        first, last = _block_name(0, grid), f"{_block_name(blocks - 1, grid)}, every second tile block paler"
     names = [first, *[""] * 14, last]
     return [(_css(one), name) for one, name in zip(colours, names, strict=True)]
 

@@ -50,6 +50,7 @@ QUESTIONS: dict[str, tuple[Parameter, ...]] = {
     "accesses": (Parameter("first", NUMBER, 0), Parameter("count", NUMBER, 1_000_000)),
     "steps": (_BLOCK,),
     "values": (_BLOCK, _STEP),
+    "variables": (_BLOCK, _STEP),
     "history": (_BLOCK, Parameter("last", NUMBER)),
     "tile": (_BLOCK, _STEP, Parameter("value", NUMBER), *_PART),
     "array": (Parameter("array", NUMBER), _BLOCK, _STEP, *_PART),

@@ -109,6 +109,7 @@ def empty_summary() -> Answer:
         "arrays": [],
         "operations": [],
         "values": [],
+        "script": False,
         "forms": [],
         "targets": [],
         "comparisons": [],

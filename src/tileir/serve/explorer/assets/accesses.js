@@ -12,6 +12,10 @@ const ROWS = 65_536;
 
 export const KINDS = ["read", "write", "atomic"];
 
+/** In the column of arrays: memory of the tile block's own, and no memory of the launch. */
+export const RESERVED = -1;
+export const OUT_OF_BOUNDS = -2;
+
 /** @type {WeakMap<object, Promise<AccessTable>>} */
 const loaded = new WeakMap();
 
@@ -105,6 +109,22 @@ export class AccessTable {
       this._ofArray.set(array, rows);
     }
     return rows;
+  }
+
+  /**
+   * The rows that are outside of an array; -1: outside of all, and near none.
+   * @param {number} array
+   */
+  rowsOutside(array) {
+    return this.rowsOfArray(OUT_OF_BOUNDS - 1 - array);
+  }
+
+  /**
+   * The array that an access is outside of, -1 if it is near none; null for an access within bounds.
+   * @param {number} row
+   */
+  missedArray(row) {
+    return this.array[row] > OUT_OF_BOUNDS ? null : OUT_OF_BOUNDS - 1 - this.array[row];
   }
 
   /**

@@ -1,5 +1,6 @@
 // One array of the view of memory: its picture, what lies above it, and what is said about it.
 
+import { outsideSentence } from "explorer/bounds.js";
 import { findConflicts } from "explorer/conflicts.js";
 import { amountColour, blockColour, pixel, ramp } from "explorer/drawing.js";
 import { button, element, fill } from "page/elements.js";
@@ -83,6 +84,7 @@ export class ArrayCard {
     this.plot.slice = this.grid.sizes.slice(0, -2).map(() => 0);
     this.plot.show(this.grid, this.beyond.rows, this.beyond.columns);
     this.caption = element("p", { class: "array-caption" });
+    this.outside = this._outside();
     this.enlarge = this._button("Only", "Only this array", () => {
       const alone = this.context.selection.array === array.id;
       this.context.select({ array: alone ? null : array.id });
@@ -130,7 +132,19 @@ export class ArrayCard {
       element("div", { class: "slices" }, ...this._sliceSliders()),
       plot.canvas,
       this.caption,
+      this.outside,
     );
+  }
+
+  /** What is said of accesses that miss the array, with the way to the first. */
+  _outside() {
+    const rows = this.table.rowsOutside(this.array.id);
+    if (rows.length === 0) return null;
+    const show = button("Show the first", () => {
+      const { place, step, operation } = this.table.momentOf(rows[0]);
+      this.context.select({ place, step, operation, marked: [rows[0]] });
+    });
+    return element("p", { class: "note bad" }, outsideSentence(rows, this.table, this.array), " ", show);
   }
 
   /** One for each outer dimension. */

@@ -156,6 +156,7 @@ export function exactly(packed) {
  * @property {import("./types").Steps} steps
  * @property {number} last  The step up to which values are here.
  * @property {import("./types").History["values"]} values
+ * @property {import("./types").Variables[]} variables  At the steps at which they change.
  * @property {Record<string, Tile>} tiles
  * @property {Record<string, Tile>} arrays
  * @property {number} arraysLast  The step up to which arrays are here.
@@ -223,6 +224,10 @@ function fromBlock(bundle, question, parameters) {
     }
     const values = [...newest.values()].sort((first, second) => first.value - second.value);
     return { block: Number(parameters.block), step, values };
+  }
+  if (question === "variables") {
+    const newest = bundle.variables.filter((one) => one.step <= step).pop();
+    return newest === undefined ? null : { ...newest, step };
   }
   if (question === "tile") return part(newestOf(bundle.tiles, String(parameters.value), step), parameters);
   if (question === "array") return part(newestOf(bundle.arrays, String(parameters.array), step), parameters);

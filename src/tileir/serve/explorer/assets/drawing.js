@@ -1,6 +1,7 @@
 // What drawings share: palettes that colour-blind people tell apart, sharp canvases, hatching, axes and legends.
 
 import { element, svg } from "page/elements.js";
+import { blockId, blockName } from "explorer/words.js";
 
 /** Amounts: dark is little, bright is much; lightness alone tells them apart too. */
 export const AMOUNTS = [
@@ -14,10 +15,10 @@ const DIFFERENCES = [
   [253, 219, 199], [244, 165, 130], [214, 96, 77], [178, 24, 43],
 ];
 
-/** Things beside each other, after Okabe and Ito.  Seven: bins of a power of two then do not all have one colour. */
+/** Things beside each other, after Okabe and Ito, with gray for their black. */
 export const THINGS = [
   [0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167],
-  [86, 180, 233], [213, 94, 0], [240, 228, 66],
+  [86, 180, 233], [213, 94, 0], [240, 228, 66], [110, 110, 110],
 ];
 
 /** @typedef {[number, number, number]} Colour */
@@ -52,17 +53,36 @@ export function differenceColour(amount) {
 }
 
 /**
- * The colour of a tile block: neighbours in every direction of the grid have different ones.
+ * The colour of a tile block.  A few blocks have colours of their own; many are on the scale of amounts, by number, and
+ * every second one is paler, so that neighbors in every direction of the grid are told apart.
  * @param {number} block
  * @param {readonly number[]} grid
  * @returns {Colour}
  */
 export function blockColour(block, grid) {
-  const x = block % grid[0];
-  const y = Math.floor(block / grid[0]) % grid[1];
-  const z = Math.floor(block / (grid[0] * grid[1]));
-  const [red, green, blue] = THINGS[(x + 3 * y + 5 * z) % THINGS.length];
+  const blocks = grid[0] * grid[1] * grid[2];
+  if (blocks <= THINGS.length) {
+    const [red, green, blue] = THINGS[block];
+    return [red, green, blue];
+  }
+  const colour = amountColour(block / (blocks - 1));
+  const [x, y, z] = blockId(block, grid);
+  if ((x + y + z) % 2 === 0) return colour;
+  const [red, green, blue] = colour.map((channel) => Math.floor((3 * channel + 512) / 5));
   return [red, green, blue];
+}
+
+/**
+ * What the colours of tile blocks mean.
+ * @param {readonly number[]} grid
+ * @param {number | undefined} here  The tile block that is looked at.
+ */
+export function blockLegend(grid, here) {
+  const blocks = grid[0] * grid[1] * grid[2];
+  const entry = (/** @type {number} */ block) => ({ colour: cssColour(blockColour(block, grid)), name: blockName(block, grid) });
+  if (blocks <= THINGS.length) return [thingLegend(Array.from({ length: blocks }, (_, block) => entry(block)))];
+  const scale = amountLegend(amountColour, blockName(0, grid), blockName(blocks - 1, grid), "tile block, every second one paler");
+  return here === undefined ? [scale] : [scale, thingLegend([{ ...entry(here), name: `this block ${blockName(here, grid)}` }])];
 }
 
 /** @param {Colour} colour */

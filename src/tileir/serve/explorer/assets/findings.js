@@ -1,7 +1,7 @@
 // The sanitizer's report in its place: what is wrong, where, and one click to the accesses it is about.
 
 import { button, element, empty, fill } from "page/elements.js";
-import { unpack } from "explorer/data.js";
+import { accessesOf, momentOf } from "explorer/state.js";
 import { NOTHING_RAN, blockName, counted, tellingValue } from "explorer/words.js";
 
 /**
@@ -153,7 +153,7 @@ function list(context, findings) {
  */
 function card(context, finding) {
   const { place, other } = finding;
-  const rows = [place.access, other?.access ?? null].filter((row) => row !== null).map(Number);
+  const rows = accessesOf(finding);
   const both = place.access !== null && other !== null && other.access !== null;
   return element(
     "article",
@@ -175,7 +175,7 @@ function card(context, finding) {
       { class: "toolbar" },
       rows.length === 0
         ? null
-        : button(both ? "Show the two accesses" : "Show the access", () => context.select({ view: "memory", ...moment(context, place, rows) }), {
+        : button(both ? "Show the two accesses" : "Show the access", () => context.select({ view: "memory", ...momentOf(context.summary, place, rows) }), {
             class: "primary",
           }),
       element(
@@ -200,11 +200,12 @@ function placeBox(context, relation, place, rows) {
   const info = place.operation === null ? undefined : summary.operations[place.operation];
   const block = place.block === null ? "" : `tile block ${blockName(place.block, summary.grid)}`;
   const within = place.element === null || place.element.length === 0 ? "" : `element [${place.element.join(", ")}]`;
-  const array = place.array === null ? "" : `array ${summary.arrays[place.array]?.name ?? place.array}`;
+  const name = place.array === null ? "" : `array ${summary.arrays[place.array]?.name ?? place.array}`;
+  const array = place.outside ? `outside of ${name || "every array"}` : name;
   const where = [block, within, array].filter((words) => words !== "").join(", ");
   const script = info?.script ?? null;
   const go = (/** @type {string} */ view, /** @type {string} */ words) =>
-    button(words, () => context.select({ view, ...moment(context, place, rows) }), {
+    button(words, () => context.select({ view, ...momentOf(context.summary, place, rows) }), {
       "aria-label": `${words}: ${relation} ${where || "this line"}`,
     });
   return element(
@@ -228,28 +229,6 @@ function placeBox(context, relation, place, rows) {
       info === undefined ? null : go("forms", "In the program"),
     ),
   );
-}
-
-/**
- * What the page looks at to see a place.
- * @param {Context} context
- * @param {FindingPlace} place
- * @param {number[]} rows
- */
-function moment(context, place, rows) {
-  /** @type {Partial<import("./types").Selection>} */
-  const change = { marked: rows, operation: place.operation };
-  if (place.block !== null) {
-    const at = unpack(context.summary.recording.order).indexOf(place.block);
-    if (at >= 0) {
-      change.place = at;
-      if (place.step !== null) change.step = place.step;
-    }
-  }
-  if (place.array !== null) change.array = place.array;
-  const info = place.operation === null ? undefined : context.summary.operations[place.operation];
-  if (info !== undefined) change.value = tellingValue(info, context.summary.values);
-  return change;
 }
 
 /**

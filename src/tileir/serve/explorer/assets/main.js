@@ -8,7 +8,7 @@ import { createView as createForms } from "explorer/forms.js";
 import { createTools } from "explorer/header.js";
 import { createView as createMemory } from "explorer/memory.js";
 import { createView as createOverview } from "explorer/overview.js";
-import { beginning, equal, limiting, read, written } from "explorer/state.js";
+import { beginning, equal, limiting, opening, read, written } from "explorer/state.js";
 import { createTabs } from "page/tabs.js";
 import { createTimeline } from "explorer/timeline.js";
 import { createView as createValues } from "explorer/values.js";
@@ -80,6 +80,7 @@ async function start() {
   const summary = await ask("summary");
 
   let selection = beginning();
+  let opened = selection;
   let limited = (/** @type {Selection} */ wanted) => wanted;
   /** @type {(() => void)[]} */
   const listeners = [];
@@ -109,13 +110,17 @@ async function start() {
     get selection() {
       return selection;
     },
+    get opening() {
+      return opened;
+    },
     select: (change) => go({ ...selection, ...change }),
     announce: (text) => fill(byId("announcements"), text),
   };
 
   const views = VIEWS.map((create) => create(context));
   limited = limiting(summary, views.map((view) => view.id));
-  selection = limited(read(location.hash));
+  if (location.hash === "") selection = opened = limited(await opening(summary, ask));
+  else selection = limited(read(location.hash));
   const tabs = createTabs(context, views);
   fill(byId("content"), ...views.map((view) => tabs.panel(view)));
 

@@ -1,8 +1,9 @@
 // The view of memory: the arrays as grids, coloured by who touched them, and the accesses of what is pointed at.
 
-import { KINDS, loadAccesses } from "explorer/accesses.js";
+import { KINDS, OUT_OF_BOUNDS, RESERVED, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
-import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
+import { outsideSentence, outsideWords } from "explorer/bounds.js";
+import { amountColour, amountLegend, blockLegend, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "page/elements.js";
 import { markName } from "explorer/overlay.js";
 import { pictureOf } from "explorer/vector.js";
@@ -151,7 +152,9 @@ class Memory {
       void this._search();
       selection = this.context.selection;
     }
-    if (!this._chosen && this.options.whole && (selection.place > 0 || selection.step > 0)) {
+    const { opening } = this.context;
+    const moved = selection.place !== opening.place || selection.step !== opening.step;
+    if (!this._chosen && this.options.whole && moved) {
       this.options.whole = false;
       this.extent.value = "moment";
     }
@@ -209,12 +212,14 @@ class Memory {
 
   /** @param {AccessTable} table */
   _sayNotes(table) {
-    const elsewhere = table.rowsOfArray(-1).length;
+    const reserved = table.rowsOfArray(RESERVED).length;
+    const lost = table.rowsOutside(-1);
     fill(
       this.notes,
-      elsewhere === 0
+      lost.length === 0 ? null : element("p", { class: "note bad" }, outsideSentence(lost, table, undefined)),
+      reserved === 0
         ? null
-        : element("p", { class: "note" }, `${counted(elsewhere, "access", "accesses")} to memory of the kernel's own.`),
+        : element("p", { class: "note" }, `${counted(reserved, "access", "accesses")} to memory that tile blocks reserve (alloca).`),
       ...this.context.summary.recording.notes.map((note) => element("p", { class: "note" }, note)),
     );
   }
@@ -223,11 +228,10 @@ class Memory {
   _sayLegends(shown) {
     const { colour, whole } = this.options;
     const facts = shown.map((card) => [card.legendMost, card.conflicts?.elements, card.races.length]);
-    const key = JSON.stringify([colour, whole, facts]);
+    const here = this.table?.order[this.context.selection.place];
+    const key = JSON.stringify([colour, whole, facts, here]);
     if (key === this._legend) return;
     this._legend = key;
-    const { grid } = this.context.summary;
-    const blocks = grid[0] * grid[1] * grid[2];
     const things = [
       { colour: "var(--read)", name: "this block reads", mark: " " },
       { colour: "var(--write)", name: "writes", mark: " " },
@@ -237,21 +241,18 @@ class Memory {
     if (shown.some((card) => card.conflicts !== null && card.conflicts.elements > 0)) {
       things.push({ colour: "var(--bad)", name: "shared by several blocks, one writing (whole launch)", mark: "\u00d7" });
     }
+    if (this.table?.array.some((array) => array <= OUT_OF_BOUNDS)) {
+      things.push({ colour: "var(--bad)", name: "out of bounds: listed below its array", mark: "!" });
+    }
     if (shown.some((card) => card.races.length > 0)) things.push({ colour: "var(--bad)", name: "race", mark: "!" });
     const most = shown.length === 1 ? shown[0].legendMost : "the most of each array";
-    const again = blocks > THINGS.length ? ", then the same colours again" : "";
     fill(
       this.legends,
-      colour === "count"
-        ? amountLegend(amountColour, "0", most, "accesses to an element")
+      ...(colour === "count"
+        ? [amountLegend(amountColour, "0", most, "accesses to an element")]
         : colour.endsWith("time")
-          ? amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")
-          : thingLegend(
-              Array.from({ length: Math.min(blocks, THINGS.length) }, (_, block) => ({
-                colour: cssColour(blockColour(block, grid)),
-                name: blockName(block, grid) + (block === THINGS.length - 1 ? again : ""),
-              })),
-            ),
+          ? [amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")]
+          : blockLegend(this.context.summary.grid, here)),
       thingLegend(things),
     );
   }
@@ -411,6 +412,7 @@ class Memory {
       const words = script?.text ?? text;
       const short = words.slice(Math.max(0, words.indexOf(name)));
       const mark = selection.marked.indexOf(row);
+      const outside = outsideWords(row, table, this.context.summary);
       const now = place === selection.place && step === selection.step;
       const line = button("", () => this.context.select({ place, step, operation }), {
         class: row >= happened ? "later" : null, "aria-current": now ? "true" : null, title: text, "data-row": row,
@@ -421,6 +423,7 @@ class Memory {
         element("span", { class: `chip kind-${kind}` }, kind),
         `block ${blockName(table.block[row], this.context.summary.grid)}, step ${grouped(step)}`,
         element("code", {}, short),
+        outside === null ? "" : element("span", { class: "outside" }, `out of bounds: ${outside}`),
       );
     }
     return list;

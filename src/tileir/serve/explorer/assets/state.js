@@ -2,8 +2,13 @@
 // the same moment.
 
 import { unpack } from "explorer/data.js";
+import { tellingValue } from "explorer/words.js";
 
 /**
+ * @typedef {import("./types").Context} Context
+ * @typedef {import("./types").Finding} Finding
+ * @typedef {import("./types").FindingPlace} FindingPlace
+ * @typedef {import("./types").Findings} Findings
  * @typedef {import("./types").Selection} Selection
  * @typedef {import("./types").Summary} Summary
  */
@@ -13,6 +18,61 @@ const MARKED_AT_MOST = 64;
 /** @returns {Selection} */
 export function beginning() {
   return { view: "overview", place: 0, step: 0, operation: null, value: null, array: null, form: null, marked: [] };
+}
+
+/**
+ * What the page opens at: the first finding; else the end of the launch that failed, or of its first tile block.
+ * @param {Summary} summary
+ * @param {Context["ask"]} ask
+ * @returns {Promise<Selection>}
+ */
+export async function opening(summary, ask) {
+  const begin = beginning();
+  const steps = unpack(summary.recording.steps);
+  if (steps.length === 0) return begin;
+  const first = summary.findings === 0 ? null : firstFinding(/** @type {Findings} */ (await ask("findings")));
+  // All arrays are shown, and the one of the finding among them.
+  if (first !== null) return { ...begin, ...momentOf(summary, first.place, accessesOf(first)), array: null };
+  const place = summary.failure === null ? 0 : steps.length - 1;
+  return { ...begin, place, step: steps[place] };
+}
+
+/**
+ * The first finding that has a moment.
+ * @param {Findings} answer
+ */
+export function firstFinding({ findings }) {
+  return findings.find(({ note, place }) => !note && place.block !== null && place.step !== null) ?? null;
+}
+
+/**
+ * The accesses that a finding is about.
+ * @param {Finding} finding
+ */
+export function accessesOf({ place, other }) {
+  return [place.access, other?.access ?? null].filter((row) => row !== null).map(Number);
+}
+
+/**
+ * What the page looks at to see a place of a finding.
+ * @param {Summary} summary
+ * @param {FindingPlace} place
+ * @param {number[]} rows
+ */
+export function momentOf(summary, place, rows) {
+  /** @type {Partial<Selection>} */
+  const change = { marked: rows, operation: place.operation };
+  if (place.block !== null) {
+    const at = unpack(summary.recording.order).indexOf(place.block);
+    if (at >= 0) {
+      change.place = at;
+      if (place.step !== null) change.step = place.step;
+    }
+  }
+  if (place.array !== null) change.array = place.array;
+  const info = place.operation === null ? undefined : summary.operations[place.operation];
+  if (info !== undefined) change.value = tellingValue(info, summary.values);
+  return change;
 }
 
 /**

@@ -302,11 +302,12 @@ class Timeline {
     fill(
       this.operationText,
       kind === null ? null : element("span", { class: `chip kind-${kind}` }, kind),
-      element("code", { title: text }, words),
-      // A program read from text is its own script: the same line need not stand there twice.
+      // The author's line first.  A program read from text is its own script: the same line need not stand there twice.
       script === null || script.text.includes(name)
-        ? element("span", { class: "quiet" }, place)
-        : element("span", { class: "quiet" }, `${place}: `, element("code", { title: script.text }, script.text)),
+        ? null
+        : element("span", {}, `${place}: `, element("code", {}, script.text.trim())),
+      element("code", { class: own || script === null ? null : "quiet" }, words),
+      script !== null && script.text.includes(name) ? element("span", { class: "quiet" }, place) : null,
     );
   }
 }

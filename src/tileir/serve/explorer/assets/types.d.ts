@@ -65,6 +65,8 @@ export interface Summary {
   arrays: ArrayInfo[];
   operations: OperationInfo[];
   values: ValueInfo[];
+  /** Whether the variables of the author's script are known: `variables`. */
+  script: boolean;
   forms: { id: string; title: string; reason: string | null }[];
   targets: { id: string; title: string }[];
   comparisons: { id: string; title: string; reason: string | null }[];
@@ -95,7 +97,7 @@ export interface Accesses {
   block: Packed;
   step: Packed;
   operation: Packed;
-  /** -1: memory that is no argument. */
+  /** -1: memory that is no array, as of `alloca`; -2: out of bounds, near no array; -3 - n: outside of array n. */
   array: Packed;
   /** 0 read, 1 write, 2 atomic. */
   kind: Packed;
@@ -103,7 +105,7 @@ export interface Accesses {
   masked: Packed;
   /** Row r owns the boxes from boxStart[r] to boxStart[r + 1]. */
   boxStart: Packed;
-  /** The first element of each box, counted in elements from the beginning of the array's memory. */
+  /** The first element of each box, counted in elements from the beginning of the array's memory; out of bounds too. */
   boxFirst: Packed;
   /** Box b has extents and steps (in elements) from extentStart[b] to extentStart[b + 1]. */
   extentStart: Packed;
@@ -125,6 +127,26 @@ export interface Values {
   block: number;
   step: number;
   values: { value: number; step: number; text: string }[];
+}
+
+/** The variables of the author's script at a moment: before the statement that is next. */
+export interface Variables {
+  block: number;
+  step: number;
+  /** The function that the tile block is in, then those that called it; the last is the kernel. */
+  functions: { function: string; variables: Variable[]; unassigned: string[] }[];
+}
+
+export interface Variable {
+  name: string;
+  parameter: boolean;
+  /** Of a value of the tile program; else empty. */
+  type: string;
+  /** The value it is, and the step that computed it; null for constants, arrays, and what is optimized away. */
+  value: number | null;
+  step: number | null;
+  array: number | null;
+  text: string;
 }
 
 /** Each value at each step at which it was computed, up to one: what an exported page is made of. */
@@ -184,9 +206,11 @@ export interface FindingPlace {
   step: number | null;
   /** The element of the tile. */
   element: number[] | null;
-  /** The access in question, a row of Accesses, or null; and the array it goes to, or null. */
+  /** The access in question, a row of Accesses, or null; and the array it goes to, or is outside of, or null. */
   access: number | null;
   array: number | null;
+  /** Whether the access goes to no memory of the launch. */
+  outside: boolean;
   /** As in `kernel.py:12`; empty for a program without positions. */
   position: string;
 }
@@ -310,6 +334,8 @@ export interface Context {
   summary: Summary;
   ask<T>(question: string, parameters?: Record<string, string | number>): Promise<T>;
   readonly selection: Selection;
+  /** What the page has opened at. */
+  readonly opening: Selection;
   select(change: Partial<Selection>): void;
   /** Said to people who cannot see the page. */
   announce(text: string): void;

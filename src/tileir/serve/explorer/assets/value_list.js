@@ -1,4 +1,5 @@
-// The values that are known at a moment, the newest first, and the arrays: a list to choose from.
+// The script's variables, the arrays, and the values of the tile program that are known at a moment, the newest first:
+// a list to choose from.
 
 import { element, fill } from "page/elements.js";
 import { counted, extents as extentWords } from "explorer/words.js";
@@ -7,6 +8,8 @@ import { counted, extents as extentWords } from "explorer/words.js";
  * @typedef {import("./types").Context} Context
  * @typedef {import("./types").Selection} Selection
  * @typedef {import("./types").Values} Values
+ * @typedef {import("./types").Variable} Variable
+ * @typedef {import("./types").Variables} Variables
  * @typedef {Values["values"][number]} Entry
  */
 
@@ -19,11 +22,18 @@ export function createValueList(context) {
   const filter = element("input", { type: "search", placeholder: "filter by name", "aria-label": "Filter values by name" });
   const box = element("ul", { class: "value-list", role: "listbox", tabindex: 0, "aria-label": "Values and arrays" });
   const more = element("p", { class: "quiet more" });
+  // Of a script, the parameters of the tile program are addresses, extents and strides that its compiler has made.
+  const words = summary.script ? summary.parameters.length : 0;
+  const shown = element("input", { type: "checkbox", onchange: () => draw() });
+  const fold = words === 0 ? null : element("label", { class: "quiet" }, shown, ` ${counted(words, "parameter")} of the tile program`);
+  /** @type {Variable[]} */
+  let variables = [];
   /** @type {Values | null} */
   let known = null;
   /** @type {Selection} */
   let selection = context.selection;
-  /** @type {{ value: number | null, array: number | null }[]} */
+  /** @typedef {{ value: number | null, array: number | null, step?: number }} Row */
+  /** @type {Row[]} */
   let rows = [];
   let active = -1;
 
@@ -47,7 +57,8 @@ export function createValueList(context) {
     const wanted = rows[row];
     if (wanted === undefined) return;
     const operation = wanted.value === null ? null : summary.values[wanted.value].operation;
-    context.select(wanted.value === null ? { array: wanted.array, value: null } : { value: wanted.value, operation });
+    const step = wanted.step ?? selection.step;
+    context.select(wanted.value === null ? { array: wanted.array, value: null } : { value: wanted.value, operation, step });
   }
 
   /** @param {Entry} entry */
@@ -74,25 +85,44 @@ export function createValueList(context) {
 
   function draw() {
     if (known === null) return;
-    const words = filter.value.trim().toLowerCase();
+    const wanted = filter.value.trim().toLowerCase();
+    const matches = (/** @type {string} */ text) => wanted === "" || text.toLowerCase().includes(wanted);
     const looked = selection.value === null && selection.array !== null ? null : chosen(selection, known);
     const entries = known.values
       .filter((entry) => {
         const value = summary.values[entry.value];
-        return words === "" || `${value.name} ${value.script ?? ""} ${value.type}`.toLowerCase().includes(words);
+        return (entry.value >= words || shown.checked) && matches(`${value.name} ${value.script ?? ""} ${value.type}`);
       })
       .sort((first, second) => second.step - first.step || second.value - first.value);
     const listed = entries.slice(0, LISTED);
-    const arrays = summary.arrays.filter((array) => words === "" || array.name.toLowerCase().includes(words)).slice(0, LISTED);
+    const arrays = summary.arrays.filter((array) => matches(array.name)).slice(0, LISTED);
     rows = [];
     active = -1;
     /** @type {Node[]} */
     const made = [];
-    if (listed.length > 0) made.push(element("li", { role: "presentation", class: "heading" }, `Values at step ${selection.step}`));
+    const own = variables.filter((one) => one.value !== null && matches(`${one.name} ${one.type}`));
+    if (own.length > 0) made.push(title("Variables of the script"));
+    for (const one of own) {
+      const step = one.step ?? 0;
+      const newest = known.values.find((entry) => entry.value === one.value);
+      // The value may have been computed again since, as in another iteration: its own step is the one to look at.
+      const row = { value: one.value, array: null, ...(newest?.step === step ? {} : { step }) };
+      const here = one.value === looked?.value && newest?.step === step;
+      made.push(
+        option(row, here, [
+          element("span", { class: "name" }, one.name),
+          element("code", { class: "type" }, one.type),
+          element("span", { class: step === selection.step ? "step now" : "step" }, step === 0 ? "given" : `step ${step}`),
+          element("span", { class: "text quiet mono" }, one.text),
+        ]),
+      );
+    }
+    if (summary.script) made.push(...listArrays());
+    if (listed.length > 0) made.push(title(`${summary.script ? "Values of the tile program" : "Values"} at step ${selection.step}`));
     for (const entry of listed) {
       const value = summary.values[entry.value];
       made.push(
-        option({ value: entry.value, array: null }, entry.value === looked?.value, [
+        option({ value: entry.value, array: null }, active < 0 && entry.value === looked?.value, [
           element("span", { class: "name" }, value.script ?? value.name),
           element("code", { class: "quiet alias" }, value.script === null ? "" : value.name),
           element("code", { class: "type" }, value.type),
@@ -101,15 +131,16 @@ export function createValueList(context) {
         ]),
       );
     }
-    if (arrays.length > 0) made.push(element("li", { role: "presentation", class: "heading" }, "Arrays"));
-    for (const array of arrays) {
-      const here = looked === null && array.id === selection.array;
-      made.push(
-        option({ value: null, array: array.id }, here, [
+    if (!summary.script) made.push(...listArrays());
+
+    function listArrays() {
+      const items = arrays.map((array) =>
+        option({ value: null, array: array.id }, looked === null && array.id === selection.array, [
           element("span", { class: "name" }, array.name),
           element("code", { class: "type" }, `${extentWords(array.shape)} ${array.element}`),
         ]),
       );
+      return items.length === 0 ? [] : [title("Arrays"), ...items];
     }
     fill(box, ...made);
     const left = entries.length - listed.length;
@@ -122,8 +153,13 @@ export function createValueList(context) {
     }
   }
 
+  /** @param {string} text */
+  function title(text) {
+    return element("li", { role: "presentation", class: "heading" }, text);
+  }
+
   /**
-   * @param {{ value: number | null, array: number | null }} row
+   * @param {Row} row
    * @param {boolean} here
    * @param {(Node | null)[]} parts
    */
@@ -134,15 +170,17 @@ export function createValueList(context) {
   }
 
   return {
-    element: element("nav", { class: "values-list", "aria-label": "Values" }, filter, box, more),
+    element: element("nav", { class: "values-list", "aria-label": "Values" }, filter, box, more, fold),
     chosen,
     /**
      * @param {Selection} at
      * @param {Values} values
+     * @param {Variables | null} script
      */
-    set(at, values) {
+    set(at, values, script) {
       selection = at;
       known = values;
+      variables = script?.functions.flatMap((one) => one.variables) ?? [];
       draw();
     },
   };

@@ -16,6 +16,7 @@ import { NOTHING_RAN, extents as extentWords } from "explorer/words.js";
  * @typedef {import("./types").Selection} Selection
  * @typedef {import("./types").Tile} Tile
  * @typedef {import("./types").Values} Values
+ * @typedef {import("./types").Variables} Variables
  * @typedef {import("./types").View} View
  * @typedef {import("explorer/tile_parts.js").TileSource} TileSource
  * @typedef {"left" | "right" | "difference"} Side
@@ -138,9 +139,10 @@ export function createView(context) {
   /**
    * @param {Selection} selection
    * @param {Values} known
+   * @param {Variables | null} script
    * @returns {{ name: string, about: string, source: TileSource, value: number | null, step: number } | null}
    */
-  function chosen(selection, known) {
+  function chosen(selection, known, script) {
     const block = order[selection.place];
     if (selection.value === null && selection.array !== null) {
       const array = summary.arrays[selection.array];
@@ -163,14 +165,17 @@ export function createView(context) {
     const { element: kind, shape } = value;
     if (kind === null || shape === null) return null;
     const operation = value.operation === null ? null : summary.operations[value.operation];
+    // What the script calls it now, or else what the statement that computed it does.
+    const bound = script?.functions.flatMap((one) => one.variables).find((one) => one.value === value.id && one.step === entry.step);
+    const name = bound?.name ?? value.script;
     const words = operation === null ? "" : (operation.script?.text ?? operation.text);
     return {
-      name: value.script === null ? value.name : `${value.script} (${value.name})`,
+      name: name === null ? value.name : `${name} (${value.name})`,
       about: `${value.type}, ${entry.step === 0 ? "given" : `computed in step ${entry.step}`}${words === "" ? "" : `: ${words}`}`,
       value: value.id,
       step: entry.step,
       source: {
-        name: value.script ?? value.name,
+        name: name ?? value.name,
         element: kind,
         shape,
         part: inParts((asked) => context.ask("tile", { block, step: entry.step, value: value.id, ...asked })),
@@ -219,8 +224,10 @@ export function createView(context) {
     // Before the first step there are parameters only, mostly addresses and extents: an array says more.
     const isBegin = selection.value === null && known.values.every((entry) => entry.step === 0);
     if (isBegin && summary.arrays.length > 0) selection = { ...selection, array: selection.array ?? summary.arrays[0].id };
-    list.set(selection, known);
-    const found = chosen(selection, known);
+    /** @type {Variables | null} */
+    const script = summary.script ? await context.ask("variables", { block, step: selection.step }) : null;
+    list.set(selection, known, script);
+    const found = chosen(selection, known, script);
     nothing.hidden = found !== null;
     tile.hidden = found === null;
     await compare(block);
