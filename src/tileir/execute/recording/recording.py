@@ -164,12 +164,17 @@ class Recording:
                     found.append((value, *newest))
         return found
 
+    @property
+    def script_variables(self) -> ScriptVariables | None:
+        """The variables of the script; None if the kernel comes from no script, or the recording from a file."""
+        return self._find_variables() if self._find_variables is not None else None
+
     def functions(self, block: int, step: int) -> list[FunctionVariables]:
         """The variables of the script at a step: of the function that the tile block is in, then of its callers.
 
         The last is the kernel.  Empty if the kernel comes from no script, or the recording from a file.
         """
-        variables = self._find_variables() if self._find_variables is not None else None
+        variables = self.script_variables
         if variables is None:
             return []
         return variables.functions(self.program, self.history(block, step), self.steps(block), step)
