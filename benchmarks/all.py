@@ -126,7 +126,11 @@ def lines_of(name: str, command: tuple[str, ...], folder: Path, quiet: bool) -> 
 
 
 def commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=HERE)
+    """The commit that is measured; empty in a copy of the sources, and where there is no git."""
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=HERE)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

@@ -75,6 +75,11 @@ def test_an_entry_says_when_where_and_of_what() -> None:
     assert table.entry([], quick=True)["build"] not in ("pure", "compiled")
 
 
+def test_the_commit_is_empty_where_there_is_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert table.commit() == ""
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("operations", [1, 500, 3000])

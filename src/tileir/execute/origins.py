@@ -194,6 +194,8 @@ def past_or_before(region: Region, address: int, size: int) -> str:
     """Where an access that leaves a region lies, as in `right past the end of argument 0 (array float32[6]), where [6]
     would be`."""
     name = " or ".join(region.names)
+    if address - region.start >= 1 << 63:
+        address -= 1 << 64  # An offset that is less than zero leads below the address 0: it wraps around.
     if address < region.start:
         return f"{several(region.start - address, 'byte')} before {name}"
     if address < region.end:

@@ -154,6 +154,13 @@ def test_wild_offsets_are_reported(name: str, offset: int) -> None:
     assert report.kinds == expected
 
 
+def test_an_address_that_wraps_around_below_zero_is_before_the_array() -> None:
+    # Some systems place arrays so low that this takes no more than a large offset.
+    body = "  %c = constant <i32: 7> : tile<16xi32>\n" + POINTERS.replace("HERE", str(-(1 << 60))) + ACCESSES["load"]
+    [finding] = both(kernel_text(body), 1, "iota:i32:32").findings
+    assert f"{(1 << 62)} bytes before argument 0" in finding.render()
+
+
 def test_null_and_random_addresses_are_reported() -> None:
     body = """  %a = constant <i64: [0, 8, 4096, 1152921504606846976]> : tile<4xi64>
   %q = int_to_ptr %a : tile<4xi64> -> tile<4xptr<i32>>
