@@ -127,10 +127,16 @@ def test_hooks_for_saved_tensors_see_those_of_the_device():
     packed, unpacked = [], []
     x, factor, host = torch.ones(3, device="cuda", requires_grad=True), torch.tensor(2.0), torch.ones(3)
     host.requires_grad_()
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda tensor: (packed.append(tensor.device.type), tensor.detach())[1],
-        lambda tensor: (unpacked.append(tensor.device.type), tensor)[1],
-    ):
+
+    def pack(tensor):
+        packed.append(tensor.device.type)
+        return tensor.detach()
+
+    def unpack(tensor):
+        unpacked.append(tensor.device.type)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         # sigmoid saves its result, and the product its factor, a tensor of the CPU that stays there.
         y = (torch.sigmoid(x) * factor).sum()
         z = torch.sigmoid(host).sum()
