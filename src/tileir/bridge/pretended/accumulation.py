@@ -122,7 +122,8 @@ def _common_dtype(values: Any) -> Any:
     found = None
     for value in values:
         if isinstance(value, Tensor):
-            dtype = value.dtype if value.dtype.is_floating_point else None
+            dtype = value.dtype
+            dtype = dtype if dtype.is_floating_point else None
         elif type(value) in (list, tuple):
             dtype = _common_dtype(value)
         else:
@@ -143,9 +144,8 @@ def _asks_for_tf32(name: str) -> bool:
     else:
         flags = backends.cuda.matmul
     # torch 2.9 brought the first, and refuses to read the second once the first is set.
-    if hasattr(flags, "fp32_precision"):
-        return bool(flags.fp32_precision == "tf32")
-    return bool(flags.allow_tf32)
+    precision = getattr(flags, "fp32_precision", None)
+    return bool(flags.allow_tf32 if precision is None else precision == "tf32")
 
 
 def to_tf32(tensor: Any) -> Any:
