@@ -57,6 +57,39 @@ ct.launch(None, (2,), add_up, (numpy.zeros(64, "f4"), numpy.zeros(32, "f4"), 4))
 """
 
 
+PERSISTENT = """
+@ct.kernel
+def add_one(x, out):
+    for k in range(2):
+        i = ct.bid(0) + k * 8
+        ct.store(out, (i,), ct.load(x, (i,), (8,)) + 1.0)
+
+ct.launch(None, (8,), add_one, (numpy.zeros(96, "f4"), numpy.zeros(96, "f4")))
+"""
+
+PRODUCT = """
+@ct.kernel
+def product(a, b, c):
+    i, j = ct.bid(0), ct.bid(1)
+    total = ct.zeros((8, 8), ct.float32)
+    for k in range(4):
+        total = ct.mma(ct.load(a, (i, k), (8, 8)), ct.load(b, (k, j), (8, 8)), total)
+    ct.store(c, (i, j), total)
+
+ct.launch(None, (5, 4), product, [numpy.zeros((32, 32), "f4") for _ in range(3)])
+"""
+
+
+def test_tile_blocks_that_are_outside_in_some_iterations_are_needed() -> None:
+    assert hints(PERSISTENT) == [GUARD, GUARD]
+
+
+def test_tile_blocks_that_are_outside_in_every_iteration_are_not_needed() -> None:
+    hint = "  hint: launch a grid of (4, 4, 1), or guard the access with `if`"
+    assert hints(PRODUCT) == [hint, hint]
+    run(PRODUCT.replace("(5, 4)", "(4, 4)"), sanitize=True)
+
+
 def test_a_loop_that_runs_once_too_often_does_not_ask_for_fewer_tile_blocks() -> None:
     assert hints(LOOP.replace(", 4))", ", 5))")) == [GUARD]
     run(LOOP, sanitize=True)

@@ -7,6 +7,7 @@ grid would hide them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
@@ -40,7 +41,11 @@ def smaller_grids(outside: Outside, grid: BlockId) -> dict[Operation, BlockId]:
 
 
 def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outside, grid: BlockId) -> bool:
-    """Whether tile blocks beyond a smaller grid access nothing that is there, but what others read as well."""
+    """Whether tile blocks beyond a smaller grid access only tiles outside, apart from reads that others make too.
+
+    An access in a loop may be outside in one iteration and inside in another.  It is outside in all of them if what
+    depends on the tile block is the same in each.
+    """
     entry = operation
     while entry.declaration is not ENTRY:
         parent = entry.parent_operation
@@ -48,13 +53,17 @@ def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outsid
             return False
         entry = parent
     accesses = [each for each in entry.walk() if each.declaration.accesses_memory]
+    varying = _dependent_on_loops(entry)
     for axis, extent in enumerate(extents):
         if extent == grid[axis]:
             continue
-        dependent = _dependent_on_block(entry, axis)
+        blocks = [each.results[axis] for each in entry.walk() if each.declaration is GET_TILE_BLOCK_ID]
+        dependent = _dependents(entry, blocks)
         dropped = prod(grid) // grid[axis] * (grid[axis] - extent)
         for access in accesses:
             depends = any(operand in dependent for operand in access.operands)
+            if any(operand in dependent and operand in varying.get(access, ()) for operand in access.operands):
+                return False
             if depends or access.declaration.writes is not None:
                 if sum(block[axis] >= extent for block in outside.get(access, ())) != dropped:
                     return False
@@ -67,17 +76,26 @@ def _first(blocks: set[BlockId], axis: int, grid: BlockId) -> int:
     return min(on_axis, default=grid[axis])
 
 
-def _dependent_on_block(entry: Operation, axis: int) -> set[Value]:
-    """The values that may differ between tile blocks along an axis of the grid."""
-    found: set[Value] = set()
+def _dependent_on_loops(entry: Operation) -> dict[Operation, set[Value]]:
+    """For each access in a loop the values that may differ between iterations."""
+    found: dict[Operation, set[Value]] = {}
+    for loop in entry.walk():
+        if loop.declaration in (FOR, LOOP):
+            varying = _dependents(entry, loop.regions[0].blocks[0].arguments)
+            for each in loop.walk():
+                if each.declaration.accesses_memory:
+                    found.setdefault(each, set()).update(varying)
+    return found
+
+
+def _dependents(entry: Operation, values: Iterable[Value]) -> set[Value]:
+    """Some values, and those that may differ with them."""
+    found = {value for value in values if not isinstance(value.type, TokenType)}
     before = -1
     while len(found) != before:
         before = len(found)
         for operation in entry.walk():
-            if operation.declaration is GET_TILE_BLOCK_ID:
-                found.add(operation.results[axis])
-            else:
-                found.update(each for each in _affected(operation, found) if not isinstance(each.type, TokenType))
+            found.update(each for each in _affected(operation, found) if not isinstance(each.type, TokenType))
     return found
 
 
