@@ -267,7 +267,7 @@ ZERO_CONSTANT = (constant(b"\0\0\0\0"),)
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_attribute_of_13_2_is_in_the_record_from_then_on(version):
-    """`negi` of 13.1 has no overflow behaviour: a type and an operand."""
+    """`negi` of 13.1 has no overflow behavior: a type and an operand."""
     has_it = version >= (13, 2)
     body = ZERO + b"\x50" + bytes([TILE_I32]) + (b"\1" if has_it else b"") + b"\0"
     text = body_text(body, version, constants=ZERO_CONSTANT)

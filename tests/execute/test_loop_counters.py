@@ -74,7 +74,7 @@ def test_the_report_has_the_line_the_numbers_and_the_block(backend: str) -> None
         "      | ^\n"
         "  it counts from 0 to 127 in steps of 64: after 64 comes 128, and i8 ends at 127\n"
         "  seen 2 times\n"
-        "  hint: the behaviour is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type"
+        "  hint: the behavior is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type"
     )
     finding = report(kernel(8, True, backend), (200, 255, 30)).findings[0]
     assert finding.details == [

@@ -1,7 +1,7 @@
 """What each operation lets one know about its result, given what is known about its operands.
 
 One rule per operation, in the table at the end and in that of `fact_integers.py`.  A rule takes the operation, the
-number of the result and the facts of the operands; it must be right for every program without undefined behaviour, in
+number of the result and the facts of the operands; it must be right for every program without undefined behavior, in
 particular under wrapping.
 """
 

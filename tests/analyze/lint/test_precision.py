@@ -183,7 +183,7 @@ def undefined(seeds: range) -> list[tuple[int, str]]:
     return [(seed, f.rule) for seed in seeds for f in tileir.lint(smith.program(seed).module, select=rules)]
 
 
-def test_random_programs_without_undefined_behaviour_are_not_said_to_have_some() -> None:
+def test_random_programs_without_undefined_behavior_are_not_said_to_have_some() -> None:
     assert undefined(range(60)) == []
 
 

@@ -307,7 +307,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
     summary="Convert floats to integers",
     description=(
         "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
-        "outside the range of the target is undefined behaviour in the public dialect; with `saturating` (13.4) such "
+        "outside the range of the target is undefined behavior in the public dialect; with `saturating` (13.4) such "
         "a value becomes the nearest integer of the range and NaN becomes 0.  The draft always saturates and maps NaN "
         "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "
         "that is not zero, fractions and NaN among them."
@@ -392,7 +392,7 @@ TRUNCI: Final[OperationDeclaration] = _conversion(
     description=(
         "Drops the upper bits of each element; the target must be strictly narrower.  `overflow` promises that nothing "
         "is lost: with `no_signed_wrap` the dropped bits all equal the top bit of the result, with `no_unsigned_wrap` "
-        "they are zero.  A program that breaks the promise has undefined behaviour."
+        "they are zero.  A program that breaks the promise has undefined behavior."
     ),
     example="%n = trunci %w overflow<no_wrap> : tile<4xi64> -> tile<4xi32>",
     attributes=(attribute("overflow", OVERFLOW_ATTRIBUTE, "which loss cannot happen", OVERFLOW["none"]),),

@@ -223,7 +223,7 @@ EXTRACT: Final[OperationDeclaration] = REGISTRY.add(
         description=(
             "Cuts the source into sub-tiles of the result's shape and gives the one the indices name.  An index counts "
             "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
-            "divides the source extent.  An index without a sub-tile is undefined behaviour."
+            "divides the source extent.  An index without a sub-tile is undefined behavior."
         ),
         example="%r = extract %t[%i, %j] : tile<32x8xf32> -> tile<4x2xf32>",
         operands=(
@@ -269,7 +269,7 @@ INSERT: Final[OperationDeclaration] = REGISTRY.add(
         description=(
             "Returns the destination with one sub-tile replaced by the source; the counterpart of `extract`.  An index "
             "counts sub-tiles of the source's shape, not elements.  Each source extent divides the destination extent. "
-            " An index without a sub-tile is undefined behaviour."
+            " An index without a sub-tile is undefined behavior."
         ),
         example="%r = insert %part, %whole[%i] : tile<2xf32>, tile<8xf32>",
         operands=(

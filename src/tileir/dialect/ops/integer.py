@@ -40,7 +40,7 @@ _SIGNEDNESS: Final[tuple[AttributeDeclaration, ...]] = (
 )
 _PROMISE: Final = (
     "An `overflow` flag promises that a kind of wrapping does not happen; a program that breaks the promise has "
-    "undefined behaviour."
+    "undefined behavior."
 )
 
 
@@ -128,7 +128,7 @@ DIVI: Final[OperationDeclaration] = binary(
     description=(
         "Divides element by element.  The quotient is rounded towards zero, or with `rounding` towards negative "
         "infinity (a floor division, signed only) or positive infinity (a ceiling division).  Division by zero is "
-        "undefined behaviour, and so is the signed division of the smallest number by -1; for that reason the "
+        "undefined behavior, and so is the signed division of the smallest number by -1; for that reason the "
         "operation may not be executed speculatively."
     ),
     example="%r = divi %a, %b signed rounding<negative_inf> : tile<4xi32>",
@@ -221,7 +221,7 @@ NEGI: Final[OperationDeclaration] = unary(
     summary="Element-wise integer negation",
     description=(
         "Negates each element in two's complement; the smallest signed number wraps to itself.  The flag "
-        "`no_signed_wrap` promises that this does not happen, and a broken promise is undefined behaviour; "
+        "`no_signed_wrap` promises that this does not happen, and a broken promise is undefined behavior; "
         "`no_unsigned_wrap` alone is refused.  The draft calls it `negsi`, which is also accepted."
     ),
     example="%r = negi %x overflow<no_signed_wrap> : tile<4xi32>",
@@ -242,7 +242,7 @@ REMI: Final[OperationDeclaration] = binary(
     summary="Element-wise integer remainder",
     description=(
         "Returns the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
-        "dividend.  A zero divisor is undefined behaviour.  Unlike `divi` the operation counts as pure."
+        "dividend.  A zero divisor is undefined behavior.  Unlike `divi` the operation counts as pure."
     ),
     example="%r = remi %a, %b signed : tile<4xi32>",
     left="the dividend",

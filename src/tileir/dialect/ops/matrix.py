@@ -210,7 +210,7 @@ MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
             f"Multiplies two matrices whose elements carry a common scale per block along K, and adds a third.  "
             f"{_SHAPES}  The scales have the shapes M x K/V and K/V x N, where V is the size of a block: 32 for f8 "
             "inputs; 16 for f4E2M1FN with f8E4M3FN scales; 16 or 32 for f4E2M1FN with f8E8M0FNU or (13.4) fnv8E5M3FNU "
-            "scales.  f8 inputs take f8E8M0FNU scales only.  A negative f8E4M3FN scale is undefined behaviour."
+            "scales.  f8 inputs take f8E8M0FNU scales only.  A negative f8E4M3FN scale is undefined behavior."
         ),
         example=(
             "%r = mmaf_scaled %a, %b, %c, %sa, %sb : tile<16x64xf8E4M3FN>, tile<64x8xf8E4M3FN>, tile<16x8xf32>, "

@@ -151,7 +151,7 @@ ASSUME: Final[OperationDeclaration] = REGISTRY.add(
         summary="Promise a fact about a value",
         description=(
             "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
-            "undefined behaviour.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
+            "undefined behavior.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
             "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
             "`bounded<L, U>` gives signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
             "tile consists of blocks of that shape with one value each."
@@ -176,7 +176,7 @@ ASSUME_COND: Final[OperationDeclaration] = REGISTRY.add(
         summary="Promise that a condition holds",
         description=(
             "The draft's form of `assume`, read from `assume %cond : tile<i1>`: promises that every element of the "
-            "condition is true.  A promise that does not hold is undefined behaviour."
+            "condition is true.  A promise that does not hold is undefined behavior."
         ),
         example="assume_cond %c : tile<i1>",
         operands=(operand("condition", I1_TILE, "what is promised"),),
@@ -253,7 +253,7 @@ BARRIER: Final[OperationDeclaration] = REGISTRY.add(
         summary="Wait for the threads of a scope",
         description=(
             "A point that every thread of the scope reaches before any goes on, and that orders their memory accesses. "
-            " All threads of the scope must execute it, or the behaviour is undefined."
+            " All threads of the scope must execute it, or the behavior is undefined."
         ),
         example="%t1 = barrier block token=%t0 -> token",
         operands=(operand("token", TOKEN_TYPE, "what happens before", OPTIONAL),),

@@ -153,7 +153,7 @@ GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
         description=(
             "Allocates a one-dimensional array in global memory when the module is loaded, with `value` as its initial "
             "contents in linear order; it lives as long as the module.  `get_global` gives its address.  `alignment` "
-            "is in bytes, 0 leaves it to the compiler.  Writing to a `constant` global is undefined behaviour.  A "
+            "is in bytes, 0 leaves it to the compiler.  Writing to a `constant` global is undefined behavior.  A "
             "global stands directly in a module, and its name is unique there.  `constant` and the visibility came "
             "with 13.3."
         ),

@@ -128,7 +128,7 @@ GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         summary="How many tiles a view has along each dimension",
         description=(
             "Returns one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
-            "which may extend past the edge of the tensor.  If a number does not fit in the result type the behaviour "
+            "which may extend past the edge of the tensor.  If a number does not fit in the result type the behavior "
             "is undefined."
         ),
         example=(
@@ -152,7 +152,7 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         summary="The shape of a tensor view",
         description=(
             "Returns one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
-            "fit in the result type the behaviour is undefined."
+            "fit in the result type the behavior is undefined."
         ),
         example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
         operands=(operand("src", TENSOR_VIEW, "the tensor view"),),
@@ -173,7 +173,7 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         summary="Load a tile of a view",
         description=(
             "Reads the tile at an index of the view's index space.  Indices are unsigned and must lie within that "
-            "space, otherwise the behaviour is undefined.  Elements of the tile outside the tensor take the view's "
+            "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor take the view's "
             "padding value, or are unspecified when it has none; `inbounds` promises per dimension that there are "
             "none.  A gather view takes a list of positions at its sparse dimension.  Program order does not order the "
             "load, only tokens do; orderings and scopes are those of `load_ptr_tko`."
@@ -307,7 +307,7 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         summary="Store a tile of a view",
         description=(
             "Writes a tile at an index of the view's index space.  Indices are unsigned and must lie within that "
-            "space, otherwise the behaviour is undefined.  Elements of the tile outside the tensor are not written; "
+            "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor are not written; "
             "`inbounds` promises per dimension that there are none.  A scatter view takes a list of positions at its "
             "sparse dimension.  Program order does not order the store, only tokens do; orderings and scopes are those "
             "of `store_ptr_tko`."

@@ -1,7 +1,7 @@
 """Reading and writing through views.
 
 Everything outside the tensor is padding to a load and nothing to a store, also when the whole tile is outside, where
-the dialect leaves the behaviour undefined.  Without a padding value it reads as zero.
+the dialect leaves the behavior undefined.  Without a padding value it reads as zero.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
         return Finding("assert", title, place, details, "the program itself says that this must not happen")
     if operation.declaration in (EXTRACT, INSERT):
         return Finding("index", f"{mnemonic} {error.message}", place, details, _index_hint(operation, error.message))
-    hint = "the behaviour is undefined"
+    hint = "the behavior is undefined"
     if operation.declaration is FOR:
         hint += ": guard the loop with `if`, or compute a step that is at least 1"
     elif operation.declaration is ALLOCA:

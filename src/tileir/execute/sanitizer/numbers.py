@@ -271,7 +271,7 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
 class CounterCheck(NumberCheck):
     """Whether the counter of a `for` still fits when it has passed the upper bound.
 
-    If not it wraps and is below the bound again: the dialect leaves the behaviour undefined, and a GPU never leaves the
+    If not it wraps and is below the bound again: the dialect leaves the behavior undefined, and a GPU never leaves the
     loop.  The engines here count in a wider type and end it.
     """
 
@@ -284,7 +284,7 @@ class CounterCheck(NumberCheck):
         super().__init__(
             "overflow",
             "for counts past the largest number of its type",
-            "the behaviour is undefined, and a GPU may never leave the loop: end it earlier"
+            "the behavior is undefined, and a GPU may never leave the loop: end it earlier"
             + (", or count in a wider type" if self._width < 64 else ""),
             self._wrong,
             unsigned,
