@@ -306,18 +306,22 @@ def _capsule(value: object, options: dict[str, int]) -> object:
         raise Mistake(f"cannot be shared through DLPack ({_words(error)})") from None
 
 
+# Functions of our own: the types of those in `pythonapi` are everybody's to set.
+_capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 def _address(capsule: object) -> tuple[int, int]:
     """Whether a capsule is of the kind with a version, and where its structure is."""
     if type(capsule).__name__ != "PyCapsule":
         raise Mistake(f"gives {type_words(capsule)} for a DLPack capsule")
-    python = ctypes.pythonapi
-    valid = python.PyCapsule_IsValid
-    valid.restype, valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-    pointer = python.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
-        if valid(capsule, name):
-            return version, int(pointer(capsule, name))
+        if _capsule_is_valid(capsule, name):
+            return version, int(_capsule_pointer(capsule, name))
     raise Mistake("gives a DLPack capsule that was used already, or that is for something else")
 
 

@@ -160,9 +160,8 @@ class Packed:
 
     def __dlpack__(self, stream: object = None, max_version: object = None) -> object:
         self.streams.append(stream)
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return make(ctypes.addressof(self._managed), b"dltensor_versioned", None)
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return make(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._managed), b"dltensor_versioned", None)
 
 
 @pytest.mark.parametrize("kind", [2, 13])
