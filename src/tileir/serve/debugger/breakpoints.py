@@ -156,7 +156,7 @@ class Breakpoints:
         if not found.operations:
             files = self._lines.files
             known = "" if file in files else f" (but from {', '.join(files)})"
-            found.message = f"no operation of the kernel comes from line {line} of {file} or one behind it{known}"
+            found.message = f"no operation of the kernel comes from line {line} of {file}{known}"
             return found
         found.place = self._lines.place(found.operations[0])
         if self._lines.is_in_reduction(file, line):
