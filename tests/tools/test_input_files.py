@@ -159,7 +159,7 @@ def script(launched: tuple[Path, list[ScriptLaunch]], monkeypatch: pytest.Monkey
     path, found = launched
 
     def known(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
-        return [each for each in found if not until or each.number <= until]
+        return [each for each in found if until in (0, each.number)]
 
     monkeypatch.setattr(scripts, "script_launches", known)
     return path

@@ -16,21 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT
+from tileir.tools.programs import ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
     from tileir.execute.arguments import Buffer
 
 _RECORD = "launches.json"
-
-
-class ScriptFailure(Exception):
-    """A script does not run, or launches nothing of use; `status` is the exit status of the command."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.message: str = message
-        self.status: int = status
 
 
 class ScriptLaunch:
@@ -52,16 +44,13 @@ class ScriptLaunch:
 
 
 def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
-    """Run a script, up to the launch with a number if there is one; its launches, each kind once.
-
-    There is at least one, and the last one is that with the number.
-    """
+    """Run a script; its launches, at least one, identical ones once.  With `until`, only the launch of that number."""
     import subprocess
     import tempfile
 
     if not os.path.isfile(path):
         why = "it is a directory" if os.path.isdir(path) else "there is no such file"
-        raise ScriptFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
+        raise ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
@@ -70,11 +59,11 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
             with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
                 record = json.load(file)
         except FileNotFoundError:
-            raise ScriptFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
+            raise ToolFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
         if record["error"]:
-            raise ScriptFailure(record["error"], EXIT_WRONG_INPUT)
+            raise ToolFailure(record["error"], EXIT_WRONG_INPUT)
         if status:
-            raise ScriptFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
+            raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
         found: list[ScriptLaunch] = []
         for each in record["launches"]:
             with open(os.path.join(folder, each["program"]), "rb") as file:
@@ -85,8 +74,8 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     if not found or count < until:
         launches = {0: "no kernel", 1: "one kernel"}.get(count, f"{count} kernels")
         missing = f": there is no launch {until}" if until else ""
-        raise ScriptFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
-    return found
+        raise ToolFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
+    return found[-1:] if until else found
 
 
 def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
@@ -102,7 +91,7 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
     found = kernels_of(launches)
     if len(found) > 1:
         listed = ", ".join([f"{each.number} of {each.kernel}" for each in found])
-        raise ScriptFailure(
+        raise ToolFailure(
             f"the script '{path}' launches {len(found)} kernels: choose one by '--launch N', from {listed}", EXIT_USAGE
         )
     return found[0]
