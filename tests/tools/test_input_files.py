@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.tools.test_bare_installation import results
 
+from tileir.bridge import launch_counter
+from tileir.bridge.launch_counter import LaunchCounter, LaunchReached
 from tileir.tools import main, scripts
 from tileir.tools.scripts import ScriptLaunch
 
@@ -258,6 +264,40 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     path.write_text(text)
     status, out, error = tileir("check", path)
     assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
+
+
+@pytest.mark.parametrize("command", ["check", "explore"])
+def test_what_a_script_raises_is_shown_as_by_emulate(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    for text in ("x = = 1\n", "raise ValueError('of the script')\n"):
+        path.write_text(text)
+        (status, _, error), (_, _, expected) = tileir(command, path), tileir("emulate", path)
+        assert status == 1 and error.startswith(expected) and "tileir" not in expected.replace(str(path), "")
+
+
+def test_launches_of_several_threads_have_a_number_each() -> None:
+    # The interpreter switches threads while a launch is looked at.
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    seen: list[int] = []
+
+    def see(number: int, *_: object) -> None:
+        time.sleep(0.001)
+        assert counter.count == number
+        seen.append(number)
+
+    def work() -> None:
+        for _ in range(20):
+            with contextlib.suppress(LaunchReached):
+                counter.launch(None, None, None, {})
+
+    counter = LaunchCounter(30, see)
+    with patch.object(launch_counter, "launch"):
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert seen == list(range(1, 31))
 
 
 def test_without_its_packages_a_script_names_them(tmp_path: Path) -> None:

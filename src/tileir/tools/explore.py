@@ -168,47 +168,47 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
 
 def _script(given: Arguments, options: _Options) -> Exploration | None:
     """Run a script up to the launch that is shown."""
+    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings as ScriptSettings
     from tileir.bridge.settings import SettingsMistake
-    from tileir.serve.explorer.scripts import LaunchReached, LaunchWatcher
     from tileir.tools.emulate import perform, program_of
 
     found: list[Exploration] = []
     failures: list[Exception] = []
 
-    def reached(kernel: Any, grid: Any, args: Any) -> None:
+    def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
+        if number != options.launch:
+            return
         try:
             found.append(_explored(options, kernel, grid, args, None, ""))
         except (TileIRError, ToolFailure) as error:
             # Not for the script to catch: it is about what was asked of this command.
             failures.append(error)
 
-    watcher = LaunchWatcher(options.launch, reached)
+    counter = LaunchCounter(options.launch, see)
     try:
         work = program_of({}, given.operands)
     except SettingsMistake as error:
         raise mistake(str(error)) from None
 
-    def up_to_the_launch() -> None:
-        try:
-            work()
-        except LaunchReached:
-            pass
-
-    process = begin(ScriptSettings(), watcher=watcher)
+    process = begin(ScriptSettings(), watcher=counter)
     try:
-        perform(process, up_to_the_launch)
+        perform(process, work)
     except SystemExit:
         if not found and not failures and process.status:
             return None
+    except Exception:
+        # A script may go on after the launch, and fail where it needs the results.
+        if not found and not failures:
+            raise
     for failure in failures:
         if isinstance(failure, TileIRError):
             tell_error(failure, given)
             return None
         raise failure
     if not found:
-        launches = {0: "no kernel", 1: "one kernel"}.get(watcher.count, f"{watcher.count} kernels")
+        launches = {0: "no kernel", 1: "one kernel"}.get(counter.count, f"{counter.count} kernels")
         raise ToolFailure(f"the script launches {launches}: there is no launch {options.launch}", EXIT_WRONG_INPUT)
     return found[0]
 

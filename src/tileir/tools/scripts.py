@@ -101,24 +101,21 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
 
 
 class _Recorder:
-    """Watches the launches of a script: they run, and what each was is kept."""
+    """Keeps what each launch of a script was."""
 
     def __init__(self, folder: str, until: int) -> None:
         self._folder: str = folder
         self._until: int = until
-        self._count: int = 0
         self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
         self._files: dict[bytes, str] = {}
         self.launches: dict[tuple[object, ...], dict[str, Any]] = {}
 
-    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        from tileir.bridge.launch import described, known_for, launch
+    def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
+        from tileir.bridge.launch import described, known_for
         from tileir.execute.arguments import Pointer
         from tileir.execute.grids import check_grid
         from tileir.execute.script_names import script_name
-        from tileir.serve.explorer.scripts import LaunchReached
 
-        self._count += 1
         # Refuses what is no kernel.
         known_for(kernel)
         description = described(kernel, args)
@@ -129,7 +126,7 @@ class _Recorder:
         found = self.launches.setdefault(
             key,
             {
-                "number": self._count,
+                "number": number,
                 "kernel": kernel._annotated_function.pyfunc.__name__,
                 "program": program,
                 "grid": extents,
@@ -141,11 +138,9 @@ class _Recorder:
             },
         )
         found["count"] += 1
-        if self._count == self._until:
+        if number == self._until:
             self.launches.pop(key)
-            self.launches[key] = {**found, "number": self._count}
-            raise LaunchReached
-        launch(kernel, grid, args, **options)
+            self.launches[key] = {**found, "number": number}
 
     def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
         """The file with the bytecode of a kernel, for arguments of a kind."""
@@ -192,24 +187,17 @@ def main(arguments: list[str]) -> int:
     except TileIRError as error:
         _write(folder, [], error.message)
         return EXIT_FINE
+    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings
-    from tileir.serve.explorer.scripts import LaunchReached
     from tileir.tools.emulate import perform, program_of
 
     gc.enable()
     recorder = _Recorder(folder, int(until))
     work = program_of({}, operands)
-
-    def up_to_the_launch() -> None:
-        try:
-            work()
-        except LaunchReached:
-            pass
-
-    process = begin(Settings(), watcher=recorder)
+    process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
     try:
-        perform(process, up_to_the_launch)
+        perform(process, work)
     finally:
         _write(folder, list(recorder.launches.values()), "")
     return process.status
