@@ -183,10 +183,10 @@ def test_who_takes_no_script_names_the_command_that_does(command: str, tmp_path:
 
 def test_launches_of_a_script(launched: tuple[Path, list[ScriptLaunch]]) -> None:
     _, [first, second] = launched
-    assert (first.number, first.kernel, first.count, first.words.grid) == (1, "add", 3, (4, 1, 1))
+    assert (first.number, first.kernel, first.words.grid) == (1, "add", (4, 1, 1))
     assert first.words.arguments == ("zeros:f32:64", "64", "1") * 3
     assert [name for name in first.names if name] == ["a", "b", "c"]
-    assert (second.number, second.kernel, second.count, second.words.arguments[-1]) == (4, "scale", 1, "2.5")
+    assert (second.number, second.kernel, second.words.arguments[-1]) == (4, "scale", "2.5")
 
 
 def test_a_script_runs_up_to_a_launch_and_prints_aside(launched: tuple[Path, list[ScriptLaunch]]) -> None:
@@ -196,7 +196,7 @@ def test_a_script_runs_up_to_a_launch_and_prints_aside(launched: tuple[Path, lis
     assert (status, error) == (0, "printed by the script 2.0\n")
     assert [each["name"] for each in cost["memory"]] == ["a", "c"] and cost["bytesMoved"] == 2 * 4 * 64
     status, out, error = tileir("opt", "--launch", "5", path)
-    assert (status, out) == (1, "") and error.endswith("launches 4 kernels: there is no launch 5\n")
+    assert (status, out) == (1, "") and error.endswith("makes 4 launches: there is no launch 5\n")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,8 @@ def test_a_script_says_itself_what_it_launches(script: Path, capsys: pytest.Capt
         ("raise ValueError('of the script')", "fails, with status 1"),
         ("raise SystemExit(3)", "fails, with status 3"),
         ("pass", "launches no kernel"),
-        ("import os; os._exit(0)", "ended early, with status 0"),
+        ("import os; os._exit(0)", "launches no kernel"),
+        ("import os; os._exit(4)", "fails, with status 4"),
     ],
 )
 def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: Path) -> None:
@@ -264,6 +265,23 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     path.write_text(text)
     status, out, error = tileir("check", path)
     assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
+
+
+def test_launches_of_a_script_that_exits_at_once_are_kept(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT + ANOTHER + "import os; os._exit(0)\n")
+    found = scripts.script_launches(str(path))
+    assert [(each.number, each.kernel) for each in found] == [(1, "add"), (4, "scale")]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_launches_of_a_forked_process_are_not_those_of_the_script(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    fork = f"import os\nchild = os.fork()\nif not child:\n    {ANOTHER}    os._exit(0)\nos.waitpid(child, 0)\n"
+    path.write_text(SCRIPT + fork)
+    assert [each.kernel for each in scripts.script_launches(str(path))] == ["add"]
 
 
 @pytest.mark.parametrize("command", ["check", "explore"])

@@ -173,6 +173,7 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
     from tileir.bridge.settings import Settings as ScriptSettings
     from tileir.bridge.settings import SettingsMistake
     from tileir.tools.emulate import perform, program_of
+    from tileir.tools.scripts import missing_launch
 
     found: list[Exploration] = []
     failures: list[Exception] = []
@@ -208,8 +209,7 @@ def _script(given: Arguments, options: _Options) -> Exploration | None:
             return None
         raise failure
     if not found:
-        launches = {0: "no kernel", 1: "one kernel"}.get(counter.count, f"{counter.count} kernels")
-        raise ToolFailure(f"the script launches {launches}: there is no launch {options.launch}", EXIT_WRONG_INPUT)
+        raise missing_launch(given.operands[0], counter.count, options.launch)
     return found[0]
 
 

@@ -22,21 +22,19 @@ if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
     from tileir.execute.arguments import Buffer
 
-_RECORD = "launches.json"
+_RECORD = "launches.jsonl"
 
 
 class ScriptLaunch:
     """A launch of a script: the bytecode of its kernel, and its grid and arguments."""
 
-    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str], count: int) -> None:
+    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str]) -> None:
         self.number: int = number
         """Launches are counted from 1."""
         self.data: bytes = data
         self.words: LaunchWords = words
         self.names: list[str] = names
         """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
-        self.count: int = count
-        """How many launches were like this one."""
 
     @property
     def kernel(self) -> str:
@@ -55,27 +53,44 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
         sys.stdout.flush()
         command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
         status = subprocess.run(command, stdout=2, check=False).returncode
-        try:
-            with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
-                record = json.load(file)
-        except FileNotFoundError:
-            raise ToolFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
-        if record["error"]:
-            raise ToolFailure(record["error"], EXIT_WRONG_INPUT)
+        launches = _recorded(folder)
         if status:
             raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
-        found: list[ScriptLaunch] = []
-        for each in record["launches"]:
-            with open(os.path.join(folder, each["program"]), "rb") as file:
-                data = file.read()
-            words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
-            found.append(ScriptLaunch(each["number"], data, words, each["names"], each["count"]))
-    count = sum(each.count for each in found)
-    if not found or count < until:
-        launches = {0: "no kernel", 1: "one kernel"}.get(count, f"{count} kernels")
-        missing = f": there is no launch {until}" if until else ""
-        raise ToolFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
-    return found[-1:] if until else found
+        if until:
+            chosen = [each for each in launches if each["number"] == until]
+            if not chosen:
+                raise missing_launch(path, len(launches), until)
+            launches = chosen
+        elif not launches:
+            raise ToolFailure(f"the script '{path}' launches no kernel", EXIT_WRONG_INPUT)
+        found: dict[str, ScriptLaunch] = {}
+        for each in launches:
+            key = json.dumps([each["program"], each["grid"], each["arguments"]])
+            if key not in found:
+                with open(os.path.join(folder, each["program"]), "rb") as file:
+                    data = file.read()
+                words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
+                found[key] = ScriptLaunch(each["number"], data, words, each["names"])
+    return list(found.values())
+
+
+def missing_launch(path: str, count: int, number: int) -> ToolFailure:
+    """The failure of a command that needs a launch which the script does not make."""
+    launches = "1 launch" if count == 1 else f"{count or 'no'} launches"
+    return ToolFailure(f"the script '{path}' makes {launches}: there is no launch {number}", EXIT_WRONG_INPUT)
+
+
+def _recorded(folder: str) -> list[dict[str, Any]]:
+    """What the process of a script wrote: an object for each launch, in order."""
+    try:
+        with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
+            found = [json.loads(line) for line in file]
+    except FileNotFoundError:
+        return []
+    for each in found:
+        if "error" in each:
+            raise ToolFailure(each["error"], EXIT_WRONG_INPUT)
+    return found
 
 
 def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
@@ -101,14 +116,13 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
 
 
 class _Recorder:
-    """Keeps what each launch of a script was."""
+    """Writes down each launch of a script before it runs: the script may end at any time."""
 
-    def __init__(self, folder: str, until: int) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder: str = folder
-        self._until: int = until
+        self._process: int = os.getpid()
         self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
         self._files: dict[bytes, str] = {}
-        self.launches: dict[tuple[object, ...], dict[str, Any]] = {}
 
     def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
         from tileir.bridge.launch import described, known_for
@@ -116,31 +130,22 @@ class _Recorder:
         from tileir.execute.grids import check_grid
         from tileir.execute.script_names import script_name
 
+        if os.getpid() != self._process:
+            # A process that the script forked: its launches are not those of the script.
+            return
         # Refuses what is no kernel.
         known_for(kernel)
         description = described(kernel, args)
-        extents = list(check_grid(grid))
-        program = self._program(kernel, args, tuple(description.parameters))
-        arguments = [_words(value) for value in description.values]
-        key = (program, tuple(extents), tuple(arguments))
-        found = self.launches.setdefault(
-            key,
-            {
-                "number": number,
-                "kernel": kernel._annotated_function.pyfunc.__name__,
-                "program": program,
-                "grid": extents,
-                "arguments": arguments,
-                "names": [
-                    script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values
-                ],
-                "count": 0,
-            },
-        )
-        found["count"] += 1
-        if number == self._until:
-            self.launches.pop(key)
-            self.launches[key] = {**found, "number": number}
+        names = [script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values]
+        launch = {
+            "number": number,
+            "kernel": kernel._annotated_function.pyfunc.__name__,
+            "program": self._program(kernel, args, tuple(description.parameters)),
+            "grid": list(check_grid(grid)),
+            "arguments": [_words(value) for value in description.values],
+            "names": names,
+        }
+        _append(self._folder, launch)
 
     def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
         """The file with the bytecode of a kernel, for arguments of a kind."""
@@ -185,7 +190,7 @@ def main(arguments: list[str]) -> int:
     try:
         _check_packages()
     except TileIRError as error:
-        _write(folder, [], error.message)
+        _append(folder, {"error": error.message})
         return EXIT_FINE
     from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
@@ -193,13 +198,10 @@ def main(arguments: list[str]) -> int:
     from tileir.tools.emulate import perform, program_of
 
     gc.enable()
-    recorder = _Recorder(folder, int(until))
+    recorder = _Recorder(folder)
     work = program_of({}, operands)
     process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
-    try:
-        perform(process, work)
-    finally:
-        _write(folder, list(recorder.launches.values()), "")
+    perform(process, work)
     return process.status
 
 
@@ -219,9 +221,9 @@ def _check_packages() -> None:
         cutile()
 
 
-def _write(folder: str, launches: list[dict[str, Any]], error: str) -> None:
-    with open(os.path.join(folder, _RECORD), "w", encoding="utf-8") as file:
-        json.dump({"launches": launches, "error": error}, file)
+def _append(folder: str, line: dict[str, Any]) -> None:
+    with open(os.path.join(folder, _RECORD), "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
