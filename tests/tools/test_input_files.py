@@ -275,6 +275,27 @@ def test_launches_of_a_script_that_exits_at_once_are_kept(tmp_path: Path) -> Non
     assert [(each.number, each.kernel) for each in found] == [(1, "add"), (4, "scale")]
 
 
+GOING_ON = {
+    "thread": "import threading\nthread = threading.Thread(target=second)\nthread.start()\nthread.join()\nthird()\n",
+    "finally": "try:\n    second()\nfinally:\n    third()\n",
+    "bare except": "try:\n    second()\nexcept:\n    third()\n    raise SystemExit(3)\n",
+}
+
+
+@pytest.mark.parametrize("how", GOING_ON)
+def test_a_script_that_goes_on_after_the_launch_does_not_change_it(how: str, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    second = "def second():\n    ct.launch(None, (2,), add, (a, a, c))\n"
+    third = f"def third():\n    {ANOTHER}    print('went on')\n"
+    path.write_text(f"{SCRIPT}{second}{third}{GOING_ON[how]}")
+    status, out, error = tileir("opt", "--launch", "4", path)
+    assert (status, error) == (0, "printed by the script 2.0\n") and "entry @add(" in out and "@scale" not in out
+    page = tmp_path / "page.html"
+    status, out, _ = tileir("explore", "--launch", "4", "--targets", "h200", "--export", page, path)
+    assert status == 0 and "went on" not in out and "<title>add: " in page.read_text()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 def test_launches_of_a_forked_process_are_not_those_of_the_script(tmp_path: Path) -> None:
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")

@@ -118,14 +118,16 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
 class _Recorder:
     """Writes down each launch of a script before it runs: the script may end at any time."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, until: int) -> None:
         self._folder: str = folder
+        self._until: int = until
         self._process: int = os.getpid()
         self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
         self._files: dict[bytes, str] = {}
 
     def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
         from tileir.bridge.launch import described, known_for
+        from tileir.bridge.process import exit_now
         from tileir.execute.arguments import Pointer
         from tileir.execute.grids import check_grid
         from tileir.execute.script_names import script_name
@@ -146,6 +148,9 @@ class _Recorder:
             "names": names,
         }
         _append(self._folder, launch)
+        if number == self._until:
+            # The script could catch an exception, and go on.
+            exit_now(EXIT_FINE)
 
     def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
         """The file with the bytecode of a kernel, for arguments of a kind."""
@@ -198,7 +203,7 @@ def main(arguments: list[str]) -> int:
     from tileir.tools.emulate import perform, program_of
 
     gc.enable()
-    recorder = _Recorder(folder)
+    recorder = _Recorder(folder, int(until))
     work = program_of({}, operands)
     process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
     perform(process, work)
