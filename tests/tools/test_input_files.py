@@ -229,7 +229,9 @@ def test_scripts_are_programs(
 def test_of_several_kernels_one_is_chosen(
     command: str, script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = "launches 2 kernels: choose one by '--launch N', from 1 of add, 4 of scale"
+    # `tileir diff` has no such option.
+    choose = f"'tileir as {script} --launch N -o k.tileirbc'" if command == "diff" else "--launch N"
+    listed = f"launches 2 kernels: choose one with {choose}: 1 (add), 4 (scale)"
     words = [word.format(file=script, folder=tmp_path) for word in COMMANDS[command]]
     assert main.run([command, *words]) == 2
     assert capsys.readouterr() == ("", f"tileir {command}: the script '{script}' {listed}\n")

@@ -100,12 +100,17 @@ class Program:
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
 
-def read_program(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> Program:
-    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one."""
+def read_program(
+    path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = (), choose: str = "--launch N"
+) -> Program:
+    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one.
+
+    `choose` is how the user chooses one of several kernels.
+    """
     if is_script(path):
         from tileir.tools.scripts import only_kernel, script_launches
 
-        return _of_launch(path, settings, only_kernel(path, script_launches(path, arguments, launch)))
+        return _of_launch(path, settings, only_kernel(path, script_launches(path, arguments, launch), choose))
     return program_in(read_bytes(path), STANDARD_INPUT if path == "-" else path, settings)
 
 

@@ -101,14 +101,13 @@ def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
     return list(found.values())
 
 
-def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
-    """The launch of the only kernel, for commands that take one."""
+def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> ScriptLaunch:
+    """The launch of the only kernel, for commands that take one; `choose` is how the user chooses one of several."""
     found = kernels_of(launches)
     if len(found) > 1:
-        listed = ", ".join([f"{each.number} of {each.kernel}" for each in found])
-        raise ToolFailure(
-            f"the script '{path}' launches {len(found)} kernels: choose one by '--launch N', from {listed}", EXIT_USAGE
-        )
+        listed = ", ".join([f"{each.number} ({each.kernel})" for each in found])
+        kernels = f"the script '{path}' launches {len(found)} kernels"
+        raise ToolFailure(f"{kernels}: choose one with {choose}: {listed}", EXIT_USAGE)
     return found[0]
 
 
