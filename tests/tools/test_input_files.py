@@ -269,6 +269,18 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
 
 
+@pytest.mark.parametrize("command", ["opt", "cost", "explore", "debug"])
+def test_help_says_how_a_script_gets_options(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "passed to the script; put -- before those that begin with a dash" in text and "own arguments" not in text
+    path = tmp_path / "script.py"
+    path.write_text("import sys\nprint(sys.argv[1:])\n")
+    assert main.run([command, str(path), "8", "--rows"]) == 2
+    assert "unknown option '--rows'" in capsys.readouterr().err
+    assert "['8', '--rows']" in "".join(tileir(command, path, "8", "--", "--rows")[1:])
+
+
 def test_launches_of_a_script_that_exits_at_once_are_kept(tmp_path: Path) -> None:
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
     path = tmp_path / "script.py"

@@ -16,7 +16,16 @@ from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell, tell_error
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    SCRIPT_ARGUMENTS,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    tell,
+    tell_error,
+)
 
 if TYPE_CHECKING:
     from tileir.serve.explorer.exploring import Exploration
@@ -64,8 +73,8 @@ that has parameters does not run, and the page shows the program in its forms, a
 
 {STATED}
 
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown;
-what follows it, or --, are its own arguments.
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
+{SCRIPT_ARGUMENTS}
 
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
 input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read

@@ -46,8 +46,9 @@ READING_OPTIONS = (
 
 # What commands take that use one kernel of a script; and what their help says of scripts.
 LAUNCH = Option("launch", "of a script, the launch whose kernel is taken, counted from 1", value="N")
-SCRIPT = """\
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and prints to standard error;"""
+SCRIPT = "A SCRIPT.py is run, as by tileir emulate; its output goes to standard error."
+SCRIPT_ARGUMENTS = """\
+Arguments after SCRIPT.py are passed to the script; put -- before those that begin with a dash."""
 
 
 class ToolFailure(Exception):
