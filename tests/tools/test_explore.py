@@ -153,7 +153,7 @@ def test_script_is_run_up_to_the_launch_that_is_shown(script: Path, tmp_path: Pa
     assert "<title>negative: tileir explorer</title>" in page.read_text()
     third = explored(str(script), *options, "--launch", "3")
     assert third.returncode == 1
-    assert "the script launches 2 kernels: there is no launch 3" in third.stderr
+    assert f"the script '{script}' makes 2 launches: there is no launch 3" in third.stderr
 
 
 def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.tools.test_bare_installation import results
 
+from tileir.bridge import launch_counter
+from tileir.bridge.launch_counter import LaunchCounter, LaunchReached
 from tileir.tools import main, scripts
 from tileir.tools.scripts import ScriptLaunch
 
@@ -159,7 +165,7 @@ def script(launched: tuple[Path, list[ScriptLaunch]], monkeypatch: pytest.Monkey
     path, found = launched
 
     def known(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
-        return [each for each in found if not until or each.number <= until]
+        return [each for each in found if until in (0, each.number)]
 
     monkeypatch.setattr(scripts, "script_launches", known)
     return path
@@ -177,10 +183,10 @@ def test_who_takes_no_script_names_the_command_that_does(command: str, tmp_path:
 
 def test_launches_of_a_script(launched: tuple[Path, list[ScriptLaunch]]) -> None:
     _, [first, second] = launched
-    assert (first.number, first.kernel, first.count, first.words.grid) == (1, "add", 3, (4, 1, 1))
+    assert (first.number, first.kernel, first.words.grid) == (1, "add", (4, 1, 1))
     assert first.words.arguments == ("zeros:f32:64", "64", "1") * 3
     assert [name for name in first.names if name] == ["a", "b", "c"]
-    assert (second.number, second.kernel, second.count, second.words.arguments[-1]) == (4, "scale", 1, "2.5")
+    assert (second.number, second.kernel, second.words.arguments[-1]) == (4, "scale", "2.5")
 
 
 def test_a_script_runs_up_to_a_launch_and_prints_aside(launched: tuple[Path, list[ScriptLaunch]]) -> None:
@@ -190,7 +196,7 @@ def test_a_script_runs_up_to_a_launch_and_prints_aside(launched: tuple[Path, lis
     assert (status, error) == (0, "printed by the script 2.0\n")
     assert [each["name"] for each in cost["memory"]] == ["a", "c"] and cost["bytesMoved"] == 2 * 4 * 64
     status, out, error = tileir("opt", "--launch", "5", path)
-    assert (status, out) == (1, "") and error.endswith("launches 4 kernels: there is no launch 5\n")
+    assert (status, out) == (1, "") and error.endswith("makes 4 launches: there is no launch 5\n")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,9 @@ def test_scripts_are_programs(
 def test_of_several_kernels_one_is_chosen(
     command: str, script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = "launches 2 kernels: choose one by '--launch N', from 1 of add, 4 of scale"
+    # `tileir diff` has no such option.
+    choose = f"'tileir as {script} --launch N -o k.tileirbc'" if command == "diff" else "--launch N"
+    listed = f"launches 2 kernels: choose one with {choose}: 1 (add), 4 (scale)"
     words = [word.format(file=script, folder=tmp_path) for word in COMMANDS[command]]
     assert main.run([command, *words]) == 2
     assert capsys.readouterr() == ("", f"tileir {command}: the script '{script}' {listed}\n")
@@ -249,7 +257,8 @@ def test_a_script_says_itself_what_it_launches(script: Path, capsys: pytest.Capt
         ("raise ValueError('of the script')", "fails, with status 1"),
         ("raise SystemExit(3)", "fails, with status 3"),
         ("pass", "launches no kernel"),
-        ("import os; os._exit(0)", "ended early, with status 0"),
+        ("import os; os._exit(0)", "launches no kernel"),
+        ("import os; os._exit(4)", "fails, with status 4"),
     ],
 )
 def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: Path) -> None:
@@ -258,6 +267,90 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     path.write_text(text)
     status, out, error = tileir("check", path)
     assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
+
+
+@pytest.mark.parametrize("command", ["opt", "cost", "explore", "debug"])
+def test_help_says_how_a_script_gets_options(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "passed to the script; put -- before those that begin with a dash" in text and "own arguments" not in text
+    path = tmp_path / "script.py"
+    path.write_text("import sys\nprint(sys.argv[1:])\n")
+    assert main.run([command, str(path), "8", "--rows"]) == 2
+    assert "unknown option '--rows'" in capsys.readouterr().err
+    assert "['8', '--rows']" in "".join(tileir(command, path, "8", "--", "--rows")[1:])
+
+
+def test_launches_of_a_script_that_exits_at_once_are_kept(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT + ANOTHER + "import os; os._exit(0)\n")
+    found = scripts.script_launches(str(path))
+    assert [(each.number, each.kernel) for each in found] == [(1, "add"), (4, "scale")]
+
+
+GOING_ON = {
+    "thread": "import threading\nthread = threading.Thread(target=second)\nthread.start()\nthread.join()\nthird()\n",
+    "finally": "try:\n    second()\nfinally:\n    third()\n",
+    "bare except": "try:\n    second()\nexcept:\n    third()\n    raise SystemExit(3)\n",
+}
+
+
+@pytest.mark.parametrize("how", GOING_ON)
+def test_a_script_that_goes_on_after_the_launch_does_not_change_it(how: str, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    second = "def second():\n    ct.launch(None, (2,), add, (a, a, c))\n"
+    third = f"def third():\n    {ANOTHER}    print('went on')\n"
+    path.write_text(f"{SCRIPT}{second}{third}{GOING_ON[how]}")
+    status, out, error = tileir("opt", "--launch", "4", path)
+    assert (status, error) == (0, "printed by the script 2.0\n") and "entry @add(" in out and "@scale" not in out
+    page = tmp_path / "page.html"
+    status, out, _ = tileir("explore", "--launch", "4", "--targets", "h200", "--export", page, path)
+    assert status == 0 and "went on" not in out and "<title>add: " in page.read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_launches_of_a_forked_process_are_not_those_of_the_script(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    path = tmp_path / "script.py"
+    fork = f"import os\nchild = os.fork()\nif not child:\n    {ANOTHER}    os._exit(0)\nos.waitpid(child, 0)\n"
+    path.write_text(SCRIPT + fork)
+    assert [each.kernel for each in scripts.script_launches(str(path))] == ["add"]
+
+
+@pytest.mark.parametrize("command", ["check", "explore"])
+def test_what_a_script_raises_is_shown_as_by_emulate(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    for text in ("x = = 1\n", "raise ValueError('of the script')\n"):
+        path.write_text(text)
+        (status, _, error), (_, _, expected) = tileir(command, path), tileir("emulate", path)
+        assert status == 1 and error.startswith(expected) and "tileir" not in expected.replace(str(path), "")
+
+
+def test_launches_of_several_threads_have_a_number_each() -> None:
+    # The interpreter switches threads while a launch is looked at.
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    seen: list[int] = []
+
+    def see(number: int, *_: object) -> None:
+        time.sleep(0.001)
+        assert counter.count == number
+        seen.append(number)
+
+    def work() -> None:
+        for _ in range(20):
+            with contextlib.suppress(LaunchReached):
+                counter.launch(None, None, None, {})
+
+    counter = LaunchCounter(30, see)
+    with patch.object(launch_counter, "launch"):
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert seen == list(range(1, 31))
 
 
 def test_without_its_packages_a_script_names_them(tmp_path: Path) -> None:

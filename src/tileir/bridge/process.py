@@ -10,7 +10,7 @@ import atexit
 import os
 import sys
 from importlib.abc import MetaPathFinder
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
@@ -177,12 +177,18 @@ def _end(process: Process) -> None:
     sys.stderr.write(findings.summary() + "\n")
     if findings and process.status == 0:
         # Nothing else can change the status of a process that is ending.
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError):
-                pass
-        os._exit(_EXIT_FINDINGS)
+        exit_now(_EXIT_FINDINGS)
+
+
+def exit_now(status: int) -> NoReturn:
+    """End the process in any thread; nothing that the script has prepared for its end runs."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            # Closed, replaced, or none at all.
+            pass
+    os._exit(status)
 
 
 # --- what a script raises ---

@@ -55,8 +55,7 @@ USAGE = Usage(
     ),
     most=-1,
     details=f"""\
-{SCRIPT} the program of its kernel is
-written.
+{SCRIPT} Its kernel is then written.
 
 FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
 NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal. Exit status: 0 fine, 1 a program

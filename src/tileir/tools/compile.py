@@ -66,8 +66,7 @@ USAGE = Usage(
     ),
     most=-1,
     details=f"""\
-{SCRIPT} the program of its kernel is
-compiled.
+{SCRIPT} Its kernel is then compiled.
 
 FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
 there are several targets each cubin has its own in its name, as in NAME.sm_90.cubin, also with -o. Cubins are not

@@ -14,6 +14,7 @@ from tileir.tools.arrays import STATED, argument, check_given, given_launch, gri
 from tileir.tools.programs import (
     READING_OPTIONS,
     SCRIPT,
+    SCRIPT_ARGUMENTS,
     Program,
     Settings,
     ToolFailure,
@@ -57,8 +58,9 @@ Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -
 
 {STATED}
 
-{SCRIPT} each of its launches is estimated, those
-that are alike once. What follows SCRIPT.py, or --, are its own arguments.
+{SCRIPT} Each of its launches is estimated;
+identical launches are shown once.
+{SCRIPT_ARGUMENTS}
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read.""",

@@ -14,6 +14,7 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPU
 from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
 from tileir.tools.programs import (
     READING_OPTIONS,
+    SCRIPT_ARGUMENTS,
     Settings,
     ToolFailure,
     guarded,
@@ -60,8 +61,9 @@ USAGE = Usage(
     details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. {STATED}
 
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and stops at its first launch;
-what follows it, or --, are its own arguments. In a script of your own, tileir.debug(kernel, grid, args) does the same.
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and stops at its first launch.
+{SCRIPT_ARGUMENTS}
+In a script of your own, tileir.debug(kernel, grid, args) does the same.
 
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.

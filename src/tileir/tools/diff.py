@@ -195,7 +195,8 @@ def _programs(given: Arguments) -> tuple[Program, Program] | None:
     if given.operands == ["-", "-"]:
         raise mistake("standard input can be one of the programs, not both")
     try:
-        left, right = [read_program(path, Settings(given)) for path in given.operands]
+        choose = "'tileir as {} --launch N -o k.tileirbc'"
+        left, right = [read_program(path, Settings(given), choose=choose.format(path)) for path in given.operands]
     except ToolFailure as failure:
         # As with diff, 1 says that there are differences.
         raise ToolFailure(failure.message, EXIT_USAGE) from None

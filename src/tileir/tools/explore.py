@@ -16,7 +16,16 @@ from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell, tell_error
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    SCRIPT_ARGUMENTS,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    tell,
+    tell_error,
+)
 
 if TYPE_CHECKING:
     from tileir.serve.explorer.exploring import Exploration
@@ -64,8 +73,8 @@ that has parameters does not run, and the page shows the program in its forms, a
 
 {STATED}
 
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown;
-what follows it, or --, are its own arguments.
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
+{SCRIPT_ARGUMENTS}
 
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
 input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read
@@ -168,48 +177,48 @@ def _program(given: Arguments, options: _Options) -> Exploration | None:
 
 def _script(given: Arguments, options: _Options) -> Exploration | None:
     """Run a script up to the launch that is shown."""
+    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings as ScriptSettings
     from tileir.bridge.settings import SettingsMistake
-    from tileir.serve.explorer.scripts import LaunchReached, LaunchWatcher
     from tileir.tools.emulate import perform, program_of
+    from tileir.tools.scripts import missing_launch
 
     found: list[Exploration] = []
     failures: list[Exception] = []
 
-    def reached(kernel: Any, grid: Any, args: Any) -> None:
+    def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
+        if number != options.launch:
+            return
         try:
             found.append(_explored(options, kernel, grid, args, None, ""))
         except (TileIRError, ToolFailure) as error:
             # Not for the script to catch: it is about what was asked of this command.
             failures.append(error)
 
-    watcher = LaunchWatcher(options.launch, reached)
+    counter = LaunchCounter(options.launch, see)
     try:
         work = program_of({}, given.operands)
     except SettingsMistake as error:
         raise mistake(str(error)) from None
 
-    def up_to_the_launch() -> None:
-        try:
-            work()
-        except LaunchReached:
-            pass
-
-    process = begin(ScriptSettings(), watcher=watcher)
+    process = begin(ScriptSettings(), watcher=counter)
     try:
-        perform(process, up_to_the_launch)
+        perform(process, work)
     except SystemExit:
         if not found and not failures and process.status:
             return None
+    except Exception:
+        # A script may go on after the launch, and fail where it needs the results.
+        if not found and not failures:
+            raise
     for failure in failures:
         if isinstance(failure, TileIRError):
             tell_error(failure, given)
             return None
         raise failure
     if not found:
-        launches = {0: "no kernel", 1: "one kernel"}.get(watcher.count, f"{watcher.count} kernels")
-        raise ToolFailure(f"the script launches {launches}: there is no launch {options.launch}", EXIT_WRONG_INPUT)
+        raise missing_launch(given.operands[0], counter.count, options.launch)
     return found[0]
 
 

@@ -39,8 +39,7 @@ USAGE = Usage(
     least=0,
     most=-1,
     details=f"""\
-{SCRIPT} the programs of its kernels are
-shown.
+{SCRIPT} Its kernels are then shown.
 
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its

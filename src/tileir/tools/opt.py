@@ -12,6 +12,7 @@ from tileir.tools.programs import (
     LAUNCH,
     READING_OPTIONS,
     SCRIPT,
+    SCRIPT_ARGUMENTS,
     TEXT,
     Settings,
     ToolFailure,
@@ -41,8 +42,8 @@ USAGE = Usage(
     ),
     most=-1,
     details=f"""\
-{SCRIPT} the program of its kernel is
-read. What follows SCRIPT.py, or --, are its own arguments.
+{SCRIPT} Its kernel is then read.
+{SCRIPT_ARGUMENTS}
 
 FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
 and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too. Exit

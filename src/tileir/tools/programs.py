@@ -46,8 +46,9 @@ READING_OPTIONS = (
 
 # What commands take that use one kernel of a script; and what their help says of scripts.
 LAUNCH = Option("launch", "of a script, the launch whose kernel is taken, counted from 1", value="N")
-SCRIPT = """\
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and prints to standard error;"""
+SCRIPT = "A SCRIPT.py is run, as by tileir emulate; its output goes to standard error."
+SCRIPT_ARGUMENTS = """\
+Arguments after SCRIPT.py are passed to the script; put -- before those that begin with a dash."""
 
 
 class ToolFailure(Exception):
@@ -100,43 +101,42 @@ class Program:
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
 
-def read_program(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> Program:
-    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one."""
+def read_program(
+    path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = (), choose: str = "--launch N"
+) -> Program:
+    """Read and verify what a file holds; of a script, the kernel of the launch with a number, or the only one.
+
+    `choose` is how the user chooses one of several kernels.
+    """
     if is_script(path):
-        return _of_script(path, settings, "only", launch, arguments)[0]
+        from tileir.tools.scripts import only_kernel, script_launches
+
+        return _of_launch(path, settings, only_kernel(path, script_launches(path, arguments, launch), choose))
     return program_in(read_bytes(path), STANDARD_INPUT if path == "-" else path, settings)
 
 
 def read_programs(path: str, settings: Settings) -> list[Program]:
     """Read and verify what a file holds; of a script, all kernels that it launches."""
-    return _of_script(path, settings, "kernels") if is_script(path) else [read_program(path, settings)]
+    if is_script(path):
+        from tileir.tools.scripts import kernels_of, script_launches
+
+        return [_of_launch(path, settings, each) for each in kernels_of(script_launches(path))]
+    return [read_program(path, settings)]
 
 
 def read_launches(path: str, settings: Settings, launch: int = 0, arguments: Sequence[str] = ()) -> list[Program]:
     """The same with a program for each launch of a script, or for the one with a number."""
     if is_script(path):
-        return _of_script(path, settings, "launches", launch, arguments)
+        from tileir.tools.scripts import script_launches
+
+        return [_of_launch(path, settings, each) for each in script_launches(path, arguments, launch)]
     return [read_program(path, settings)]
 
 
-def _of_script(
-    path: str, settings: Settings, which: str, launch: int = 0, arguments: Sequence[str] = ()
-) -> list[Program]:
-    """The programs of a script: of all launches, of all kernels, or of the only one."""
-    from tileir.tools.scripts import ScriptFailure, kernels_of, only_kernel, script_launches
-
-    try:
-        found = script_launches(path, arguments, launch)
-        if launch:
-            found = found[-1:]
-        elif which != "launches":
-            found = kernels_of(found) if which == "kernels" else [only_kernel(path, found)]
-    except ScriptFailure as error:
-        raise ToolFailure(error.message, error.status) from None
-    programs = [program_in(each.data, path, settings) for each in found]
-    for program, each in zip(programs, found, strict=True):
-        program.launch = each
-    return programs
+def _of_launch(path: str, settings: Settings, launch: ScriptLaunch) -> Program:
+    program = program_in(launch.data, path, settings)
+    program.launch = launch
+    return program
 
 
 def is_script(path: str) -> bool:

@@ -30,7 +30,7 @@ does not expand it). In a directory and its subdirectories, files named *.mlir, 
 and files of any other name that start like bytecode; hidden files are skipped, and links to directories are not
 followed.
 
-{SCRIPT} the programs of its kernels are checked.
+{SCRIPT} Its kernels are then checked.
 
 Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
 the lines of a pull request. In both, and in json, files that cannot be read are findings too."""

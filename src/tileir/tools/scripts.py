@@ -16,35 +16,25 @@ from typing import TYPE_CHECKING, Any
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT
+from tileir.tools.programs import ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
     from tileir.execute.arguments import Buffer
 
-_RECORD = "launches.json"
-
-
-class ScriptFailure(Exception):
-    """A script does not run, or launches nothing of use; `status` is the exit status of the command."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.message: str = message
-        self.status: int = status
+_RECORD = "launches.jsonl"
 
 
 class ScriptLaunch:
     """A launch of a script: the bytecode of its kernel, and its grid and arguments."""
 
-    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str], count: int) -> None:
+    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str]) -> None:
         self.number: int = number
         """Launches are counted from 1."""
         self.data: bytes = data
         self.words: LaunchWords = words
         self.names: list[str] = names
         """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
-        self.count: int = count
-        """How many launches were like this one."""
 
     @property
     def kernel(self) -> str:
@@ -52,40 +42,54 @@ class ScriptLaunch:
 
 
 def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) -> list[ScriptLaunch]:
-    """Run a script, up to the launch with a number if there is one; its launches, each kind once.
-
-    There is at least one, and the last one is that with the number.
-    """
+    """Run a script; its launches, at least one, identical ones once.  With `until`, only the launch of that number."""
     import subprocess
     import tempfile
 
     if not os.path.isfile(path):
         why = "it is a directory" if os.path.isdir(path) else "there is no such file"
-        raise ScriptFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
+        raise ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
         status = subprocess.run(command, stdout=2, check=False).returncode
-        try:
-            with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
-                record = json.load(file)
-        except FileNotFoundError:
-            raise ScriptFailure(f"the script '{path}' ended early, with status {status}", EXIT_WRONG_INPUT) from None
-        if record["error"]:
-            raise ScriptFailure(record["error"], EXIT_WRONG_INPUT)
+        launches = _recorded(folder)
         if status:
-            raise ScriptFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
-        found: list[ScriptLaunch] = []
-        for each in record["launches"]:
-            with open(os.path.join(folder, each["program"]), "rb") as file:
-                data = file.read()
-            words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
-            found.append(ScriptLaunch(each["number"], data, words, each["names"], each["count"]))
-    count = sum(each.count for each in found)
-    if not found or count < until:
-        launches = {0: "no kernel", 1: "one kernel"}.get(count, f"{count} kernels")
-        missing = f": there is no launch {until}" if until else ""
-        raise ScriptFailure(f"the script '{path}' launches {launches}{missing}", EXIT_WRONG_INPUT)
+            raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
+        if until:
+            chosen = [each for each in launches if each["number"] == until]
+            if not chosen:
+                raise missing_launch(path, len(launches), until)
+            launches = chosen
+        elif not launches:
+            raise ToolFailure(f"the script '{path}' launches no kernel", EXIT_WRONG_INPUT)
+        found: dict[str, ScriptLaunch] = {}
+        for each in launches:
+            key = json.dumps([each["program"], each["grid"], each["arguments"]])
+            if key not in found:
+                with open(os.path.join(folder, each["program"]), "rb") as file:
+                    data = file.read()
+                words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
+                found[key] = ScriptLaunch(each["number"], data, words, each["names"])
+    return list(found.values())
+
+
+def missing_launch(path: str, count: int, number: int) -> ToolFailure:
+    """The failure of a command that needs a launch which the script does not make."""
+    launches = "1 launch" if count == 1 else f"{count or 'no'} launches"
+    return ToolFailure(f"the script '{path}' makes {launches}: there is no launch {number}", EXIT_WRONG_INPUT)
+
+
+def _recorded(folder: str) -> list[dict[str, Any]]:
+    """What the process of a script wrote: an object for each launch, in order."""
+    try:
+        with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
+            found = [json.loads(line) for line in file]
+    except FileNotFoundError:
+        return []
+    for each in found:
+        if "error" in each:
+            raise ToolFailure(each["error"], EXIT_WRONG_INPUT)
     return found
 
 
@@ -97,14 +101,13 @@ def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
     return list(found.values())
 
 
-def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
-    """The launch of the only kernel, for commands that take one."""
+def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> ScriptLaunch:
+    """The launch of the only kernel, for commands that take one; `choose` is how the user chooses one of several."""
     found = kernels_of(launches)
     if len(found) > 1:
-        listed = ", ".join([f"{each.number} of {each.kernel}" for each in found])
-        raise ScriptFailure(
-            f"the script '{path}' launches {len(found)} kernels: choose one by '--launch N', from {listed}", EXIT_USAGE
-        )
+        listed = ", ".join([f"{each.number} ({each.kernel})" for each in found])
+        kernels = f"the script '{path}' launches {len(found)} kernels"
+        raise ToolFailure(f"{kernels}: choose one with {choose}: {listed}", EXIT_USAGE)
     return found[0]
 
 
@@ -112,51 +115,41 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch]) -> ScriptLaunch:
 
 
 class _Recorder:
-    """Watches the launches of a script: they run, and what each was is kept."""
+    """Writes down each launch of a script before it runs: the script may end at any time."""
 
     def __init__(self, folder: str, until: int) -> None:
         self._folder: str = folder
         self._until: int = until
-        self._count: int = 0
+        self._process: int = os.getpid()
         self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
         self._files: dict[bytes, str] = {}
-        self.launches: dict[tuple[object, ...], dict[str, Any]] = {}
 
-    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        from tileir.bridge.launch import described, known_for, launch
+    def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
+        from tileir.bridge.launch import described, known_for
+        from tileir.bridge.process import exit_now
         from tileir.execute.arguments import Pointer
         from tileir.execute.grids import check_grid
         from tileir.execute.script_names import script_name
-        from tileir.serve.explorer.scripts import LaunchReached
 
-        self._count += 1
+        if os.getpid() != self._process:
+            # A process that the script forked: its launches are not those of the script.
+            return
         # Refuses what is no kernel.
         known_for(kernel)
         description = described(kernel, args)
-        extents = list(check_grid(grid))
-        program = self._program(kernel, args, tuple(description.parameters))
-        arguments = [_words(value) for value in description.values]
-        key = (program, tuple(extents), tuple(arguments))
-        found = self.launches.setdefault(
-            key,
-            {
-                "number": self._count,
-                "kernel": kernel._annotated_function.pyfunc.__name__,
-                "program": program,
-                "grid": extents,
-                "arguments": arguments,
-                "names": [
-                    script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values
-                ],
-                "count": 0,
-            },
-        )
-        found["count"] += 1
-        if self._count == self._until:
-            self.launches.pop(key)
-            self.launches[key] = {**found, "number": self._count}
-            raise LaunchReached
-        launch(kernel, grid, args, **options)
+        names = [script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values]
+        launch = {
+            "number": number,
+            "kernel": kernel._annotated_function.pyfunc.__name__,
+            "program": self._program(kernel, args, tuple(description.parameters)),
+            "grid": list(check_grid(grid)),
+            "arguments": [_words(value) for value in description.values],
+            "names": names,
+        }
+        _append(self._folder, launch)
+        if number == self._until:
+            # The script could catch an exception, and go on.
+            exit_now(EXIT_FINE)
 
     def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
         """The file with the bytecode of a kernel, for arguments of a kind."""
@@ -201,28 +194,18 @@ def main(arguments: list[str]) -> int:
     try:
         _check_packages()
     except TileIRError as error:
-        _write(folder, [], error.message)
+        _append(folder, {"error": error.message})
         return EXIT_FINE
+    from tileir.bridge.launch_counter import LaunchCounter
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings
-    from tileir.serve.explorer.scripts import LaunchReached
     from tileir.tools.emulate import perform, program_of
 
     gc.enable()
     recorder = _Recorder(folder, int(until))
     work = program_of({}, operands)
-
-    def up_to_the_launch() -> None:
-        try:
-            work()
-        except LaunchReached:
-            pass
-
-    process = begin(Settings(), watcher=recorder)
-    try:
-        perform(process, up_to_the_launch)
-    finally:
-        _write(folder, list(recorder.launches.values()), "")
+    process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
+    perform(process, work)
     return process.status
 
 
@@ -242,9 +225,9 @@ def _check_packages() -> None:
         cutile()
 
 
-def _write(folder: str, launches: list[dict[str, Any]], error: str) -> None:
-    with open(os.path.join(folder, _RECORD), "w", encoding="utf-8") as file:
-        json.dump({"launches": launches, "error": error}, file)
+def _append(folder: str, line: dict[str, Any]) -> None:
+    with open(os.path.join(folder, _RECORD), "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
