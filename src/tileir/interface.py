@@ -114,7 +114,7 @@ def load(
             raise
     else:
         shown = "-" if name is None else name
-        data = _bytes_of(source)
+        data = _bytes_of(source, "the path of a file or from bytes")
     if is_bytecode(data) or not is_text(data):
         return from_bytecode(data, version=version, layout=layout, verify=verify)
     text = data.decode("utf-8", "surrogateescape")
@@ -140,7 +140,7 @@ def from_bytecode(
 
     # Looked at first: a wrong option is told before a wrong file.
     version_named(version)
-    module = from_bytes(_bytes_of(data), layout)
+    module = from_bytes(_bytes_of(data, "bytes or a bytes-like object"), layout)
     if verify:
         _verify(module, version=version)
     return module
@@ -153,16 +153,14 @@ def check_module(module: object) -> None:
         raise TypeError(f"a module is needed, not {type_words(module)}: {words}")
 
 
-def _bytes_of(data: object) -> bytes:
+def _bytes_of(data: object, sources: str) -> bytes:
     """The bytes of anything that has some."""
     if isinstance(data, bytes):
         return data
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(
-            f"a program is read from the path of a file or from bytes, not from {type_words(data)}"
-        ) from None
+        raise TypeError(f"a program is read from {sources}, not from {type_words(data)}") from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:

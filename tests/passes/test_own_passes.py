@@ -93,7 +93,7 @@ COMPILED_WORDS = {
         (
             _pattern("rewriter.replace(operation, operation.result)"),
             1,
-            "by a list of values, not by a OperationResult ({path}:4)",
+            "by a list of values, not by an OperationResult ({path}:4)",
         ),
         (_pattern("rewriter.erase(operation)"), 1, "a result is still used ({path}:4)"),
         (_pattern("rewriter.builder().addf(*operation.operands)"), 1, "\nnote: in pass 'mine' ({path}:4)"),

@@ -8,7 +8,7 @@ import random
 import pytest
 from tests.serve.attacks import HEADERS, PAGES
 
-from tileir.serve.framing import FrameError, MessageReader, frame
+from tileir.serve.framing import BadFrame, MessageReader, frame
 
 BODY = b'{"seq": 1}'
 
@@ -55,7 +55,7 @@ def test_nothing_behind_a_malformed_header_is_read(name: str) -> None:
             reader = arriving(data, [chance.randrange(len(data)) for _ in range(chance.randrange(8))])
             if behind:
                 assert reader.message() == BODY
-            with pytest.raises(FrameError):
+            with pytest.raises(BadFrame):
                 reader.message()
 
 
@@ -65,12 +65,12 @@ def test_a_page_sends_no_message(name: str) -> None:
     data = PAGES[name](frame(BODY))
     for _ in range(50):
         reader = arriving(data, [chance.randrange(len(data)) for _ in range(chance.randrange(8))])
-        with pytest.raises(FrameError):
+        with pytest.raises(BadFrame):
             reader.message()
 
 
 def test_a_message_that_is_too_long_is_not_read() -> None:
-    with pytest.raises(FrameError, match="a message of 1048577 bytes is longer than 1048576"):
+    with pytest.raises(BadFrame, match="a message of 1048577 bytes is longer than 1048576"):
         arriving(b"Content-Length: 1048577\r\n\r\n" + b" " * 2000, []).message()
 
 

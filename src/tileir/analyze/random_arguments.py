@@ -108,7 +108,7 @@ class _Search:
         if doubtful is not None:
             return doubtful
         if slow == _ATTEMPTS:
-            raise SearchTimeout(f"@{self._name} did not finish any trial launch: it may never end. {_ADVICE}")
+            raise SearchTimeout(self._failure(reason).message)
         raise self._failure(reason)
 
     # --- scalars ---

@@ -1,7 +1,7 @@
 """Messages of the debug adapter protocol and of the language server protocol: a header with the length, then JSON.
 
 A web page can make a browser connect to a port of its machine and choose most of what is sent.  So the header is
-strict: every line is one that the protocols define, at most once and of limited length.  Any other raises `FrameError`,
+strict: every line is one that the protocols define, at most once and of limited length.  Any other raises `BadFrame`,
 which ends the connection, and nothing behind it is read.
 """
 
@@ -17,7 +17,7 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,12}")
 _END: Final = b"\r\n"
 
 
-class FrameError(Exception):
+class BadFrame(Exception):
     """The header of a message is malformed, or the message is too long."""
 
 
@@ -59,20 +59,20 @@ class MessageReader:
         while line := self._line():
             found = _FIELD.fullmatch(line)
             if found is None:
-                raise FrameError("a line of the header is malformed")
+                raise BadFrame("a line of the header is malformed")
             name = found[1].lower()
             if name in fields:
-                raise FrameError("a line of the header is repeated")
+                raise BadFrame("a line of the header is repeated")
             fields[name] = found[2]
         if line is None:
             return None
         length = fields.get(b"content-length")
         if length is None:
-            raise FrameError("the header has no Content-Length")
+            raise BadFrame("the header has no Content-Length")
         if not _LENGTH.fullmatch(length):
-            raise FrameError("the Content-Length is no number")
+            raise BadFrame("the Content-Length is no number")
         if int(length) > self._longest:
-            raise FrameError(f"a message of {int(length)} bytes is longer than {self._longest}, the most that is read")
+            raise BadFrame(f"a message of {int(length)} bytes is longer than {self._longest}, the most that is read")
         return int(length)
 
     def _line(self) -> bytes | None:
@@ -83,6 +83,6 @@ class MessageReader:
                 return None
             self.rest += part
         if not 0 <= end <= _LONGEST_LINE:
-            raise FrameError("a line of the header is too long")
+            raise BadFrame("a line of the header is too long")
         line, self.rest = self.rest[:end], self.rest[end + len(_END) :]
         return line

@@ -62,7 +62,7 @@ def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
         file = tmp_path / f"{name}.html"
         assert explored.export(file) == []
     page = open_page(file)
-    page.wait_for_function("location.hash.includes('step=')")
+    page.wait_for_url(lambda url: "step=" in url)
     page.keyboard.press(",")
     look(page, findings)
 

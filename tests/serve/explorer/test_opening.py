@@ -92,9 +92,9 @@ def test_a_launch_with_findings_opens_at_the_first(open_page: Callable[..., Any]
     opened = page.evaluate("location.hash")
     step = variables["row"][1].removeprefix("step ")
     place.get_by_role("button", name=f"step {step}", exact=True).first.click()
-    page.wait_for_function(f"location.hash.includes('&step={step}&')")
+    page.wait_for_url(lambda url: f"&step={step}&" in url)
     finding.get_by_role("button", name="Back to its step").click()
-    page.wait_for_function("hash => location.hash.startsWith(hash.split('&marked')[0])", arg=opened)
+    page.wait_for_url(lambda url: opened.split("&marked")[0] in url)
     finding.get_by_role("button", name="Show the access").click()
     page.get_by_role("list", name="Marked accesses").get_by_text("out of bounds: 1 to 16 elements past").wait_for()
 
@@ -122,7 +122,7 @@ def test_a_launch_without_findings_opens_at_the_end_of_the_first_tile_block(
         steps = len(explored.recording.steps(0))
         page = open_page(explored.url)
         page.get_by_role("heading", name="No findings").wait_for()
-        page.wait_for_function(f"location.hash === '#view=overview&step={steps}'")
+        page.wait_for_url(lambda url: url.endswith(f"#view=overview&step={steps}"))
         variables = table(page, "Variables")
         assert list(variables) == ["row", "tile", "total", "x", "out"]
         assert variables["total"][0] == str(x[0].sum()) or float(variables["total"][0]) == pytest.approx(x[0].sum())
@@ -133,7 +133,7 @@ def test_a_launch_without_findings_opens_at_the_end_of_the_first_tile_block(
         page.get_by_label("Accesses").wait_for()
         assert page.get_by_label("Accesses").input_value() == "launch"
         page.keyboard.press(",")
-        page.wait_for_function("document.querySelectorAll('#view-memory select')[1].value === 'moment'")
+        expect(page.locator("#view-memory select").nth(1)).to_have_value("moment")
 
 
 def test_a_program_of_its_own_lists_its_values(page_for: Callable[..., Any]) -> None:

@@ -33,7 +33,7 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
         "arrays": _arrays(recording),
         "operations": operations_of(program),
         "values": values,
-        "script": recording.script_variables is not None,
+        "script": recording.has_script,
         "findings": len(recording.findings),
         "failure": recording.failure or None,
         "recording": {

@@ -165,8 +165,11 @@ class Recording:
         return found
 
     @property
-    def script_variables(self) -> ScriptVariables | None:
-        """The variables of the script; None if the kernel comes from no script, or the recording from a file."""
+    def has_script(self) -> bool:
+        """Whether the variables of a script are known: the kernel comes from one, and the recording from no file."""
+        return self._script_variables() is not None
+
+    def _script_variables(self) -> ScriptVariables | None:
         return self._find_variables() if self._find_variables is not None else None
 
     def functions(self, block: int, step: int) -> list[FunctionVariables]:
@@ -174,7 +177,7 @@ class Recording:
 
         The last is the kernel.  Empty if the kernel comes from no script, or the recording from a file.
         """
-        variables = self.script_variables
+        variables = self._script_variables()
         if variables is None:
             return []
         return variables.functions(self.program, self.history(block, step), self.steps(block), step)

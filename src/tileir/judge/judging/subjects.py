@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.smith.program import SmithProgram
-from tileir.analyze.smith.program import program as smith_program
 from tileir.bytecode.magic import is_bytecode
 from tileir.execute.entries import entries_of
 from tileir.execute.errors import LaunchError
 from tileir.execute.stated_launches import stated_launch
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import OptionError
 from tileir.judge.items import Item
-
-_LARGEST_SEED = 100_000
-"""Operations of a program of a seed: as many as `tileir smith` takes."""
+from tileir.judge.seeds import seed_program
 
 
 class Launch(NamedTuple):
@@ -80,15 +75,3 @@ def _smith(item: Item) -> Subject:
     made = seed_program(item.content)
     verify(made.module)
     return Subject(made.module, smith=made)
-
-
-def seed_program(content: bytes) -> SmithProgram:
-    """The program of a seed, whose words may come from a stranger."""
-    try:
-        words = json.loads(content)
-        size = words.get("size") if isinstance(words, dict) else None
-        if size is not None and not (isinstance(size, int) and 0 <= size <= _LARGEST_SEED):
-            raise ValueError(f"its size is no number from 0 to {_LARGEST_SEED:,}")
-        return smith_program(**words)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise OptionError(f"this is no seed of a program: {error}") from None

@@ -6,7 +6,7 @@ from tileir.bytecode.magic import is_bytecode
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import Item
-from tileir.judge.judging.subjects import seed_program
+from tileir.judge.seeds import seed_program
 
 TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
 

@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from pygls.protocol import LanguageServerProtocol
 
 from tileir.serve.addresses import is_token
-from tileir.serve.framing import FrameError, MessageReader
+from tileir.serve.framing import BadFrame, MessageReader
 
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
@@ -97,7 +97,7 @@ class Connection:
         try:
             while (body := self.reader.message()) is not None:
                 self.messages.put(body)
-        except (OSError, ValueError, FrameError) as error:
+        except (OSError, ValueError, BadFrame) as error:
             _LOG.warning("the connection ends: %s", error)
         self.messages.put(None)
 

@@ -16,7 +16,7 @@ from typing import IO, Final
 
 from tileir.serve.addresses import Listener
 from tileir.serve.debugger.adapter.wire import LONGEST
-from tileir.serve.framing import FrameError, MessageReader, frame
+from tileir.serve.framing import BadFrame, MessageReader, frame
 
 TOKEN: Final = "TILEIR_DAP_TOKEN"
 """The environment variable that has the token, which other users cannot read there."""
@@ -36,7 +36,7 @@ def _serve(connection: socket.socket, command: list[str], token: str) -> None:
             # Without a delay for each small message.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             first = reader.message()
-        except (FrameError, OSError):
+        except (BadFrame, OSError):
             return
         if first is not None:
             _relay(connection, frame(first) + reader.rest, command, token)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from tileir.ir.quoting import type_words
-from tileir.serve.framing import FrameError, MessageReader, frame
+from tileir.serve.framing import BadFrame, MessageReader, frame
 
 Message = dict[str, object]
 
@@ -49,7 +49,7 @@ class Wire:
         """The next message; None where the conversation ends."""
         try:
             body = self._reader.message()
-        except FrameError as error:
+        except BadFrame as error:
             self.event("output", category="important", output=f"tileir: {error}: the connection ends\n")
             return None
         except (OSError, ValueError):

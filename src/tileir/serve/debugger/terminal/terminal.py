@@ -62,7 +62,9 @@ class Terminal:
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self._runs:
-            raise CommandMistake("The kernel is launched already: 'continue' runs it, 'next-launch' goes on to the next one.")
+            raise CommandMistake(
+                "The kernel is launched already: 'continue' runs it, 'next-launch' goes on to the next one."
+            )
         self._runs = True
         self._stops.forget()
         self.perform(lambda: self._debugger.start(stop_on_entry), False)
