@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
 import threading
+from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -46,6 +49,56 @@ def test_who_has_gone_is_nobody(linger: bytes) -> None:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         client.close()
         assert user_of(connection) == GONE
+
+
+class Ends:
+    """A connection between two addresses."""
+
+    def __init__(self, own: str, peer: str) -> None:
+        self.own, self.peer = (own, 4711), (peer, 40000)
+
+    def getsockname(self) -> tuple[str, int]:
+        return self.own
+
+    def getpeername(self) -> tuple[str, int]:
+        return self.peer
+
+
+def row(local: str, remote: str, state: str, user: int = 0, inode: int = 0) -> str:
+    return f"   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000 {user} 0 {inode} 1\n"
+
+
+LISTENING = row("00000000:1267", "00000000:0000", "0A", 1000, 1)
+
+
+@pytest.mark.skipif(sys.byteorder != "little", reason="the rows are those of a little-endian machine")
+@pytest.mark.parametrize(
+    ("own", "peer", "rows", "user"),
+    [
+        # A client may bind any address of the machine, so its address does not say that it is elsewhere.
+        ("127.0.0.1", "192.0.2.2", row("020200C0:9C40", "0100007F:1267", "01", 4711, 2), GONE),
+        ("192.0.2.1", "192.0.2.2", row("020200C0:9C40", "010200C0:1267", "01", 4711, 2), 4711),
+        ("192.0.2.1", "192.0.2.2", row("020200C0:9C40", "010200C0:1267", "06"), GONE),
+        ("192.0.2.1", "192.0.2.2", "", None),
+        ("192.0.2.1", "192.0.2.1", "", GONE),
+        ("127.0.0.1", "127.0.0.2", row("0200007F:9C40", "0100007F:1267", "01", 4711, 2), 4711),
+    ],
+)
+def test_a_source_address_does_not_say_where_a_client_is(
+    own: str, peer: str, rows: str, user: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "tcp"
+    table.write_text("header\n" + LISTENING + rows)
+    monkeypatch.setattr(addresses, "_TABLES", (str(table), str(tmp_path / "none")))
+    assert user_of(cast(socket.socket, Ends(own, peer))) == user
+
+
+def test_a_client_is_refused_when_the_tables_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("builtins.open", fail)
+    assert user_of(cast(socket.socket, Ends("127.0.0.1", "127.0.0.1"))) == GONE
 
 
 @on_linux

@@ -102,22 +102,31 @@ def user_of(connection: socket.socket) -> int | None:
         own, peer = connection.getsockname()[:2], connection.getpeername()[:2]
     except OSError:
         return GONE
-    if not ip_address(peer[0].partition("%")[0]).is_loopback and peer[0] != own[0]:
-        return None
+    is_near = _is_loopback(peer)
+    if _is_loopback(own) and not is_near:
+        # Only a client on this machine can choose such a source address.
+        return GONE
     here, there = _written(own), _written(peer)
     is_listed = False
     for table in _TABLES:
         try:
             with open(table, encoding="ascii") as file:
                 rows = [line.split() for line in file][1:]
-        except (OSError, ValueError):
+        except (FileNotFoundError, PermissionError):
             continue
+        except (OSError, ValueError):
+            # No file descriptor is left, say: the client may be anybody.
+            return GONE
         for _, local, remote, state, _, _, _, user, _, inode, *_ in rows:
-            if state in _OPEN and inode != _NO_INODE and local in there and remote in here:
-                return int(user)
+            if local in there and remote in here:
+                return int(user) if state in _OPEN and inode != _NO_INODE else GONE
             is_listed = is_listed or (state == _LISTENING and int(local.rpartition(":")[2], 16) == own[1])
     # Where the tables do not even have the server, they say nothing.
-    return GONE if is_listed else None
+    return GONE if is_listed and (is_near or peer[0] == own[0]) else None
+
+
+def _is_loopback(address: tuple[str, int]) -> bool:
+    return ip_address(address[0].partition("%")[0]).is_loopback
 
 
 def _written(address: tuple[str, int]) -> tuple[str, ...]:
