@@ -4,8 +4,8 @@ It listens on 127.0.0.1 only.  Every address begins with a token that only the u
 another `Host` (a name that somebody made point here) or from another site are refused before the token is looked at.
 Nothing is read from disk for a request.
 
-The command line of a browser can be read by others of the same machine: what is on it is a token that is good for a
-minute (`visiting_url`), which is answered with the address that stays.
+The command line of a browser can be read by others of the same machine: what is on it is a token that is good once,
+within a minute (`visiting_url`), which is answered with the address that stays.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ExplorerServer:
         self._thread.start()
 
     def visiting_url(self) -> str:
-        """An address that leads to `url` for a minute: for the command line of a browser."""
+        """An address that leads to `url` once, within a minute: for the command line of a browser."""
         visit = new_token()
         self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
         return f"http://{_HOST}:{self.port}/{visit}/"
@@ -172,8 +172,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_visit(self) -> bool:
         """Whether a request comes from the command line of a browser that was just opened."""
         now, given = time.monotonic(), self.path.strip("/")
-        known = [visit for visit, end in list(self.server.visits.items()) if now < end]
-        return any(is_token(given, visit) for visit in known)
+        known = [visit for visit, end in list(self.server.visits.items()) if now < end and is_token(given, visit)]
+        # Good once: of two requests at a time, one removes it.
+        return any([self.server.visits.pop(visit, None) is not None for visit in known])
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)
