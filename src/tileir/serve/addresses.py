@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+import time
 from ipaddress import ip_address
 from typing import Final
 
@@ -81,6 +82,13 @@ def new_token() -> str:
 def is_token(given: object, token: str) -> bool:
     """Whether a client has sent the token; the time taken does not depend on how much of it is right."""
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+
+
+def receive(connection: socket.socket, size: int, deadline: float) -> bytes:
+    """Return at most so many bytes, none at the end; raise `TimeoutError` if nothing arrives until `deadline`."""
+    # Zero would not wait at all.
+    connection.settimeout(max(deadline - time.monotonic(), 0.001))
+    return connection.recv(size)
 
 
 def is_own(connection: socket.socket) -> bool:

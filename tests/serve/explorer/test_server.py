@@ -421,6 +421,22 @@ def test_many_idle_connections_are_bounded(server: ExplorerServer) -> None:
     assert works(server)
 
 
+def test_a_request_that_arrives_slowly_is_given_up(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte is in time, but the request is not."""
+    monkeypatch.setattr("tileir.serve.explorer.server._SECONDS", 0.5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=0.05) as stream:
+        for _ in range(100):
+            try:
+                stream.sendall(b"a")
+                assert stream.recv(1) == b""
+                return
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return
+    pytest.fail("the server still reads the request")
+
+
 def test_close_frees_the_port_and_may_be_called_twice() -> None:
     server = ExplorerServer(Answers())
     server.start()
