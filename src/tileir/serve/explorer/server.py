@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
         now, given = time.monotonic(), self.path.strip("/")
         known = [visit for visit, end in list(self.server.visits.items()) if now < end and is_token(given, visit)]
         # Good once: of two requests at a time, one removes it.
-        return any([self.server.visits.pop(visit, None) is not None for visit in known])
+        return any(self.server.visits.pop(visit, None) is not None for visit in known)
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)
