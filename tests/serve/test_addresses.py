@@ -121,6 +121,25 @@ def test_other_users_are_refused(monkeypatch: pytest.MonkeyPatch, capfd: pytest.
     assert capfd.readouterr().err == "tileir: a connection of another user (4711) was refused\n"
 
 
+class FewFiles(socket.socket):
+    """Lacks file descriptors at first."""
+
+    failures = 2
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self.failures:
+            self.failures -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+def test_a_server_survives_a_lack_of_file_descriptors() -> None:
+    with Listener("127.0.0.1:0") as listener, socket.create_connection(listener.address) as client:
+        listener._socket = FewFiles(fileno=listener._socket.detach())
+        with listener.accept() as connection:
+            assert connection.getpeername() == client.getsockname()
+
+
 def test_every_server_has_a_token_of_its_own() -> None:
     with Listener("127.0.0.1:0") as one, Listener("127.0.0.1:0") as other:
         assert one.token != other.token and len(one.token) >= 43

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import os
 import secrets
@@ -18,6 +19,10 @@ _OPEN: Final = ("01", "04", "05")
 _NO_INODE: Final = "0"
 _LISTENING: Final = "0A"
 GONE: Final = -1
+
+# What the system lacks for a while, and how long a server waits for it.
+_SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
+_PAUSE: Final = 0.1
 
 
 class AddressError(Exception):
@@ -60,7 +65,13 @@ class Listener:
     def accept(self) -> socket.socket:
         """Return the connection of the next client."""
         while True:
-            connection, _ = self._socket.accept()
+            try:
+                connection, _ = self._socket.accept()
+            except OSError as error:
+                if error.errno not in _SHORTAGES:
+                    raise
+                time.sleep(_PAUSE)
+                continue
             if is_own(connection):
                 return connection
             connection.close()
