@@ -7,13 +7,15 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.serve.attacks import serving
 
 from tileir.serve import addresses
-from tileir.serve.addresses import GONE, AddressError, Listener, is_token, user_of
+from tileir.serve.addresses import GONE, AddressError, Client, Listener, is_token, user_of
 
 on_linux = pytest.mark.skipif(
     not os.access("/proc/net/tcp", os.R_OK), reason="only Linux says whose a connection is, where /proc is mounted"
@@ -138,6 +140,58 @@ def test_a_server_survives_a_lack_of_file_descriptors() -> None:
         listener._socket = FewFiles(fileno=listener._socket.detach())
         with listener.accept() as connection:
             assert connection.getpeername() == client.getsockname()
+
+
+def said_token(client: Client, token: str) -> bool:
+    """A protocol in which the token ends with a line."""
+    given = b""
+    while not given.endswith(b"\n") and (part := client.read(1 << 20)):
+        given += part
+    return given == token.encode() + b"\n"
+
+
+def answer(client: Client) -> None:
+    client.connection.sendall(client.read(1 << 20))
+    client.close()
+
+
+def connected(listener: Listener) -> socket.socket:
+    return socket.create_connection(listener.address, timeout=60)
+
+
+@pytest.fixture
+def server() -> Iterator[Listener]:
+    with serving(lambda listener: listener.serve(said_token, answer)) as listener:
+        yield listener
+
+
+def test_a_client_that_does_not_send_the_token_in_time_is_closed(
+    server: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "_SECONDS", 0.2)
+    with connected(server) as idle:
+        assert idle.recv(1) == b""
+
+
+def test_a_client_that_sends_much_before_the_token_is_closed(server: Listener) -> None:
+    with connected(server) as client:
+        client.sendall(b"x" * (1 << 16))
+        assert client.recv(1) == b""
+
+
+def test_few_clients_have_no_token(server: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "_SECONDS", 600.0)
+    monkeypatch.setattr(addresses, "_STRANGERS", 2)
+    idle = [connected(server) for _ in range(3)]
+    assert idle[0].recv(1) == b""
+    token = server.token.encode() + b"\n"
+    # Those that remain may still send theirs, and others are served beside them.
+    for client in (idle[1], connected(server)):
+        with client:
+            client.sendall(token)
+            assert client.recv(100) == token
+    for client in idle:
+        client.close()
 
 
 def test_every_server_has_a_token_of_its_own() -> None:
