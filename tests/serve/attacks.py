@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+from tileir.serve.addresses import Listener
 
 # Servers that read long lines in pieces have read them in pieces of this many bytes.
 PIECE = 4096
+
+
+@contextlib.contextmanager
+def serving(serve: Callable[[Listener], None]) -> Iterator[Listener]:
+    """A listener that a thread serves."""
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            serve(listener)
+
+    with Listener("127.0.0.1:0") as listener:
+        thread = threading.Thread(target=run)
+        thread.start()
+        yield listener
+        listener._socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 def _length(text: str) -> bytes:

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.serve.attacks import HEADERS, PAGES
+from tests.serve.attacks import HEADERS, PAGES, serving
 from tests.serve.debugger.client import PATIENCE, Client, RequestFailed, in_process, over_socket
+
+from tileir.serve.debugger.adapter import tcp
 
 SERVERS = {"debug": ["debug", "--tcp", "127.0.0.1:0"], "lsp": ["lsp", "--tcp", "127.0.0.1:0"]}
 
@@ -131,6 +133,31 @@ def test_without_the_token_nothing_runs(servers: dict[str, Server], kind: str, t
     assert not script.with_name("ran").exists()
 
 
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_long_message_is_not_read_before_the_token(servers: dict[str, Server], kind: str) -> None:
+    assert servers[kind].replies(b"Content-Length: 60000000\r\n\r\n" + b" " * (1 << 17)) == b""
+
+
+def test_no_process_starts_before_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    popen = subprocess.Popen
+
+    def start(*given: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(given)
+        return popen(*given, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with serving(lambda listener: tcp.serve(listener, ["-c", ""])) as listener:
+        for token in ("wrong", listener.token):
+            client = over_socket(listener.address)
+            client.send_raw(in_frames([("initialize", {"adapterID": "tileir"}), ("launch", {"token": token})]))
+            client.commands.update({1: "initialize", 2: "launch"})
+            while client.receive() is not None:
+                pass
+            assert len(started) == (token == listener.token)
+            client.close()
+
+
 def test_with_the_token_the_script_runs(servers: dict[str, Server], script: Path) -> None:
     """What the others send is enough, but for the token."""
     client = over_socket(("127.0.0.1", servers["debug"].port))
@@ -141,6 +168,8 @@ def test_with_the_token_the_script_runs(servers: dict[str, Server], script: Path
 
 
 def test_with_the_token_the_language_server_answers(servers: dict[str, Server], script: Path) -> None:
+    # A long message may come right behind the token.
+    script.write_text(script.read_text() + "#" * (1 << 18))
     found = servers["lsp"].replies(conversation("lsp", script, servers["lsp"].token))
     assert b'"serverInfo"' in found
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hmac
 import os
 import secrets
 import socket
 import sys
+import threading
+import time
+from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Final
+
+from tileir.serve.framing import BadFrame
 
 # The kernel's tables of connections: a line each, with both ends, the state and the user.
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -18,17 +25,61 @@ _NO_INODE: Final = "0"
 _LISTENING: Final = "0A"
 GONE: Final = -1
 
+# Before the token: how long a client may take, how many bytes it may send, and how many such clients there may be.
+_SECONDS: Final = 10.0
+_BYTES: Final = 1 << 16
+_STRANGERS: Final = 16
+# What the system lacks for a while, and how long a server waits for it.
+_SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
+_PAUSE: Final = 0.1
+
 
 class AddressError(Exception):
     """Nobody can listen at an address; the message says why."""
+
+
+class Client:
+    """The other end of a connection.  Until it is admitted, it has little time and may send little."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection: socket.socket = connection
+        self._deadline: float = time.monotonic() + _SECONDS
+        self._is_admitted: bool = False
+        self._received: bytes = b""
+
+    def read(self, size: int) -> bytes:
+        """Return at most so many bytes, none at the end.  Once admitted, begin with what was read before."""
+        if not self._is_admitted:
+            data = receive(self.connection, min(size, _BYTES - len(self._received)), self._deadline)
+            self._received += data
+            return data
+        data, self._received = self._received[:size], self._received[size:]
+        return data or self.connection.recv(size)
+
+    def admit(self) -> None:
+        self.connection.settimeout(None)
+        self._is_admitted = True
+
+    def end(self) -> None:
+        """End what is read and written, also on other threads."""
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.end()
+        self.connection.close()
+
+
+Greet = Callable[[Client, str], bool]
+"""Reads the first messages of a client, and returns whether they have the token."""
 
 
 class Listener:
     """A TCP socket that listens, and the random token that its clients have to send.
 
     Who connects may run programs as the user of the server.  A web page can connect too, so nothing is done for a
-    client before it has sent the token.  Other users of the machine are turned away at once, where the system says
-    whose a connection is.
+    client before it has sent the token, for which it has a limited time, and clients that have not sent it are few.
+    Other users of the machine are turned away at once, where the system says whose a connection is.
     """
 
     def __init__(self, address: str) -> None:
@@ -44,6 +95,8 @@ class Listener:
             why = getattr(error, "strerror", None) or error
             raise AddressError(f"cannot listen at {address}: {why}") from None
         self.token: str = new_token()
+        self._strangers: list[Client] = []
+        self._lock: threading.Lock = threading.Lock()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -56,10 +109,45 @@ class Listener:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return f'{address}, with "token": "{self.token}" {where}'
 
-    def accept(self) -> socket.socket:
-        """Return the connection of the next client."""
+    def serve(self, greet: Greet, use: Callable[[Client], object]) -> None:
+        """Call `use` for each client that sends the token, on a thread of its own, until the process is interrupted."""
         while True:
-            connection, _ = self._socket.accept()
+            client = Client(self.accept())
+            with self._lock:
+                self._strangers.append(client)
+                oldest = self._strangers.pop(0) if len(self._strangers) > _STRANGERS else None
+            if oldest is not None:
+                # Its own thread closes it.
+                oldest.end()
+            threading.Thread(target=self._serve, args=(client, greet, use), daemon=True).start()
+
+    def _serve(self, client: Client, greet: Greet, use: Callable[[Client], object]) -> None:
+        try:
+            # Without a delay for each small message.
+            client.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            has_token = greet(client, self.token)
+        except (BadFrame, OSError, ValueError):
+            has_token = False
+        with self._lock:
+            # Not there: too many came after it.
+            is_admitted = client in self._strangers and has_token
+            self._strangers = [other for other in self._strangers if other is not client]
+        if not is_admitted:
+            client.close()
+            return
+        client.admit()
+        use(client)
+
+    def accept(self) -> socket.socket:
+        """Return the connection of the next client, who may have no token."""
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError as error:
+                if error.errno not in _SHORTAGES:
+                    raise
+                time.sleep(_PAUSE)
+                continue
             if is_own(connection):
                 return connection
             connection.close()
@@ -83,6 +171,13 @@ def is_token(given: object, token: str) -> bool:
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
 
 
+def receive(connection: socket.socket, size: int, deadline: float) -> bytes:
+    """Return at most so many bytes, none at the end; raise `TimeoutError` if nothing arrives until `deadline`."""
+    # Zero would not wait at all.
+    connection.settimeout(max(deadline - time.monotonic(), 0.001))
+    return connection.recv(size)
+
+
 def is_own(connection: socket.socket) -> bool:
     """Whether a connection comes from the user of this process or the administrator, or from another machine."""
     user = user_of(connection) if sys.platform == "linux" else None
@@ -102,22 +197,31 @@ def user_of(connection: socket.socket) -> int | None:
         own, peer = connection.getsockname()[:2], connection.getpeername()[:2]
     except OSError:
         return GONE
-    if not ip_address(peer[0].partition("%")[0]).is_loopback and peer[0] != own[0]:
-        return None
+    is_near = _is_loopback(peer)
+    if _is_loopback(own) and not is_near:
+        # Only a client on this machine can choose such a source address.
+        return GONE
     here, there = _written(own), _written(peer)
     is_listed = False
     for table in _TABLES:
         try:
             with open(table, encoding="ascii") as file:
                 rows = [line.split() for line in file][1:]
-        except (OSError, ValueError):
+        except (FileNotFoundError, PermissionError):
             continue
+        except (OSError, ValueError):
+            # No file descriptor is left, say: the client may be anybody.
+            return GONE
         for _, local, remote, state, _, _, _, user, _, inode, *_ in rows:
-            if state in _OPEN and inode != _NO_INODE and local in there and remote in here:
-                return int(user)
+            if local in there and remote in here:
+                return int(user) if state in _OPEN and inode != _NO_INODE else GONE
             is_listed = is_listed or (state == _LISTENING and int(local.rpartition(":")[2], 16) == own[1])
     # Where the tables do not even have the server, they say nothing.
-    return GONE if is_listed else None
+    return GONE if is_listed and (is_near or peer[0] == own[0]) else None
+
+
+def _is_loopback(address: tuple[str, int]) -> bool:
+    return ip_address(address[0].partition("%")[0]).is_loopback
 
 
 def _written(address: tuple[str, int]) -> tuple[str, ...]:

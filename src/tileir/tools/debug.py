@@ -194,10 +194,10 @@ def _adapter(given: Arguments) -> int:
         return _listen(given.value("tcp", ""))
     from tileir.serve.debugger.adapter.hosting import host
     from tileir.serve.debugger.adapter.streams import standard_wire
-    from tileir.serve.debugger.adapter.tcp import TOKEN
+    from tileir.serve.debugger.adapter.tcp import GREETED
 
     # Taken out of the environment: a script that is debugged does not see it.
-    host(standard_wire(), run_script, os.environ.pop(TOKEN, None))
+    host(standard_wire(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
     return EXIT_FINE
 
 

@@ -219,14 +219,18 @@ def address_in(words: str) -> tuple[int, str]:
 def in_process(run_script: Callable[..., int] | None = None, token: str | None = None) -> Client:
     """A client of an adapter that runs on a thread of this process: as the others, without the time that Python takes
     to start."""
+    from tileir.serve import addresses
+    from tileir.serve.debugger.adapter.greeting import greet
     from tileir.serve.debugger.adapter.hosting import host
     from tileir.serve.debugger.adapter.wire import Wire
 
     one, other = socket.socketpair()
-    wire = Wire(other.recv, other.makefile("wb"))
+    stranger = addresses.Client(other)
 
     def serve() -> None:
-        host(wire, run_script, token)
+        if token is None or greet(stranger, token):
+            stranger.admit()
+            host(Wire(stranger.read, other.makefile("wb"), is_greeted=token is not None), run_script)
         # As at the end of a process; the other side may have done it before.
         with contextlib.suppress(OSError):
             other.shutdown(socket.SHUT_RDWR)

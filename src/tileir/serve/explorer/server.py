@@ -4,13 +4,14 @@ It listens on 127.0.0.1 only.  Every address begins with a token that only the u
 another `Host` (a name that somebody made point here) or from another site are refused before the token is looked at.
 Nothing is read from disk for a request.
 
-The command line of a browser can be read by others of the same machine: what is on it is a token that is good for a
-minute (`visiting_url`), which is answered with the address that stays.
+The command line of a browser can be read by others of the same machine: what is on it is a token that is good once,
+within a minute (`visiting_url`), which is answered with the address that stays.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 import secrets
@@ -25,15 +26,16 @@ from urllib.parse import parse_qsl, urlsplit
 from tileir.browser.one_file import policy
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.serve.addresses import is_own, is_token, new_token
+from tileir.serve.addresses import is_own, is_token, new_token, receive
 from tileir.serve.explorer.page import page
 from tileir.serve.explorer.questions import QuestionError
 from tileir.serve.explorer.session import Answering
 
 _HOST = "127.0.0.1"
-# Connections at a time: browsers open six to a server for each window.  Idle ones are closed.
+# Connections at a time: browsers open six to a server for each window.
 _THREADS = 32
-_IDLE_SECONDS = 10
+# A connection is closed where the headers of the next request take longer, or its answer is not taken.
+_SECONDS = 10.0
 _VISIT_SECONDS = 60
 # Whoever forwards a port of another machine has another number; names are what matters.
 _HOSTS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?")
@@ -59,7 +61,7 @@ class ExplorerServer:
         self._thread.start()
 
     def visiting_url(self) -> str:
-        """An address that leads to `url` for a minute: for the command line of a browser."""
+        """An address that leads to `url` once, within a minute: for the command line of a browser."""
         visit = new_token()
         self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
         return f"http://{_HOST}:{self.port}/{visit}/"
@@ -121,16 +123,37 @@ class _Server(HTTPServer):
         """Nothing is printed for what strangers send."""
 
 
+class _Requests(io.RawIOBase):
+    """What a client sends; each request has a deadline, however slowly its bytes come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.deadline = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = receive(self._connection, len(buffer), self.deadline)
+        buffer[: len(data)] = data
+        return len(data)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "tileir"
     sys_version = ""
-    timeout = _IDLE_SECONDS
     server: _Server
 
     def setup(self) -> None:
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        self._requests = _Requests(self.connection)
+        self.rfile = io.BufferedReader(self._requests)
+
+    def handle_one_request(self) -> None:
+        self._requests.deadline = time.monotonic() + _SECONDS
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         refusal = self._refusal()
@@ -172,8 +195,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_visit(self) -> bool:
         """Whether a request comes from the command line of a browser that was just opened."""
         now, given = time.monotonic(), self.path.strip("/")
-        known = [visit for visit, end in list(self.server.visits.items()) if now < end]
-        return any(is_token(given, visit) for visit in known)
+        known = [visit for visit, end in list(self.server.visits.items()) if now < end and is_token(given, visit)]
+        # Good once: of two requests at a time, one removes it.
+        return any(self.server.visits.pop(visit, None) is not None for visit in known)
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)
@@ -205,6 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         compressed = len(body) >= _COMPRESSED_FROM and "gzip" in self.headers.get("Accept-Encoding", "")
         if compressed:
             body = gzip.compress(body, compresslevel=1)
+        self.connection.settimeout(_SECONDS)
         # The library takes what it cannot read for a version that knows no headers.
         self.request_version = self.protocol_version
         self.send_response(status)

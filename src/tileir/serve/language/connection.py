@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from lsprotocol import types as lsp
 from pygls.protocol import LanguageServerProtocol
 
-from tileir.serve.addresses import is_token
-from tileir.serve.framing import BadFrame, MessageReader
+from tileir.serve.addresses import Client, is_token
+from tileir.serve.framing import BadFrame, MessageReader, frame
 
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
@@ -58,11 +58,8 @@ class Connection:
         server: Server,
         read: Callable[[int], bytes],
         write: Callable[[bytes], object],
-        token: str | None = None,
     ) -> None:
-        """The editor has to send the `token`, if there is one, with `initialize`, which has to come first."""
         self.server = server
-        self.token = token
         self.protocol = server.protocol
         self.reader = MessageReader(read, _LONGEST_MESSAGE)
         self.write = write
@@ -147,11 +144,6 @@ class Connection:
         method = message.get("method")
         number = message.get("id")
         request = method is not None and number is not None
-        if not self.initialized and self.token is not None and not is_token(_token_in(message), self.token):
-            words = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
-            self._refuse(number if isinstance(number, (int, str)) else None, lsp.ErrorCodes.InvalidRequest, words)
-            self.lost = True
-            return
         if method == lsp.INITIALIZE and not self.initialized:
             self.initialized = True
         elif method is not None and (not self.initialized or method == lsp.INITIALIZE):
@@ -173,6 +165,25 @@ class Connection:
 
     def _refuse(self, number: int | str | None, code: lsp.ErrorCodes | lsp.LSPErrorCodes, message: str) -> None:
         self.protocol._send_data(lsp.ResponseErrorMessage(id=number, error=lsp.ResponseError(code, message)))
+
+
+def greet(client: Client, token: str) -> bool:
+    """Whether an editor begins with an `initialize` that has the token; if not, it is told."""
+    body = MessageReader(client.read, _LONGEST_MESSAGE).message()
+    if body is None:
+        return False
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    given = message if isinstance(message, dict) else {}
+    if is_token(_token_in(given), token):
+        return True
+    words = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
+    error = {"code": lsp.ErrorCodes.InvalidRequest.value, "message": words}
+    number = given.get("id") if isinstance(given.get("id"), (int, str)) else None
+    client.connection.sendall(frame(json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()))
+    return False
 
 
 def _token_in(message: dict[str, Any]) -> object:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import queue
-import socket
 import sys
 import threading
 from collections import Counter
@@ -21,7 +19,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 import tileir
-from tileir.serve.addresses import Listener
+from tileir.serve.addresses import Client, Listener
 from tileir.serve.language import completion
 from tileir.serve.language.actions import KINDS, code_actions
 from tileir.serve.language.advice import advise
@@ -33,7 +31,7 @@ from tileir.serve.language.bytecode_texts import (
     is_bytecode_document,
 )
 from tileir.serve.language.client_settings import changed_settings, settings_for
-from tileir.serve.language.connection import Connection
+from tileir.serve.language.connection import Connection, greet
 from tileir.serve.language.cutile.answers import ANSWERS
 from tileir.serve.language.cutile.compiling import Answer as Compiled
 from tileir.serve.language.cutile.compiling import compiled
@@ -440,15 +438,11 @@ def serve_stdio() -> int:
 
 def serve_tcp(listener: Listener) -> None:
     """Serve editors that connect, each with a server of its own, until somebody interrupts."""
-    while True:
-        peer = listener.accept()
-        threading.Thread(target=_serve_peer, args=(peer, listener.token), daemon=True).start()
+    listener.serve(greet, _serve_client)
 
 
-def _serve_peer(peer: socket.socket, token: str) -> None:
-    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with peer:
-        Connection(make_server(), peer.recv, peer.sendall, token).run()
-        # Closing alone would wait for the thread that reads.
-        with contextlib.suppress(OSError):
-            peer.shutdown(socket.SHUT_RDWR)
+def _serve_client(client: Client) -> None:
+    try:
+        Connection(make_server(), client.read, client.connection.sendall).run()
+    finally:
+        client.close()

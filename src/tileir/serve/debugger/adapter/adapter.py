@@ -8,7 +8,7 @@ from typing import Final
 from tileir.serve.debugger.adapter import asking, breaking, going, life, looking
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.conversation import Conversation, Stage
-from tileir.serve.debugger.adapter.dispatch import Admission, Answer, Dispatcher, Handler
+from tileir.serve.debugger.adapter.dispatch import Answer, Dispatcher, Handler
 from tileir.serve.debugger.adapter.progress import Progress
 from tileir.serve.debugger.adapter.runner import Job
 from tileir.serve.debugger.adapter.wire import Message, Wire
@@ -77,13 +77,12 @@ _REASONS: Final = {
 class Adapter:
     """The debugger of an editor.  The thread that has the program calls `wait_for_request`, `accept` and `debug`."""
 
-    def __init__(self, wire: Wire, *, can_launch: bool, token: str | None = None) -> None:
-        """A client has to send the `token`, if there is one."""
+    def __init__(self, wire: Wire, *, can_launch: bool) -> None:
         self.wire: Wire = wire
         self.state: Conversation = Conversation(wire, self._started, self._stopped, can_launch)
         self._progress: Progress = Progress(wire)
         at_once: dict[str, Handler] = {**AT_ONCE, "cancel": self._cancel}
-        self._dispatcher: Dispatcher = Dispatcher(wire, self.state, REQUESTS, at_once, Admission(token), self._gone)
+        self._dispatcher: Dispatcher = Dispatcher(wire, self.state, REQUESTS, at_once, self._gone)
 
     def start(self) -> None:
         """Begin to answer."""

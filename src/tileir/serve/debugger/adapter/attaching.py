@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import socket
+import queue
 import sys
+import threading
 from types import FrameType
 
 from tileir.execute.errors import LaunchError
-from tileir.serve.addresses import AddressError, Listener
+from tileir.serve.addresses import AddressError, Client, Listener
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked
+from tileir.serve.debugger.adapter.greeting import greet
 from tileir.serve.debugger.adapter.wire import Message, Wire
 from tileir.serve.debugger.session import Debugger
 
@@ -42,6 +43,7 @@ class ListeningEditor:
             self._listener = Listener(address)
         except AddressError as error:
             raise LaunchError(str(error)) from None
+        self._clients: queue.SimpleQueue[Client] = queue.SimpleQueue()
         self._adapter: Adapter | None = None
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
@@ -51,12 +53,12 @@ class ListeningEditor:
 
     def _attached(self, debugger: Debugger) -> Adapter:
         """Wait for an editor, up to where it has set its breakpoints."""
-        token = self._listener.token
+        threading.Thread(target=self._listener.serve, args=(greet, self._clients.put), daemon=True).start()
         where = self._listener.described("in its attach configuration")
         while True:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
-            connection = self._listener.accept()
-            adapter = Adapter(Wire(connection.recv, connection.makefile("wb")), can_launch=False, token=token)
+            client = self._clients.get()
+            adapter = Adapter(Wire(client.read, client.connection.makefile("wb"), is_greeted=True), can_launch=False)
             adapter.start()
             request: tuple[Asked, Message] | None = adapter.wait_for_request()
             if request is not None:
@@ -64,10 +66,7 @@ class ListeningEditor:
                 if adapter.accept(request[1]):
                     atexit.register(_end, adapter)
                     return adapter
-            # It had no token, or only looked whether somebody is there.
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
+            client.close()
 
 
 def _end(adapter: Adapter) -> None:

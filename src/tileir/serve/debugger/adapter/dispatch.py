@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.serve.addresses import is_token
 from tileir.serve.debugger.adapter.asked import Asked, RequestMistake, asked_in
 from tileir.serve.debugger.adapter.wire import Malformed, Message, Wire
 from tileir.serve.debugger.evaluation import ExpressionMistake
@@ -30,30 +29,6 @@ DEFERRED: Final = Deferred()
 Handler = Callable[[Any, Asked, Message], "Answer | Deferred"]
 
 
-class Admission:
-    """Lets a client in that sends the token of the server; without one, every client.
-
-    Editors let their users add arguments to `launch` and `attach` alone, so the token is one of these.  Before it,
-    only `initialize` is answered; anything else ends the conversation.
-    """
-
-    def __init__(self, token: str | None) -> None:
-        self._token: str | None = token
-
-    def refusal(self, message: Message | Malformed) -> str:
-        """Why a client that sends this is not let in; "" if it is, or may go on."""
-        if self._token is None:
-            return ""
-        command = None if isinstance(message, Malformed) else message.get("command")
-        if isinstance(message, Malformed) or command not in ("launch", "attach"):
-            return "" if command == "initialize" else "'launch' or 'attach' with the token has to come first"
-        arguments = message.get("arguments")
-        if not is_token(arguments.get("token") if isinstance(arguments, dict) else None, self._token):
-            return f'\'{command}\' needs "token": ".." among its arguments, as the server has printed it'
-        self._token = None
-        return ""
-
-
 class Dispatcher:
     """Reads the requests of a client on one thread, and answers them in order on another.
 
@@ -66,11 +41,9 @@ class Dispatcher:
         state: object,
         requests: Mapping[str, Handler],
         at_once: Mapping[str, Handler],
-        admission: Admission,
         gone: Callable[[], None],
     ) -> None:
         """`gone` is called when the client has no more to say."""
-        self._admission: Admission = admission
         self._wire: Wire = wire
         self._gone: Callable[[], None] = gone
         self._requests: dict[str, Callable[[Asked, Message], Answer | Deferred]] = {}
@@ -89,11 +62,6 @@ class Dispatcher:
         while True:
             message = self._wire.read()
             if message is None:
-                break
-            refusal = self._admission.refusal(message)
-            if refusal:
-                if not isinstance(message, Malformed):
-                    self._wire.refuse(message, refusal)
                 break
             if isinstance(message, Malformed):
                 self._wire.event("output", category="important", output=f"tileir: {message.why}\n")

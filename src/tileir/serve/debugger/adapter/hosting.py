@@ -28,9 +28,9 @@ RunScript = Callable[[list[str], ScriptDebugging], int]
 """Runs a script with its arguments and its launches watched; its exit status."""
 
 
-def host(wire: Wire, run_script: RunScript | None = None, token: str | None = None) -> None:
+def host(wire: Wire, run_script: RunScript | None = None) -> None:
     """Launch what a client asks for, until it takes leave.  The program runs on this thread."""
-    adapter = Adapter(wire, can_launch=True, token=token)
+    adapter = Adapter(wire, can_launch=True)
     adapter.start()
     while True:
         found = adapter.wait_for_request()

@@ -15,7 +15,7 @@ _PATIENCE: Final = 5.0
 streams."""
 
 
-def standard_wire() -> Wire:
+def standard_wire(*, is_greeted: bool = False) -> Wire:
     """The wire on standard input and output, which from here on belong to nobody else: what is printed goes to standard
     error, and there is nothing to read."""
     source = os.dup(0)
@@ -24,7 +24,7 @@ def standard_wire() -> Wire:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return Wire(lambda size: os.read(source, size), target)
+    return Wire(lambda size: os.read(source, size), target, is_greeted=is_greeted)
 
 
 class Captured:

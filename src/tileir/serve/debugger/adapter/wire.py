@@ -38,12 +38,16 @@ class Malformed:
 class Wire:
     """Reads messages on one thread and writes them from any."""
 
-    def __init__(self, read: Callable[[int], bytes], target: Target) -> None:
-        """`read` returns at most so many bytes, and none at the end of the stream."""
+    def __init__(self, read: Callable[[int], bytes], target: Target, *, is_greeted: bool = False) -> None:
+        """`read` returns at most so many bytes, and none at the end of the stream.
+
+        `is_greeted` says that the client's `initialize`, which is read again, has its response (`greeting.py`).
+        """
         self._reader: MessageReader = MessageReader(read, LONGEST)
         self._target: Target = target
         self._lock: threading.Lock = threading.Lock()
-        self._sequence: int = 0
+        self._is_greeted: bool = is_greeted
+        self._sequence: int = 1 if is_greeted else 0
 
     def read(self) -> Message | Malformed | None:
         """The next message; None where the conversation ends."""
@@ -55,19 +59,14 @@ class Wire:
         except (OSError, ValueError):
             # The other side has gone.
             return None
-        if body is None:
-            return None
-        try:
-            found: object = json.loads(body.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
-            return Malformed(f"a message is not JSON: {error}")
-        if not isinstance(found, dict):
-            return Malformed(f"a message is a JSON object, not {type_words(found)}")
-        return found
+        return None if body is None else parsed(body)
 
     def write(self, message: Message) -> bool:
         """Number a message and send it; False if nobody listens any more."""
         with self._lock:
+            if self._is_greeted and message["type"] == "response" and message["command"] == "initialize":
+                self._is_greeted = False
+                return True
             self._sequence += 1
             numbered: Message = {"seq": self._sequence, **message}
             body = json.dumps(numbered, allow_nan=False, separators=(",", ":")).encode("ascii")
@@ -100,6 +99,16 @@ class Wire:
         error = {"id": 1, "format": "{words}", "variables": {"words": words}, "showUser": not short}
         answer["body"] = {"error": error}
         return self.write(answer)
+
+
+def parsed(body: bytes) -> Message | Malformed:
+    try:
+        found: object = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return Malformed(f"a message is not JSON: {error}")
+    if not isinstance(found, dict):
+        return Malformed(f"a message is a JSON object, not {type_words(found)}")
+    return found
 
 
 def _answer(request: Message, success: bool) -> Message:
