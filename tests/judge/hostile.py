@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import sys
+import tempfile
 import time
 from functools import partial
 
@@ -80,6 +81,10 @@ PIECES = {
         "kept = []\nfor n in range(40):\n f = open('f', 'w+b'); kept.append(f); f.write(bytes(3 << 20)); f.flush()\n"
         " os.unlink('f')\ntime.sleep(1)"
     ),
+    "unmapped shared memory": (
+        "import mmap\nkept = []\nfor n in range(40):\n m = mmap.mmap(-1, 3 << 20); kept.append(m); m.write(bytes(3 << 20))\n"
+        " m.resize(4096)\ntime.sleep(1)"
+    ),
     "read elsewhere": "open(secret).read()",
     "list elsewhere": "os.listdir(os.path.dirname(secret))",
     "write elsewhere": "open(secret, 'w')",
@@ -141,6 +146,23 @@ PIECES = {
         "ctypes.CDLL(None, use_errno=True).ptrace(16, os.getppid(), 0, 0) and exec('raise OSError(ctypes.get_errno(), 0)')"
     ),
 }  # fmt: skip
+
+MAPPED = """
+import mmap
+kept = []
+for n in range(40):
+    with open('f', 'w+b') as f:
+        os.unlink('f')
+        f.truncate(3 << 20)
+        with mmap.mmap(f.fileno(), 3 << 20) as whole:
+            whole.write(bytes(3 << 20))
+        kept.append(mmap.mmap(f.fileno(), 4096))
+time.sleep(1)
+"""
+"""Removed files with a page mapped each."""
+
+IN_MEMORY = {"removed files in memory": PIECES["removed files"], "removed and mapped files in memory": MAPPED}
+"""What is done in a directory of a tmpfs."""
 
 DAEMON = """
 if os.fork() == 0:
@@ -234,6 +256,8 @@ def main(directory: str) -> None:
     others = Others()
     given = {"secret": secret, "others": others.ids}
     found: dict = {name: come_of(source, given, root) for name, source in PIECES.items()}
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as memory:
+        found.update({name: come_of(source, given, memory) for name, source in IN_MEMORY.items()})
     found["daemon"] = come_of(DAEMON, given, root, processes=True)
     found["others are intact"] = others.end()
     json.dump(found, sys.stdout)

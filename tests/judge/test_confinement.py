@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.judge.hostile import PIECES
+from tests.judge.hostile import IN_MEMORY, PIECES
 
 from tileir.judge.confinement import landlock, seccomp
 
@@ -75,7 +75,7 @@ def come_of(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", [*PIECES, "daemon"])
+@pytest.mark.parametrize("name", [*PIECES, *IN_MEMORY, "daemon"])
 def test_hostile_code_is_a_row(come_of: dict[str, dict], name: str) -> None:
     found = come_of[name]
     assert found["outcome"] in EXPECTED.get(name, FORBIDDEN), found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -318,6 +319,23 @@ def test_a_journal_deletes_no_other_file(path: Path, tmp_path: Path) -> None:
         with pytest.raises(ResultsError, match="its journal is of several files"):
             action()
     assert other.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["results.sqlite", "results.sqlite-journal"])
+def test_a_pipe_is_refused_at_once(path: Path, name: str) -> None:
+    pipe = path.with_name(name)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    # With both ends open nobody waits in `open`; who reads would wait for bytes.
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    os.write(end, b"SQLite format 3\0")
+    try:
+        for action in (lambda: read(path), lambda: Store(str(path))):
+            with pytest.raises(ResultsError, match=f"{name}' is not a file on disk"):
+                action()
+    finally:
+        os.close(end)
 
 
 def test_reading_changes_nothing(path: Path) -> None:

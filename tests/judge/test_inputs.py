@@ -66,18 +66,20 @@ def test_files_directories_patterns_and_seeds_in_order(folder: Path) -> None:
 
 def test_what_cannot_be_read_is_an_item_with_the_reason(folder: Path) -> None:
     os.mkfifo(folder / "pipe.mlir")
+    os.mkfifo(folder / "pipe.zip")
     (folder / "empty").mkdir()
     (folder / "large.mlir").write_bytes(b"")
     os.truncate(folder / "large.mlir", archives.MOST_OF_A_FILE + 1)
-    found = list(Inputs(["missing.mlir", "pipe.mlir", "empty", "large.mlir", "@missing"]))
+    found = list(Inputs(["missing.mlir", "pipe.mlir", "pipe.zip", "empty", "large.mlir", "@missing"]))
     assert [(each.item.kind, each.trouble) for each in found] == [
         ("unreadable", "cannot read 'missing.mlir': No such file or directory"),
         ("unreadable", "cannot read 'pipe.mlir': it is no file"),
+        ("unreadable", "cannot read 'pipe.zip': it is no file"),
         ("unreadable", "cannot read 'empty': there is no Tile IR program in it"),
         ("unreadable", "cannot read 'large.mlir': it is larger than 64 MiB"),
         ("unreadable", "cannot read 'missing': No such file or directory"),
     ]
-    assert len({each.item.digest for each in found}) == 5
+    assert len({each.item.digest for each in found}) == 6
 
 
 def test_a_list_names_paths_and_no_other_lists(folder: Path) -> None:

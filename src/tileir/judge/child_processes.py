@@ -5,6 +5,7 @@ Nothing is believed that a child says (`messages`): who ran foreign code may wri
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -30,7 +31,7 @@ from tileir.judge.messages import (
     write_whole,
 )
 from tileir.judge.plans import Limits
-from tileir.judge.scratch import Scratch
+from tileir.judge.scratch import Scratch, most_written
 from tileir.judge.verdicts import Step
 
 _REPORT: Final = 3
@@ -78,6 +79,7 @@ class Child:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
+        self._shared: int = _shared_memory()
         self._process: int = os.fork()
         if self._process == 0:
             _be_child(main, confinement, (requests_there, report_there, output_there), parent)
@@ -161,11 +163,7 @@ class Child:
 
     def peak(self) -> int:
         """The most bytes of memory that it had until now; 0 if the system does not say."""
-        try:
-            with open(f"/proc/{self._process}/status", "rb", buffering=0) as file:
-                return int(file.read(4096).partition(b"VmHWM:")[2].split()[0]) * 1024
-        except (OSError, ValueError, IndexError):
-            return 0
+        return _status(self._process, b"VmHWM:")
 
     def _keep(self, told: Told) -> bool:
         """What it has written to its standard output, as much of it as is kept; False at the end."""
@@ -186,7 +184,16 @@ class Child:
         """Why to end it; None to wait on."""
         if _threads(self._process) > _MORE_THREADS + self._limits.threads:
             return "it started too many threads"
-        return self._scratch.why_too_much(self._limits, _written(self._process))
+        return self._scratch.why_too_much(self._limits, max(_written(self._process), self._unmapped()))
+
+    def _unmapped(self) -> int:
+        """Bytes of shared memory that it holds without having them mapped.
+
+        A removed file of a tmpfs, or a shared mapping, keeps all its pages as long as one is mapped or a descriptor is
+        open.  The system has only the sum over all processes, so the child has to hold such a file to be blamed.
+        """
+        found = _shared_memory() - self._shared - _status(self._process, b"RssShmem:")
+        return found if found > most_written(self._limits) and _has_removed_files(self._process) else 0
 
     def _is_dead(self, seconds: float = _LAST_MOMENTS) -> bool:
         """Whether it is dead or dies in this moment; who waits for it later still can."""
@@ -233,11 +240,42 @@ def _threads(process: int) -> int:
 
 def _written(process: int) -> int:
     """How many bytes a process has had the system write to disks; 0 if the system does not say."""
+    return _field(f"/proc/{process}/io", b"\nwrite_bytes:")
+
+
+def _status(process: int, name: bytes) -> int:
+    """A size that the system reports of a process, in bytes; 0 if it does not."""
+    return _field(f"/proc/{process}/status", name) * 1024
+
+
+def _shared_memory() -> int:
+    """Bytes of shared memory and of files of every tmpfs; 0 if the system does not say."""
+    return _field("/proc/meminfo", b"\nShmem:") * 1024
+
+
+def _field(path: str, name: bytes) -> int:
     try:
-        with open(f"/proc/{process}/io", "rb", buffering=0) as file:
-            return int(file.read(4096).partition(b"\nwrite_bytes:")[2].split()[0])
+        with open(path, "rb", buffering=0) as file:
+            return int(file.read(4096).partition(name)[2].split()[0])
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def _has_removed_files(process: int) -> bool:
+    """Whether a process has files mapped or open that are removed; shared memory is such a file."""
+    try:
+        with open(f"/proc/{process}/maps", "rb") as file:
+            if any(line.endswith(b" (deleted)\n") for line in file):
+                return True
+        found = [f"/proc/{process}/fd/{each}" for each in os.listdir(f"/proc/{process}/fd")]
+    except OSError:
+        return False
+    for each in found:
+        # It may be closed by now.
+        with contextlib.suppress(OSError):
+            if os.readlink(each).endswith(" (deleted)"):
+                return True
+    return False
 
 
 # --- in the child ---

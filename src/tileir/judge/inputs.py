@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir.core import Operation
@@ -156,7 +156,7 @@ class Inputs:
 
     def _in_archive(self, path: str) -> Iterator[Found]:
         any_found = False
-        with open(path, "rb") as file:
+        with _opened(path) as file:
             for member in members(file, _is_wanted):
                 if member.name.endswith(KERNELS) and not member.trouble and not is_candidate(member.content):
                     continue
@@ -188,16 +188,22 @@ def _unreadable(name: str, why: str) -> Found:
     return Found(Item(name, "unreadable", f"{name}\0{why}".encode("utf-8", "surrogateescape")), why)
 
 
+def _opened(path: str) -> BinaryIO:
+    # Opening it must not wait for the other end of a pipe.
+    file = open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ValueError("it is no file")
+    return file
+
+
 def _content(path: str) -> bytes:
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise ValueError("it is closed")
         content = sys.stdin.buffer.read(MOST_OF_A_FILE + 1)
     else:
-        # Opening it must not wait for the other end of a pipe.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValueError("it is no file")
+        with _opened(path) as file:
             content = file.read(MOST_OF_A_FILE + 1)
     if len(content) > MOST_OF_A_FILE:
         raise ValueError(f"it is larger than {MOST_OF_A_FILE >> 20} MiB")

@@ -176,6 +176,10 @@ def _look_at(path: str, writes: bool) -> None:
         if not writes:
             raise ResultsError(f"cannot read '{path}': there is no such file")
         return
+    for each in (path, _journal(path)):
+        if os.path.exists(each) and not os.path.isdir(each) and not os.path.isfile(each):
+            # Opening a pipe waits for its other end.
+            raise ResultsError(f"'{path}' holds no results of a sweep: '{each}' is not a file on disk")
     with open(path, "rb") as file:
         beginning = file.read(len(_BEGINNING))
     if beginning != _BEGINNING and (beginning or not writes):

@@ -19,6 +19,11 @@ _LONGEST_PATH: Final = 3_000
 """Characters: what lies deeper than the system takes paths could not be counted."""
 
 
+def most_written(limits: Limits) -> int:
+    """Bytes that a child may write in all, files counted that it has removed."""
+    return 2 * _MOST_FILES * limits.file_bytes
+
+
 class Scratch:
     """A new directory below `root`, for as long as a child uses it."""
 
@@ -50,11 +55,11 @@ class Scratch:
     def why_too_much(self, limits: Limits, written: int = 0) -> str | None:
         """Why a child has to be ended for what it has written; None if that is within limits.
 
-        `written` are all bytes that it has had the system write so far: files that are removed take place on the disk
-        for as long as somebody has them open, or in memory.
+        `written` are all bytes that it has had the system write so far, to disks or to shared memory: files that are
+        removed take place there for as long as somebody has them open or mapped.
         """
         most = _MOST_FILES * limits.file_bytes
-        if written > 2 * most:
+        if written > most_written(limits):
             return "it wrote more files than its limit allows"
         entries = total = 0
         pending = [(self.path, 0)]

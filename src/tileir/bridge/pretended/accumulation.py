@@ -23,23 +23,22 @@ from tileir.bridge.pretended.tensors import SPECIAL, Tensor
 _HALF: Final = (torch.float16, torch.bfloat16)
 
 _ADDED_FIRST: Final = ("addbmm", "addmm", "addmv", "baddbmm")
-_PRODUCTS: Final = (
+PRODUCTS: Final = (
     *_ADDED_FIRST, "__matmul__", "__rmatmul__", "bilinear", "bmm", "chain_matmul", "dot", "einsum", "inner", "linear",
     "matmul", "mm", "multi_dot", "mv", "scaled_dot_product_attention", "tensordot", "vdot", "vecdot",
 )  # fmt: skip
-_CONVOLUTIONS: Final = (
+CONVOLUTIONS: Final = (
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
 )  # fmt: skip
-_COMPOSED: Final = (
-    "gru", "gru_cell", "layer_norm", "lstm", "lstm_cell", "multi_head_attention_forward", "rnn_relu", "rnn_relu_cell",
-    "rnn_tanh", "rnn_tanh_cell",
+COMPOSED_PRODUCTS: Final = (
+    "gru", "gru_cell", "lstm", "lstm_cell", "multi_head_attention_forward", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "rnn_tanh_cell",
 )  # fmt: skip
+_COMPOSED: Final = (*COMPOSED_PRODUCTS, "layer_norm")
 """All of such a function is in f32, and nothing of it in TF32."""
-_NOT_LOWERED: Final = ("dot", "inner", "layer_norm", "tensordot", "vdot", "vecdot")
-"""`torch.autocast` leaves their operands as they are."""
 _ADDED: Final = {
     **dict.fromkeys(_ADDED_FIRST, (0, "input")),
-    **dict.fromkeys(("linear", *_CONVOLUTIONS), (2, "bias")),
+    **dict.fromkeys(("linear", *CONVOLUTIONS), (2, "bias")),
     "bilinear": (3, "bias"),
     "scaled_dot_product_attention": (3, "attn_mask"),
 }
@@ -64,8 +63,7 @@ def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: 
     """What the function gives; NotImplemented where the CPU's own function is as good."""
     if _state.is_inside:
         return NotImplemented
-    lowered = torch.is_autocast_enabled("cuda") and name not in _NOT_LOWERED
-    dtype = torch.get_autocast_dtype("cuda") if lowered else _common_dtype((*arguments, *keywords.values()))
+    dtype = _common_dtype((*arguments, *keywords.values()))
     is_half = dtype in _HALF
     out = keywords.get("out")
     if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
@@ -77,7 +75,7 @@ def accumulated(name: str, function: Any, arguments: tuple[Any, ...], keywords: 
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
     result = (_in_float32 if is_half else _in_tf32)(name, function, arguments, rest, dtype)
     rounded = keywords.get("out_dtype") or dtype
-    result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
+    result = mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
     if out is None:
         return result
     if out.shape != result.shape:
@@ -92,29 +90,25 @@ def _in_place(name: str, function: Any, arguments: tuple[Any, ...], keywords: di
 
 def _in_float32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
     def widened(tensor: Any) -> Any:
-        # Under autocast operands of other types are rounded to `dtype`, others have it.
-        return tensor.to(dtype).float() if tensor.dtype in (torch.float32, *_HALF) else tensor
+        return tensor.float() if tensor.dtype in _HALF else tensor
 
-    keywords = {each: _mapped(widened, value) for each, value in keywords.items()}
-    return _called(function, _mapped(widened, arguments), keywords)
+    keywords = {each: mapped(widened, value) for each, value in keywords.items()}
+    return _called(function, mapped(widened, arguments), keywords)
 
 
 def _called(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     _state.is_inside = True
     try:
-        if torch.is_autocast_enabled("cpu"):
-            with torch.autocast("cpu", enabled=False):
-                return function(*arguments, **keywords)
         return function(*arguments, **keywords)
     finally:
         _state.is_inside = False
 
 
-def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """A tensor, and those of a list or tuple, changed."""
     if isinstance(value, Tensor):
         return change(value)
-    return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
+    return type(value)([mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
 
 
 def _common_dtype(values: Any) -> Any:
@@ -139,7 +133,7 @@ def _common_dtype(values: Any) -> Any:
 
 def _asks_for_tf32(name: str) -> bool:
     backends: Any = torch.backends
-    if name in _CONVOLUTIONS:
+    if name in CONVOLUTIONS:
         flags = getattr(backends.cudnn, "conv", backends.cudnn)
     else:
         flags = backends.cuda.matmul
@@ -195,9 +189,9 @@ class _Result(_Operand):
 
 def _in_tf32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
     position, added = _ADDED.get(name, (-1, ""))
-    factors = [each if number == position else _mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
-    more = {each: value if each == added else _mapped(_Operand.apply, value) for each, value in keywords.items()}
-    return _mapped(_Result.apply, _called(function, factors, more))
+    factors = [each if number == position else mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
+    more = {each: value if each == added else mapped(_Operand.apply, value) for each, value in keywords.items()}
+    return mapped(_Result.apply, _called(function, factors, more))
 
 
 def _set_precision(original: Any) -> Any:
@@ -227,7 +221,7 @@ def _explained(original: Any) -> Any:
 
 
 def hook_accumulation() -> None:
-    for name in (*_PRODUCTS, *_CONVOLUTIONS, *_COMPOSED):
+    for name in (*PRODUCTS, *CONVOLUTIONS, *_COMPOSED):
         for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
             if hasattr(owner, name):
                 SPECIAL[getattr(owner, name)] = functools.partial(accumulated, name)
