@@ -44,10 +44,12 @@ def arguments() -> tuple[Any, ...]:
 class Event:
     """A line of a function that is next, and the variables of the function before it."""
 
-    def __init__(self, function: str, line: int, variables: dict[str, Any]) -> None:
+    def __init__(self, function: str, line: int, variables: dict[str, Any], call: object = None) -> None:
         self.function = function
         self.line = line
         self.variables = variables
+        self.call = call
+        """The frame of the call, where it is known."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -76,7 +78,7 @@ def traced(name: str) -> tuple[list[Event], Any]:
             return None
         if kind == "line":
             kept = {key: copied(one) for key, one in frame.f_locals.items()}
-            events.append(Event(frame.f_code.co_name, frame.f_lineno, kept))
+            events.append(Event(frame.f_code.co_name, frame.f_lineno, kept, frame))
         return trace
 
     args = arguments()
@@ -145,10 +147,10 @@ def bodies_of_loops() -> dict[int, range]:
 def entries(events: list[Event]) -> list[Event]:
     """Without the lines of loops where these go on: the debugger stops where such a loop begins."""
     bodies, found = bodies_of_loops(), []
-    last: dict[str, int] = {}
+    last: dict[object, int] = {}
     for event in events:
-        is_entry = last.get(event.function, 0) not in bodies.get(event.line, ())
-        last[event.function] = event.line
+        is_entry = last.get(event.call, 0) not in bodies.get(event.line, ())
+        last[event.call] = event.line
         if is_entry:
             found.append(event)
     return found

@@ -173,6 +173,25 @@ def one_branch(x, out, n: int, scale: float):
     ct.store(out, (ct.bid(0),), acc)
 
 
+def first_above(t, acc, out, n):
+    for j in range(n):
+        acc = acc + t
+        ct.store(out, (ct.bid(0),), acc)
+        if ct.max(acc) > 40.0:
+            return acc
+    return acc - 1.0
+
+
+@ct.kernel
+def helper_that_returns_in_a_loop(x, out, n: int, scale: float):
+    total = ct.zeros((8,), ct.float32)
+    for k in range(n):
+        t = ct.load(x, (k,), (8,))
+        found = first_above(t, total * 0.5, out, n)
+        total = total + found
+    ct.store(out, (ct.bid(0),), total)
+
+
 @ct.kernel
 def one_branch_after(x, out, n: int, scale: float):
     a = ct.load(x, (0,), (8,))
@@ -442,6 +461,7 @@ KERNELS = [
     branches,
     reassigned_in_branch,
     one_branch,
+    helper_that_returns_in_a_loop,
     one_branch_after,
     not_taken,
     returned,
