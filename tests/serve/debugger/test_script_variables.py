@@ -31,6 +31,19 @@ PATH = Path(__file__).with_name("variable_kernels.py")
 SOURCE = PATH.read_text()
 BLOCK = 1
 UNASSIGNED, REMOVED = object(), object()
+OPTIMIZED_AWAY = {
+    # A product that is added to something: the compiler fuses both.
+    "nested": {"last"},
+    "helper": {"mn"},
+    "nested_helpers": {"t"},
+    "constant_parameter": {"t"},
+    "unrolled": {"acc"},
+    "invariant": {"moved"},
+    "closure": {"t"},
+    # Nothing uses the other one.
+    "dropped": {"product", "unused"},
+}
+"""The variables of each kernel that have no value at some line, as the compiler removed it."""
 
 
 def name_of(kernel: Any) -> str:
@@ -207,8 +220,8 @@ def test_variables_are_those_of_python_at_every_line(kernel: Any) -> None:
     events = entries(events)
     places = aligned(stops, events)
     assert sum([place is not None for place in places]) >= 3
-    shown = [value is not REMOVED for stop in stops for value in stop.variables.values()]
-    assert sum(shown) > 0.7 * len(shown)
+    removed = {name for stop in stops for name, value in stop.variables.items() if value is REMOVED}
+    assert removed == OPTIMIZED_AWAY.get(name_of(kernel), set())
     last = 0
     for number, (stop, place) in enumerate(zip(stops, places, strict=True)):
         if place is not None:
