@@ -175,7 +175,7 @@ def same(shown: Any, expected: Any) -> bool:
     if isinstance(expected, (int, float, numpy.ndarray, numpy.generic)):
         if isinstance(shown, (int, float, numpy.ndarray, numpy.generic)):
             return numpy.shape(shown) == numpy.shape(expected) and numpy.allclose(shown, expected)
-        return str(shown) == "<is optimized away>"
+        return str(shown) == "<optimized away>"
     # What has no numbers is described.
     return isinstance(shown, str) and (
         (expected is not None and not isinstance(expected, str)) or shown == repr(expected)
@@ -309,9 +309,18 @@ def test_terminal_shows_parameters_and_variables(capsys: pytest.CaptureFixture[s
     assert "$1 = 17.0" in found
     names = [word.partition(" = ")[0] for word in found[found.index("$1 = 17.0") + 1 :] if " = " in word]
     assert names == ["m", "total", "k", "t", "mn"]
-    assert any(word.startswith('("info expressions" shows ') for word in found)
+    assert any(word.startswith('("info expressions" lists ') for word in found)
     back = said(f"break {line}", "continue", "continue", "reverse-next", "reverse-next", "p k", "p m[1]", "p t[1]")
     assert back[-3:] == ["$1 = 0", "$2 = -100.0", "$3 = 1.0"]
+
+
+def test_terminal_says_why_a_variable_has_no_value(capsys: pytest.CaptureFixture[str]) -> None:
+    line = line_of("acc = acc + product")
+    commands = [f"break {line}", "continue", "p product", "whatis product", "info locals", "whatis acc", "detach"]
+    tileir.debug(kernels.dropped, 1, arguments(), commands=commands)
+    said = capsys.readouterr().out.splitlines()
+    assert said.count("Variable product is optimized away.") == 2
+    assert "product = <optimized away>" in said and said[-1] == "type = tile<8xf32>"
 
 
 def test_editor_has_arguments_locals_and_expressions(tmp_path: Path) -> None:

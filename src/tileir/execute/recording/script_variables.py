@@ -35,6 +35,11 @@ class Missing:
     def __init__(self, reason: str) -> None:
         self.reason: str = reason
 
+    @property
+    def shown(self) -> str:
+        """In the place of a value, as gdb shows it."""
+        return f"<{self.reason.removeprefix('is ')}>"
+
     def __repr__(self) -> str:
         return f"<Missing: {self.reason}>"
 
