@@ -217,17 +217,21 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
 
 
 def _check_tables(connection: Connection, path: str) -> None:
-    """Require the tables, and what belongs to them, as they are made: no views in their place, no triggers.
+    """Require the tables as they are made, without additions: no views in their place, no triggers, no other indexes.
 
-    Others, of the user's own, are never looked at."""
+    Tables and views of the user's own, and what belongs to them, are allowed and never read."""
     with sqlite3.connect(":memory:") as made:
         made.executescript(TABLES)
         expected = _schema(made)
     made.close()
     own = {table for _, _, table, _ in expected}
-    for kind, name, table, _ in expected.symmetric_difference(
-        [each for each in _schema(connection) if each[2] in own or each[1] in own]
-    ):
+    known = {name for _, name, _, _ in expected}
+    found = {each for each in _schema(connection) if each[2] in own or each[1] in own}
+    for kind, name, table, _ in sorted(found ^ expected):
+        # An index whose name begins so is part of its table.
+        if kind in ("index", "trigger") and name not in known and not name.startswith("sqlite_"):
+            article = "an" if kind == "index" else "a"
+            raise ResultsError(f"'{path}' has {article} {kind} '{name}' that tileir did not make: drop it")
         raise ResultsError(f"'{path}' is damaged: the {kind} '{name}' of '{table}' is not as tileir makes it")
 
 
