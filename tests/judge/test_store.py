@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -44,6 +45,15 @@ def written(path: str, *all: Finished, plan: Plan = PLAN) -> None:
         store.begin(plan)
         for each in all:
             store.add(each)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path / "results") + b"\xff ?#%41.sqlite")
+    written(path, finished(program("a.mlir")))
+    assert os.listdir(os.fsencode(tmp_path)) == [b"results\xff ?#%41.sqlite"]
+    with Results(path) as results:
+        assert [row.name for row in results.rows()] == ["a.mlir"]
 
 
 def test_a_verdict_comes_back_as_it_was(path: str) -> None:

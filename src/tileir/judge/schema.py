@@ -149,7 +149,7 @@ def connected(path: str, *, writes: bool) -> Connection:
         _look_at(path, writes)
         # Who reads has to undo what a killed process left half-written; otherwise nothing of the file changes.
         mode = "rwc" if writes else "rw" if os.path.exists(_journal(path)) else "ro"
-        address = f"file:{quote(os.path.abspath(path))}?mode={mode}"
+        address = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
         connection = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True, factory=Connection)
         try:
             _check(connection, path, writes)
