@@ -126,9 +126,9 @@ class Connection(sqlite3.Connection):
     A statement of tileir's looks at each page of the file a few times at most.  A damaged one can lead in circles.
     """
 
-    most_calls: int = 1
-    """How often the handler is called, once every `_STEPS` steps, in one statement."""
+    path: str = ""
     _calls: int = 0
+    """How often the handler was called, once every `_STEPS` steps, in this statement."""
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         self._calls = 0
@@ -140,7 +140,11 @@ class Connection(sqlite3.Connection):
 
     def is_endless(self) -> bool:
         self._calls += 1
-        return self._calls > self.most_calls
+        if self._calls <= 100:
+            return False
+        # The file of a sweep grows while it is open.
+        size = os.path.getsize(self.path) if os.path.exists(self.path) else 0
+        return self._calls > 100 + size * _STEPS_PER_BYTE // _STEPS
 
 
 def connected(path: str, *, writes: bool) -> Connection:
@@ -190,8 +194,7 @@ def _look_at(path: str, writes: bool) -> None:
 
 
 def _check(connection: Connection, path: str, writes: bool) -> None:
-    size = os.path.getsize(path) if os.path.exists(path) else 0
-    connection.most_calls = 100 + size * _STEPS_PER_BYTE // _STEPS
+    connection.path = os.path.abspath(path)
     connection.set_progress_handler(connection.is_endless, _STEPS)
     for setting in ("foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
         connection.execute(f"PRAGMA {setting}")
