@@ -235,11 +235,10 @@ SCHEMAS = {
     "i, 0, 'x', 1.0 FROM n;",
     "a view that never gives a row": "DROP TABLE plans; CREATE VIEW plans(id, digest, settings) AS "
     f"{ENDLESS}i, 'x', '{{}}' FROM n WHERE i < 0;",
-    "a trigger": "CREATE TRIGGER t AFTER INSERT ON sweeps BEGIN DELETE FROM verdicts; END;",
     "a generated column": "ALTER TABLE names ADD COLUMN g TEXT GENERATED ALWAYS AS (upper(name)) VIRTUAL;",
+    "a unique column": "DROP TABLE reproducers; CREATE TABLE reproducers (verdict INTEGER PRIMARY KEY, content UNIQUE);",
     "another column": "ALTER TABLE plans ADD COLUMN more TEXT;",
     "a column with another type": "DROP TABLE reproducers; CREATE TABLE reproducers (verdict, content, note);",
-    "an index on an expression": "CREATE INDEX i ON steps (lower(message));",
     "a column with another name": "ALTER TABLE steps RENAME COLUMN message TO words;",
     "a table with another name": "ALTER TABLE machines RENAME TO machine;",
     "a check": "DROP TABLE reproducers; CREATE TABLE reproducers (verdict INTEGER PRIMARY KEY, content BLOB, note TEXT "
@@ -265,6 +264,23 @@ def test_tables_that_are_not_as_they_are_made(path: Path, capsys: pytest.Capture
         assert run(["report", str(path), "--compare", str(target)]) == 2
         assert run(["sweep", str(path.with_name("none.mlir")), "-o", str(target)]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("CREATE INDEX Mine ON items (kind)", "index"),
+        ("CREATE INDEX mine ON steps (lower(message))", "index"),
+        ("CREATE TRIGGER mine AFTER INSERT ON sweeps BEGIN DELETE FROM verdicts; END", "trigger"),
+    ],
+)
+def test_additions_to_the_tables_are_refused(path: Path, statement: str, kind: str) -> None:
+    target = changed(path, statement)
+    for action in (lambda: read(target), lambda: resume(target)):
+        with pytest.raises(ResultsError) as caught:
+            action()
+        assert f"{kind} 'mine' that tileir did not make: drop it" in str(caught.value)
+    read(changed(path, statement, f"DROP {kind} mine"))
 
 
 def test_tables_of_the_user_are_left_alone(path: Path) -> None:

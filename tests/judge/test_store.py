@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.results import Results
+from tileir.judge.schema import connected
 from tileir.judge.store import Finished, Store
 from tileir.judge.verdicts import Outcome, Step, Verdict
 
@@ -44,6 +46,25 @@ def written(path: str, *all: Finished, plan: Plan = PLAN) -> None:
         store.begin(plan)
         for each in all:
             store.add(each)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path / "results") + b"\xff ?#%41.sqlite")
+    written(path, finished(program("a.mlir")))
+    assert os.listdir(os.fsencode(tmp_path)) == [b"results\xff ?#%41.sqlite"]
+    with Results(path) as results:
+        assert [row.name for row in results.rows()] == ["a.mlir"]
+
+
+def test_long_statements_are_allowed_as_the_file_grows(path: str) -> None:
+    count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000000) SELECT count(*) FROM n"
+    connection = connected(path, writes=True)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        connection.execute(count).fetchone()
+    connection.execute("INSERT INTO modules (digest, content) VALUES ('x', zeroblob(20000000))")
+    assert connection.execute(count).fetchone() == (2000000,)
+    connection.close()
 
 
 def test_a_verdict_comes_back_as_it_was(path: str) -> None:

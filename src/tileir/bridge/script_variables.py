@@ -9,6 +9,7 @@ own values each variable is bound to.  `captured` compiles a kernel once more an
 - `_transform_ir` gets the program before the compiler optimizes it: assignments, and what loops and branches merge.
 - `ControlFlowInfo` and `store_invalid` tell of variables that are not assigned on every path, which the program omits.
 - `Mapper.set_var` is told of each value that takes the place of another one.
+- `_clone_loop` makes the loops that a loop is split into; each keeps one branch of an `if`.
 - `BytecodeContext` is told of the number that each value gets in the bytecode.
 
 All of them are private.  If one of them changes, there are no variables, and everything else goes on.
@@ -93,6 +94,8 @@ class _Capture:
         self.partial: dict[tuple[int, int], str] = {}
         """What a loop or branch, by location, ends with for a variable, by number, that has no value on some path."""
         self.replaced: dict[str, list[Any]] = {}
+        self.kept: dict[int, list[Any]] = {}
+        """For the location where a branch ends: the counters of loops that keep that branch, and not the `if`."""
         self.emitted: list[tuple[int, Any]] = []
         """Locations of the bytecode's operations, each from one number on."""
         self.numbers: dict[str, tuple[int, int]] = {}
@@ -104,7 +107,7 @@ class _Capture:
         """Listen to cuTile's compiler in this thread; it compiles one kernel at a time."""
         from cuda.tile import _compile, _ir2bytecode
         from cuda.tile._ir import control_flow_ops, ir
-        from cuda.tile._passes import hir2ir
+        from cuda.tile._passes import hir2ir, loop_split
 
         with _compile._compiler_lock, ExitStack() as stack:
             for owner, name, make in (
@@ -113,6 +116,7 @@ class _Capture:
                 (control_flow_ops, "store_invalid", self._store_invalid),
                 (_compile, "_transform_ir", self._transform),
                 (ir.Mapper, "set_var", self._set_var),
+                (loop_split, "_clone_loop", self._clone_loop),
                 (_ir2bytecode.BytecodeContext, "loc", self._emit_at),
                 (_ir2bytecode.BytecodeContext, "set_value", self._set_value),
             ):
@@ -234,6 +238,21 @@ class _Capture:
             self.replaced.setdefault(old.name, []).append(new)
 
         return set_var
+
+    def _clone_loop(self, original: Any) -> Any:
+        from cuda.tile._ir.control_flow_ops import EndBranch, IfElse
+
+        def clone_loop(loop: Any, *rest: Any) -> Any:
+            found = original(loop, *rest)
+            *_, flattened, branch, _ = rest
+            for operation in loop.body:
+                if isinstance(operation, IfElse) and operation in flattened:
+                    end = getattr(operation, branch)[-1]
+                    if isinstance(end, EndBranch):
+                        self.kept.setdefault(id(end.loc), []).append(found.induction_var)
+            return found
+
+        return clone_loop
 
     def _emit_at(self, original: Any) -> Any:
         @contextmanager
@@ -433,6 +452,8 @@ class _Table:
             for place, value in merges:
                 for number in self._leading(place):
                     binding.merged[number] = self._bind(value)
+                for number in self._keeping(place):
+                    binding.kept[number] = self._bind(value)
         return found
 
     def _read_binding(self, variable: Any) -> Binding:
@@ -492,6 +513,16 @@ class _Table:
             first.setdefault(self._program.operations[one].parent, one)
         return list(first.values())
 
+    def _keeping(self, place: int) -> list[int]:
+        """The loops that keep the branch that ends at a location, and not the `if`."""
+        found: list[int] = []
+        for counter in self._capture.kept.get(place, []):
+            for number in self._values(counter):
+                block = self._program.values[number].parent_block
+                if block is not None and block.parent_operation is not None:
+                    found.append(self._program.operation_numbers[block.parent_operation])
+        return found
+
     def _mark_unassigned(self) -> None:
         """Mark merges that something without a value leads to."""
         changed = True
@@ -499,7 +530,7 @@ class _Table:
             changed = False
             for binding in self._bindings:
                 if binding.merged is not None and not binding.may_be_unassigned:
-                    if any(self._may_be_unassigned(one) for one in binding.merged.values()):
+                    if any(self._may_be_unassigned(one) for one in (*binding.merged.values(), *binding.kept.values())):
                         binding.may_be_unassigned = changed = True
 
     def _may_be_unassigned(self, number: int) -> bool:

@@ -126,9 +126,9 @@ class Connection(sqlite3.Connection):
     A statement of tileir's looks at each page of the file a few times at most.  A damaged one can lead in circles.
     """
 
-    most_calls: int = 1
-    """How often the handler is called, once every `_STEPS` steps, in one statement."""
+    path: str = ""
     _calls: int = 0
+    """How often the handler was called, once every `_STEPS` steps, in this statement."""
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         self._calls = 0
@@ -140,7 +140,11 @@ class Connection(sqlite3.Connection):
 
     def is_endless(self) -> bool:
         self._calls += 1
-        return self._calls > self.most_calls
+        if self._calls <= 100:
+            return False
+        # The file of a sweep grows while it is open.
+        size = os.path.getsize(self.path) if os.path.exists(self.path) else 0
+        return self._calls > 100 + size * _STEPS_PER_BYTE // _STEPS
 
 
 def connected(path: str, *, writes: bool) -> Connection:
@@ -149,7 +153,7 @@ def connected(path: str, *, writes: bool) -> Connection:
         _look_at(path, writes)
         # Who reads has to undo what a killed process left half-written; otherwise nothing of the file changes.
         mode = "rwc" if writes else "rw" if os.path.exists(_journal(path)) else "ro"
-        address = f"file:{quote(os.path.abspath(path))}?mode={mode}"
+        address = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
         connection = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True, factory=Connection)
         try:
             _check(connection, path, writes)
@@ -194,8 +198,7 @@ def _look_at(path: str, writes: bool) -> None:
 
 
 def _check(connection: Connection, path: str, writes: bool) -> None:
-    size = os.path.getsize(path) if os.path.exists(path) else 0
-    connection.most_calls = 100 + size * _STEPS_PER_BYTE // _STEPS
+    connection.path = os.path.abspath(path)
     connection.set_progress_handler(connection.is_endless, _STEPS)
     for setting in ("foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
         connection.execute(f"PRAGMA {setting}")
@@ -221,17 +224,21 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
 
 
 def _check_tables(connection: Connection, path: str) -> None:
-    """Require the tables, and what belongs to them, as they are made: no views in their place, no triggers.
+    """Require the tables as they are made, without additions: no views in their place, no triggers, no other indexes.
 
-    Others, of the user's own, are never looked at."""
+    Tables and views of the user's own, and what belongs to them, are allowed and never read."""
     with sqlite3.connect(":memory:") as made:
         made.executescript(TABLES)
         expected = _schema(made)
     made.close()
     own = {table for _, _, table, _ in expected}
-    for kind, name, table, _ in expected.symmetric_difference(
-        [each for each in _schema(connection) if each[2] in own or each[1] in own]
-    ):
+    known = {name for _, name, _, _ in expected}
+    found = {each for each in _schema(connection) if each[2] in own or each[1] in own}
+    for kind, name, table, _ in sorted(found ^ expected):
+        # An index whose name begins so is part of its table.
+        if kind in ("index", "trigger") and name not in known and not name.startswith("sqlite_"):
+            article = "an" if kind == "index" else "a"
+            raise ResultsError(f"'{path}' has {article} {kind} '{name}' that tileir did not make: drop it")
         raise ResultsError(f"'{path}' is damaged: the {kind} '{name}' of '{table}' is not as tileir makes it")
 
 

@@ -174,6 +174,74 @@ def one_branch(x, out, n: int, scale: float):
 
 
 @ct.kernel
+def one_branch_of_a_split_loop(x, out, n: int, scale: float):
+    """Loops that are split in two, one in the other; each part has one branch of the `if`, which is gone."""
+    acc = ct.zeros((8,), ct.float32)
+    for j in range(n):
+        if j < 1:
+            early = acc + 3.0
+            acc = acc + early
+        else:
+            other = acc - 1.0
+            acc = other * scale
+        for k in range(n + 1):
+            t = ct.load(x, (k,), (8,))
+            if k > 1:
+                late = t + 100.0
+                acc = acc + late
+            acc = acc + t
+        acc = acc + 1.0
+    ct.store(out, (ct.bid(0),), acc)
+
+
+@ct.kernel
+def skipped_in_a_split_loop(x, out, n: int, scale: float):
+    acc = ct.zeros((8,), ct.float32)
+    for k in range(n + 2):
+        if k >= 2:
+            seen = acc * 2.0
+            acc = seen
+            continue
+        first = ct.load(x, (k,), (8,))
+        acc = acc + first
+    ct.store(out, (ct.bid(0),), acc)
+
+
+@ct.kernel
+def split_before_it_begins(x, out, n: int, scale: float):
+    """The first part of the loop is never executed, and the second one is invariant in part."""
+    acc = ct.zeros((8,), ct.float32)
+    for k in range(n):
+        if k >= 0:
+            fixed = ct.full((8,), 3.0, ct.float32) + scale
+            acc = acc + fixed
+        else:
+            never = acc * 5.0
+            acc = never - 1.0
+        acc = acc + k
+    ct.store(out, (ct.bid(0),), acc)
+
+
+def first_above(t, acc, out, n):
+    for j in range(n):
+        acc = acc + t
+        ct.store(out, (ct.bid(0),), acc)
+        if ct.max(acc) > 40.0:
+            return acc
+    return acc - 1.0
+
+
+@ct.kernel
+def helper_that_returns_in_a_loop(x, out, n: int, scale: float):
+    total = ct.zeros((8,), ct.float32)
+    for k in range(n):
+        t = ct.load(x, (k,), (8,))
+        found = first_above(t, total * 0.5, out, n)
+        total = total + found
+    ct.store(out, (ct.bid(0),), total)
+
+
+@ct.kernel
 def one_branch_after(x, out, n: int, scale: float):
     a = ct.load(x, (0,), (8,))
     if n > 2:
@@ -442,6 +510,10 @@ KERNELS = [
     branches,
     reassigned_in_branch,
     one_branch,
+    one_branch_of_a_split_loop,
+    skipped_in_a_split_loop,
+    split_before_it_begins,
+    helper_that_returns_in_a_loop,
     one_branch_after,
     not_taken,
     returned,

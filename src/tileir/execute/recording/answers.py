@@ -217,7 +217,7 @@ def _content_text(recording: Recording, content: Content) -> str:
         return content.name
     if isinstance(content, Description):
         return content.text
-    return content.reason if isinstance(content, Missing) else repr(content)
+    return content.shown if isinstance(content, Missing) else repr(content)
 
 
 def history_answer(recording: Recording, block: int, last: int) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 A front end that compiles a script knows which value each variable is bound to at every statement.  `ScriptVariables`
 holds that: for each operation an *environment*, the bindings before the statement that the operation belongs to.  A
 binding is a value of the program, a constant, a tuple of bindings, an array, or a *merge*: what a loop carries, or what
-a loop or a branch ends with.  A merge is known by the operation that was executed last of those that lead to it.
+a loop or a branch ends with.  The operation executed last, of those that lead to a merge, decides its value.  If a
+compiler splits a loop in two and keeps one branch of an `if` in each, the loop around the statement decides.
 
-A compiler moves and removes operations.  A binding that nothing is known of is `Missing`; it is never another value.
+A compiler moves and removes operations.  An unknown binding is `Missing`, never a guess.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ class Missing:
 
     def __init__(self, reason: str) -> None:
         self.reason: str = reason
+
+    @property
+    def shown(self) -> str:
+        """In the place of a value, as gdb shows it."""
+        return f"<{self.reason.removeprefix('is ')}>"
 
     def __repr__(self) -> str:
         return f"<Missing: {self.reason}>"
@@ -91,7 +97,7 @@ Content = Any
 class Binding:
     """What a variable may be bound to.  Bindings refer to each other by number."""
 
-    __slots__ = ("constant", "is_unsigned", "items", "may_be_unassigned", "merged", "values")
+    __slots__ = ("constant", "is_unsigned", "items", "kept", "may_be_unassigned", "merged", "values")
 
     def __init__(
         self,
@@ -109,6 +115,8 @@ class Binding:
         self.is_unsigned: bool = is_unsigned
         self.merged: dict[int, int] | None = None
         """Of a merge: for each operation that leads to it, what it is bound to then."""
+        self.kept: dict[int, int] = {}
+        """Of a merge of branches: for each loop that keeps only one of them, what it is bound to there."""
         self.may_be_unassigned: bool = False
         """Whether it is a merge of something that may have no value yet."""
 
@@ -211,7 +219,7 @@ class ScriptVariables:
 
     def static(self, number: int, operation: int, program: NumberedProgram) -> StaticValue | Content:
         """What a binding is before an operation, as far as that follows from the program."""
-        binding = self.bindings[number]
+        binding = self.bindings[self._kept(number, program, operation)]
         if binding.constant is not None:
             return binding.constant[0]
         if binding.items is not None:
@@ -226,6 +234,8 @@ class ScriptVariables:
         """What a binding is when a tile block that executes `steps` has executed `step` of them."""
         reached: dict[int, Array] = {}
         while True:
+            if len(steps):
+                number = self._kept(number, program, int(steps[min(step, len(steps) - 1)]))
             binding = self.bindings[number]
             if binding.constant is not None:
                 return binding.constant[0]
@@ -244,6 +254,14 @@ class ScriptVariables:
                 return Missing(REMOVED)
             step = int(reached[number][count - 1])
             number = binding.merged[int(steps[step])]
+
+    def _kept(self, number: int, program: NumberedProgram, operation: int) -> int:
+        """The binding that a merge stands for before an operation, in a loop that has only one of its branches."""
+        around = program.operations[operation].parent_operation
+        while around is not None and self.bindings[number].kept:
+            number = self.bindings[number].kept.get(program.operation_numbers.get(around, -1), number)
+            around = around.parent_operation
+        return number
 
     def _computed(
         self, binding: Binding, program: NumberedProgram, history: ValueHistory, steps: Array, step: int

@@ -87,7 +87,7 @@ class Variable:
         if self.type is not None:
             return shown(self.type, self.value, self._arrays)
         if isinstance(self.value, Missing):
-            return f"<{self.value.reason}>"
+            return self.value.shown
         return result_shown(self.value)
 
     def table(self, **window: Any) -> Table:
@@ -326,7 +326,7 @@ class Variables:
 def fixed_value(content: Content) -> Any:
     """A constant of a script, to compute with."""
     if isinstance(content, (Description, Missing)):
-        return Opaque("", content.text if isinstance(content, Description) else f"<{content.reason}>")
+        return Opaque("", content.text if isinstance(content, Description) else content.shown)
     if isinstance(content, tuple):
         return tuple([fixed_value(one) for one in content])
     return Opaque(type(content).__name__, repr(content)) if content is None or isinstance(content, str) else content

@@ -88,7 +88,8 @@ def _whatis(shell: Shell, rest: str) -> None:
     if not rest:
         raise CommandMistake("Argument required (an expression).")
     for variable in [*shell.running.variables(), *shell.running.parameters()]:
-        if rest in (variable.name, variable.name.removeprefix("%")):
+        # A variable without a value has no type: the expression says why.
+        if rest in (variable.name, variable.name.removeprefix("%")) and variable.type_text:
             shell.say(f"type = {variable.type_text}")
             return
     shell.say(f"type = {shell.evaluate(rest).type_text}")

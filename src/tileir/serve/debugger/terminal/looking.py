@@ -140,7 +140,7 @@ def _info_locals(shell: Shell, rest: str) -> None:
         _variables(shell, variables, "No variables are assigned yet.")
     count = len(_values(shell))
     if count:
-        shell.say(shell.paint(f'("info expressions" shows {several(count, "value")} of expressions.)', "dim"))
+        shell.say(shell.paint(f'("info expressions" lists {several(count, "other value")}.)', "dim"))
 
 
 def _info_expressions(shell: Shell, rest: str) -> None:
