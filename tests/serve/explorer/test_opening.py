@@ -133,7 +133,7 @@ def test_a_launch_without_findings_opens_at_the_end_of_the_first_tile_block(
         page.get_by_label("Accesses").wait_for()
         assert page.get_by_label("Accesses").input_value() == "launch"
         page.keyboard.press(",")
-        expect(page.locator("#view-memory select").nth(1)).to_have_value("moment")
+        page.locator("#view-memory select").nth(1).locator("option:checked[value=moment]").wait_for(state="attached")
 
 
 def test_a_program_of_its_own_lists_its_values(page_for: Callable[..., Any]) -> None:
