@@ -15,7 +15,7 @@ import pytest
 from tests.serve.attacks import serving
 
 from tileir.serve import addresses
-from tileir.serve.addresses import GONE, AddressError, Client, Listener, is_token, user_of
+from tileir.serve.addresses import GONE, BadAddress, Client, Listener, is_token, user_of
 
 on_linux = pytest.mark.skipif(
     not os.access("/proc/net/tcp", os.R_OK), reason="only Linux says whose a connection is, where /proc is mounted"
@@ -25,7 +25,7 @@ on_linux = pytest.mark.skipif(
 def pair(host: str) -> tuple[Listener, socket.socket, socket.socket]:
     try:
         listener = Listener(f"{host}:0")
-    except AddressError:
+    except BadAddress:
         pytest.skip(f"this machine has no {host}")
     client = socket.create_connection(listener.address)
     return listener, client, listener.accept()
@@ -210,5 +210,5 @@ def test_nothing_else_is_the_token(given: object) -> None:
     "address", ["", "nowhere", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:٤", "x" * 70 + ":1"]
 )
 def test_what_is_no_address_is_said(address: str) -> None:
-    with pytest.raises(AddressError, match=r"is no address to listen at|cannot listen at"):
+    with pytest.raises(BadAddress, match=r"is no address to listen at|cannot listen at"):
         Listener(address)

@@ -288,7 +288,7 @@ def test_cubin_that_cannot_be_written_is_told_and_the_next_one_is_made(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tileir.tools import compile as tool
-    from tileir.tools.programs import ToolFailure
+    from tileir.tools.arguments import ToolFailure
 
     write = tool.write_bytes
 

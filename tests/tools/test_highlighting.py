@@ -62,7 +62,7 @@ def _includes(pattern: object) -> list[str]:
 
 
 def test_a_directory_without_the_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tileir.tools.programs import ToolFailure
+    from tileir.tools.arguments import ToolFailure
 
     with pytest.raises(ToolFailure, match="cannot read"):
         highlighting.run([str(tmp_path)])
@@ -71,7 +71,7 @@ def test_a_directory_without_the_files_is_refused(tmp_path: Path, capsys: pytest
 
 
 def test_a_file_without_marks_is_refused(tmp_path: Path) -> None:
-    from tileir.tools.programs import ToolFailure
+    from tileir.tools.arguments import ToolFailure
 
     (tmp_path / "vim" / "syntax").mkdir(parents=True)
     (tmp_path / highlighting.VIM).write_text("syntax case match\n", encoding="utf-8")

@@ -15,8 +15,8 @@ import pytest
 import tileir
 from tileir.tools import assemble, disassemble, drop_in_opt, drop_in_translate, objdump, opt
 from tileir.tools import run as run_tool
+from tileir.tools.arguments import ToolFailure
 from tileir.tools.output import check_target, write_file, write_output
-from tileir.tools.programs import ToolFailure
 
 MODULE = """\
 cuda_tile.module @kernels {

@@ -34,7 +34,7 @@ _SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, er
 _PAUSE: Final = 0.1
 
 
-class AddressError(Exception):
+class BadAddress(Exception):
     """Nobody can listen at an address; the message says why."""
 
 
@@ -83,17 +83,17 @@ class Listener:
     """
 
     def __init__(self, address: str) -> None:
-        """`address` is `HOST:PORT`, `:PORT` or `PORT`; raise `AddressError` where nobody can listen."""
+        """`address` is `HOST:PORT`, `:PORT` or `PORT`; raise `BadAddress` where nobody can listen."""
         host, _, port = address.rpartition(":")
         if not (port.isascii() and port.isdecimal() and len(port) <= 5) or int(port) > 65535:
-            raise AddressError(f"'{address}' is no address to listen at: give HOST:PORT, as in 127.0.0.1:4711")
+            raise BadAddress(f"'{address}' is no address to listen at: give HOST:PORT, as in 127.0.0.1:4711")
         try:
             where = (host.strip("[]") or "127.0.0.1", int(port))
             family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
             self._socket: socket.socket = socket.create_server(where, family=family)
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or error
-            raise AddressError(f"cannot listen at {address}: {why}") from None
+            raise BadAddress(f"cannot listen at {address}: {why}") from None
         self.token: str = new_token()
         self._strangers: list[Client] = []
         self._lock: threading.Lock = threading.Lock()

@@ -24,6 +24,15 @@ EXIT_BROKEN_PIPE = 128 + 13
 EXIT_INTERRUPTED = 128 + 2
 
 
+class ToolFailure(Exception):
+    """Ends a tool with a one-line message and an exit status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.status: int = status
+
+
 class Option:
     """One option.
 

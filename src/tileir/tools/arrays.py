@@ -10,9 +10,9 @@ from tileir.execute.stated_launches import MARK, LaunchWords
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note
 from tileir.ir.location import UNKNOWN
-from tileir.tools.arguments import EXIT_USAGE, Arguments
+from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
 from tileir.tools.output import Sink, write_file
-from tileir.tools.programs import Program, ToolFailure
+from tileir.tools.programs import Program
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

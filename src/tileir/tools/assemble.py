@@ -17,6 +17,7 @@ from tileir.tools.arguments import (
     OVERWRITE,
     Arguments,
     Option,
+    ToolFailure,
     Usage,
 )
 from tileir.tools.output import output_paths, protect_input, write_bytes
@@ -26,7 +27,6 @@ from tileir.tools.programs import (
     READING_OPTIONS,
     SCRIPT,
     Settings,
-    ToolFailure,
     guarded,
     launch_number,
     read_program,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tileir.tools.arguments import COLOR, Option, Usage
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_programs
+from tileir.tools.arguments import COLOR, Option, ToolFailure, Usage
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_programs
 from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(

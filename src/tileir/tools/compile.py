@@ -17,6 +17,7 @@ from tileir.tools.arguments import (
     OVERWRITE,
     Arguments,
     Option,
+    ToolFailure,
     Usage,
 )
 from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
@@ -28,7 +29,6 @@ from tileir.tools.programs import (
     SCRIPT,
     Program,
     Settings,
-    ToolFailure,
     guarded,
     launch_number,
     read_program,

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tileir.ir.diagnostics import Diagnostic
-from tileir.tools.arguments import EXIT_USAGE, Arguments
-from tileir.tools.programs import ToolFailure
+from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
 from tileir.tools.time_limit import seconds_of
 
 if TYPE_CHECKING:

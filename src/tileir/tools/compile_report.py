@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN
-from tileir.tools.arguments import Arguments
-from tileir.tools.programs import STANDARD_INPUT, ToolFailure, tell
+from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.programs import STANDARD_INPUT, tell
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Resources

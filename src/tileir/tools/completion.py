@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import sys
 
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, ToolFailure, Usage
 from tileir.tools.completion_scripts import DIRECTORIES, FILES, Command, Flag, script
-from tileir.tools.programs import ToolFailure, guarded
+from tileir.tools.programs import guarded
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, number, specification
 from tileir.tools.programs import (
     READING_OPTIONS,
@@ -17,7 +17,6 @@ from tileir.tools.programs import (
     SCRIPT_ARGUMENTS,
     Program,
     Settings,
-    ToolFailure,
     guarded,
     is_script,
     read_launches,

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING
 
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
-from tileir.tools.programs import (
-    READING_OPTIONS,
-    SCRIPT_ARGUMENTS,
-    Settings,
-    ToolFailure,
-    guarded,
-    read_program,
-    tell,
-    tell_error,
-)
+from tileir.tools.programs import READING_OPTIONS, SCRIPT_ARGUMENTS, Settings, guarded, read_program, tell, tell_error
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Watcher
@@ -202,12 +193,12 @@ def _adapter(given: Arguments) -> int:
 
 
 def _listen(text: str) -> int:
-    from tileir.serve.addresses import AddressError, Listener
+    from tileir.serve.addresses import BadAddress, Listener
     from tileir.serve.debugger.adapter.tcp import serve
 
     try:
         listener = Listener(text)
-    except AddressError as error:
+    except BadAddress as error:
         raise ToolFailure(str(error), EXIT_USAGE) from None
     where = listener.described("in the editor's launch configuration")
     print(f"listening on {where}", file=sys.stderr, flush=True)

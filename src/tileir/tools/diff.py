@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from tileir.execute.argument_words import natural
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import given_launch, grid_of, mistake, stated_launch
 from tileir.tools.guard import in_child
-from tileir.tools.programs import READING_OPTIONS, Program, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import READING_OPTIONS, Program, Settings, guarded, read_program, tell
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:

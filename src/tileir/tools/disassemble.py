@@ -11,8 +11,17 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OUTPUT_DIRECTORY, OVERWRITE, Arguments, Option, Usage
-from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, guarded, not_bytecode, read_bytes, refuse_script
+from tileir.tools.arguments import (
+    EXIT_FINE,
+    EXIT_WRONG_INPUT,
+    OUTPUT_DIRECTORY,
+    OVERWRITE,
+    Arguments,
+    Option,
+    ToolFailure,
+    Usage,
+)
+from tileir.tools.programs import BYTECODE, TEXT, guarded, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir dis",

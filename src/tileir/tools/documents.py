@@ -7,8 +7,8 @@ import re
 import sys
 
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import ToolFailure, guarded
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
+from tileir.tools.programs import guarded
 
 USAGE = Usage(
     "tileir docs",

@@ -17,9 +17,9 @@ from tileir.ir.location import file_location
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.expected_diagnostics import ExpectedDiagnostics
-from tileir.tools.programs import STANDARD_INPUT, ToolFailure
+from tileir.tools.programs import STANDARD_INPUT
 
 VERSION = V13_3
 SPLIT_MARKER = "// -----"

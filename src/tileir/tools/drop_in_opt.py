@@ -11,10 +11,10 @@ from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
 from tileir.passes.registry import PipelineError
-from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
 from tileir.tools.output import write_output
-from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process
+from tileir.tools.programs import decode, guarded, read_bytes, run_process
 
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = tuple(

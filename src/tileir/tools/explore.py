@@ -13,19 +13,10 @@ from tileir.execute.argument_words import natural
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import (
-    READING_OPTIONS,
-    SCRIPT_ARGUMENTS,
-    Settings,
-    ToolFailure,
-    guarded,
-    read_program,
-    tell,
-    tell_error,
-)
+from tileir.tools.programs import READING_OPTIONS, SCRIPT_ARGUMENTS, Settings, guarded, read_program, tell, tell_error
 
 if TYPE_CHECKING:
     from tileir.serve.explorer.exploring import Exploration

@@ -8,18 +8,9 @@ import sys
 
 from tileir.bytecode.magic import is_bytecode
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
 from tileir.tools.output import write_output
-from tileir.tools.programs import (
-    STANDARD_INPUT,
-    ToolFailure,
-    decode,
-    guarded,
-    may_be_program,
-    no_program,
-    read_bytes,
-    refuse_script,
-)
+from tileir.tools.programs import STANDARD_INPUT, decode, guarded, may_be_program, no_program, read_bytes, refuse_script
 
 _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 

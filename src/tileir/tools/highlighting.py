@@ -14,11 +14,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, ToolFailure
 from tileir.tools.highlighting_textmate import grammar
 from tileir.tools.highlighting_words import Words, words
 from tileir.tools.output import write_output
-from tileir.tools.programs import ToolFailure, reason, run_process
+from tileir.tools.programs import reason, run_process
 
 DIRECTORY: Final = "editors"
 TEXTMATE: Final = os.path.join("vscode", "syntaxes", "tileir.tmLanguage.json")

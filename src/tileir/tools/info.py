@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tileir.ir.escapes import harmless, harmless_line
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.programs import (
     BYTECODE,
     READING_OPTIONS,
@@ -15,7 +15,6 @@ from tileir.tools.programs import (
     STANDARD_INPUT,
     Program,
     Settings,
-    ToolFailure,
     guarded,
     is_script,
     program_in,

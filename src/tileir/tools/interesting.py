@@ -25,8 +25,8 @@ from tileir.analyze.reducing.search import Test
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_USAGE, Arguments
-from tileir.tools.programs import ToolFailure, reason
+from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
+from tileir.tools.programs import reason
 
 ASSEMBLER = "tileiras"
 WAYS = ("interesting", "crashes", "differs", "message")

@@ -16,14 +16,13 @@ from tileir.ir.declaration import VERSION_NAMES
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.escapes import harmless
 from tileir.ir.location import UnknownLocation
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.programs import (
     READING_OPTIONS,
     STANDARD_INPUT,
     TEXT,
     Program,
     Settings,
-    ToolFailure,
     guarded,
     is_script,
     program_in,

@@ -6,8 +6,8 @@ import gc
 import os
 import sys
 
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, Usage
-from tileir.tools.programs import ToolFailure, guarded
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, ToolFailure, Usage
+from tileir.tools.programs import guarded
 
 USAGE = Usage(
     "tileir lsp",
@@ -45,11 +45,11 @@ def _run(arguments: list[str]) -> int:
     gc.enable()
     if not given.has("tcp"):
         return server.serve_stdio()
-    from tileir.serve.addresses import AddressError, Listener
+    from tileir.serve.addresses import BadAddress, Listener
 
     try:
         listener = Listener(given.value("tcp", ""))
-    except AddressError as error:
+    except BadAddress as error:
         raise ToolFailure(str(error), EXIT_USAGE) from None
     with listener:
         where = listener.described("in the editor's initializationOptions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization, passes_help
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import (
@@ -15,7 +15,6 @@ from tileir.tools.programs import (
     SCRIPT_ARGUMENTS,
     TEXT,
     Settings,
-    ToolFailure,
     guarded,
     read_program,
     script_options,

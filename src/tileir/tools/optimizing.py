@@ -10,8 +10,8 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
 from tileir.ir.diagnostics import PassError, TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
-from tileir.tools.programs import ToolFailure, read_bytes, tell
+from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
+from tileir.tools.programs import read_bytes, tell
 
 if TYPE_CHECKING:
     from tileir.passes.pipeline import PassReport

@@ -14,8 +14,8 @@ import stat
 import sys
 
 from tileir.annotations import Any, Callable, Protocol
-from tileir.tools.arguments import EXIT_USAGE, OUTPUT_DIRECTORY, OVERWRITE, Arguments
-from tileir.tools.programs import STANDARD_INPUT, ToolFailure, reason
+from tileir.tools.arguments import EXIT_USAGE, OUTPUT_DIRECTORY, OVERWRITE, Arguments, ToolFailure
+from tileir.tools.programs import STANDARD_INPUT, reason
 
 
 class Sink(Protocol):

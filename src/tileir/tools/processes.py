@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, TypeVar
 
 from tileir.processors import processors
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT
-from tileir.tools.programs import ToolFailure
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
 
 _Result = TypeVar("_Result")
 

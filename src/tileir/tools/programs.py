@@ -22,6 +22,7 @@ from tileir.tools.arguments import (
     EXIT_WRONG_INPUT,
     Arguments,
     Option,
+    ToolFailure,
 )
 
 if TYPE_CHECKING:
@@ -49,15 +50,6 @@ LAUNCH = Option("launch", "of a script, the launch whose kernel is taken, counte
 SCRIPT = "A SCRIPT.py is run, as by tileir emulate; its output goes to standard error."
 SCRIPT_ARGUMENTS = """\
 Arguments after SCRIPT.py are passed to the script; put -- before those that begin with a dash."""
-
-
-class ToolFailure(Exception):
-    """Ends a tool with a one-line message and an exit status."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.message: str = message
-        self.status: int = status
 
 
 class Settings:

@@ -17,6 +17,7 @@ from tileir.tools.arguments import (
     EXIT_WRONG_INPUT,
     Arguments,
     Option,
+    ToolFailure,
     Usage,
 )
 from tileir.tools.output import check_target, write_bytes, write_output
@@ -24,7 +25,6 @@ from tileir.tools.programs import (
     READING_OPTIONS,
     STANDARD_INPUT,
     Settings,
-    ToolFailure,
     guarded,
     program_in,
     read_bytes,

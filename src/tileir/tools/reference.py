@@ -20,9 +20,9 @@ from tileir.analyze.documentation.vocabulary import (
     version_entries,
 )
 from tileir.annotations import Final
-from tileir.tools.arguments import EXIT_USAGE
+from tileir.tools.arguments import EXIT_USAGE, ToolFailure
 from tileir.tools.output import write_output
-from tileir.tools.programs import ToolFailure, reason, run_process
+from tileir.tools.programs import reason, run_process
 
 DIRECTORY: Final = os.path.join("docs", "operations")
 _NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"

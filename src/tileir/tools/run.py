@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, is_array, mistake, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import check_target, protect_input
-from tileir.tools.programs import (
-    READING_OPTIONS,
-    Settings,
-    ToolFailure,
-    guarded,
-    read_program,
-    refuse_script,
-    tell,
-    tell_error,
-)
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell, tell_error
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:

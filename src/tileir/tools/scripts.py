@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT
-from tileir.tools.programs import ToolFailure
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter

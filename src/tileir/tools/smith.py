@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tileir.ir.diagnostics import OptionError
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Arguments, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.output import Sink, check_target, write_bytes, write_file, write_output
-from tileir.tools.programs import ToolFailure, guarded, reason
+from tileir.tools.programs import guarded, reason
 
 if TYPE_CHECKING:
     from tileir.analyze.smith.program import SmithProgram

@@ -18,9 +18,10 @@ from tileir.tools.arguments import (
     EXIT_WRONG_INPUT,
     Arguments,
     Option,
+    ToolFailure,
     Usage,
 )
-from tileir.tools.programs import ToolFailure, guarded
+from tileir.tools.programs import guarded
 from tileir.tools.time_limit import seconds_of
 
 if TYPE_CHECKING:

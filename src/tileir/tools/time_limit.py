@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tileir.tools.arguments import EXIT_TIMED_OUT, EXIT_USAGE
-from tileir.tools.programs import ToolFailure
+from tileir.tools.arguments import EXIT_TIMED_OUT, EXIT_USAGE, ToolFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

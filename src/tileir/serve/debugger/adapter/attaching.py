@@ -9,7 +9,7 @@ import threading
 from types import FrameType
 
 from tileir.execute.errors import LaunchError
-from tileir.serve.addresses import AddressError, Client, Listener
+from tileir.serve.addresses import BadAddress, Client, Listener
 from tileir.serve.debugger.adapter.adapter import Adapter
 from tileir.serve.debugger.adapter.asked import Asked
 from tileir.serve.debugger.adapter.greeting import greet
@@ -41,7 +41,7 @@ class ListeningEditor:
     def __init__(self, address: str) -> None:
         try:
             self._listener = Listener(address)
-        except AddressError as error:
+        except BadAddress as error:
             raise LaunchError(str(error)) from None
         self._clients: queue.SimpleQueue[Client] = queue.SimpleQueue()
         self._adapter: Adapter | None = None
