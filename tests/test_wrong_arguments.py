@@ -15,6 +15,7 @@ import pytest
 import tileir
 from tileir import types
 from tileir.ir.quoting import type_words
+from tileir.passes.registry import REGISTERED
 
 TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return } }"
 
@@ -128,7 +129,7 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "report": tileir.report,
     "pointer_to": lambda v: tileir.compile(module(), None, "interpreter").launch(1, tileir.pointer_to(v)),
     "register_engine": tileir.register_engine,
-    "register_pass": lambda v: tileir.register_pass(v, "", wrong(print)),
+    "register_pass": lambda v: REGISTERED.pop(tileir.register_pass(v, "", wrong(print)).name),
     "losses": tileir.losses,
     "div_by": tileir.div_by,
     "same_elements": tileir.same_elements,

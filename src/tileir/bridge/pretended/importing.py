@@ -29,7 +29,9 @@ def _hook_torch(torch: Any) -> None:
 
 def _hook_symmetric_memory(module: Any) -> None:
     features = (("symmetric memory", "distributed.hook_symmetric_memory"),)
-    install("torch", sys.modules["torch"].__version__, features, module)
+    version = getattr(sys.modules.get("torch"), "__version__", "")
+    if version:
+        install("torch", version, features, module)
 
 
 def _hook_jax_calls(module: Any) -> None:
