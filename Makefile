@@ -130,11 +130,12 @@ $(NODE_MODULES): $(EDITORS)/vscode/package-lock.json
 	@cd $(EDITORS)/vscode && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-test: torch npm lint docs-check suite ## ruff, mypy, the reference up to date, and all tests but the long ones; ends with what was left out
+# Types are checked while torch is installed and the first tests run.
+test: $(VENV)/.installed-test ## ruff, mypy, the reference up to date, and all tests but the long ones; ends with what was left out
+	@$(MAKE) --no-print-directory -j 2 torch npm lint docs-check suite
 	@$(BIN)/python -m tests.optional
 
-# A target of its own, which waits for nothing: types are checked meanwhile (make -j 2), and no processor is idle. Tests
-# start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
+# Tests start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
 suite: torch npm
 	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto $(ARGS)
