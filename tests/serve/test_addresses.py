@@ -186,8 +186,8 @@ def test_few_clients_have_no_token(server: Listener, monkeypatch: pytest.MonkeyP
     assert idle[0].recv(1) == b""
     token = server.token.encode() + b"\n"
     # Those that remain may still send theirs, and others are served beside them.
-    for client in (idle[1], connected(server)):
-        with client:
+    for connect in (lambda: idle[1], lambda: connected(server)):
+        with connect() as client:
             client.sendall(token)
             assert client.recv(100) == token
     for client in idle:
