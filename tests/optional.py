@@ -57,6 +57,16 @@ def _module(name: str) -> Callable[[], bool]:
     return found
 
 
+def _terminal() -> bool:
+    try:
+        own, other = os.openpty()
+    except (AttributeError, OSError):
+        return False
+    os.close(own)
+    os.close(other)
+    return True
+
+
 def _gpu() -> bool:
     from tileir.execute.gpu.driver.devices import why_no_gpu
 
@@ -77,6 +87,7 @@ OPTIONAL = {
     "patch": Optional(_program("patch"), "differences as patches", "apt-get install patch"),
     "zsh": Optional(_program("zsh"), "completion in zsh", "apt-get install zsh"),
     "fish": Optional(_program("fish"), "completion in fish", "apt-get install fish"),
+    "terminal": Optional(_terminal, "programs at a terminal", "mount -t devpts devpts /dev/pts"),
     "gpu": Optional(_gpu, "what runs on a GPU", "an NVIDIA GPU and its driver"),
 }
 

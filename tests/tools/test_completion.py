@@ -132,6 +132,7 @@ class Terminal:
 @pytest.fixture
 def zsh(scripts: Path, tmp_path: Path) -> Iterator[Terminal]:
     needs("zsh")
+    needs("terminal")
     (tmp_path / ".zshrc").write_text(
         f"autoload -U compinit; compinit -u -d {tmp_path}/dump; source {scripts / 'zsh'}; PROMPT='ready> '\n"
     )

@@ -10,10 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
+from tests.optional import needs
 from tests.serve.debugger.test_adapter_breakpoints import ENDLESS
 
-pty = pytest.importorskip("pty", reason="terminals as POSIX has them")
+needs("terminal")
 
 PROMPT = "(tileir) "
 _ESCAPES = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]|\x07|\r")
@@ -23,7 +23,7 @@ class Typist:
     """Somebody at a terminal: types, and waits for what is shown."""
 
     def __init__(self, *words: str) -> None:
-        self._own, other = pty.openpty()
+        self._own, other = os.openpty()
         environment = {**os.environ, "TERM": "xterm", "INPUTRC": os.devnull}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tileir", "debug", *words],
