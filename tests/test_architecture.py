@@ -56,7 +56,6 @@ PARTS = {
         "ir.type_rules -> ir.core",
     ),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
-    "an operation knows what it has in common with others, which tells whether it still does": ("ir.alike -> ir.core",),
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
     "the parser runs directives, which read with it; so does the printer": (

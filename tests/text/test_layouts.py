@@ -74,7 +74,7 @@ def test_statement_that_was_learned_is_as_the_first_one(statement: str) -> None:
     assert len(operations) == 5
     first = operations[0]
     for operation in operations[1:]:
-        assert operation.likeness() == first.likeness()
+        assert operation.structural_key() == first.structural_key()
         assert operation.operands == first.operands
         assert operation.segments == first.segments
     lines = [each.line for each in map(position_of, [operation.location for operation in operations]) if each]

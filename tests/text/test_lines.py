@@ -247,11 +247,11 @@ def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
     module = tileir.parse(PROGRAM)
     found = [op for op in module.walk() if op.declaration is ADDF]
     first, second = found[:2]
-    assert first.likeness() == second.likeness()
+    assert first.structural_key() == second.structural_key()
     second.set_operand(1, second.operands[0])
-    assert first.likeness() == second.likeness()
+    assert first.structural_key() == second.structural_key()
     second.set_attribute("flush_to_zero", None)
-    assert first.likeness() != second.likeness()
+    assert first.structural_key() != second.structural_key()
 
 
 def test_the_numbers_of_operands_are_where_the_marks_were():

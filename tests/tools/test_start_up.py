@@ -31,7 +31,7 @@ CHECK = {
     " memory_model ops types",
     # The chapters of the operations that the program has.
     "dialect.ops": "builtin control_flow core elementwise floating_point integer memory structure",
-    "ir": "alike attributes collector core declaration declared_rules dense diagnostics enums escapes floats interning"
+    "ir": "attributes collector core declaration declared_rules dense diagnostics enums escapes floats interning"
     " location quoting reducing registry symbols traversal type_rules types values verifier",
 }
 DIS = {
@@ -43,7 +43,7 @@ DIS = {
     "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",
-    "ir": "alike attributes collector core declaration declared_rules dense diagnostics enums equality escapes floats interning"
+    "ir": "attributes collector core declaration declared_rules dense diagnostics enums equality escapes floats interning"
     " location quoting reducing registry symbols traversal type_rules types values verifier",
 }
 

@@ -6,13 +6,12 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Head, Heads, kept_attributes
+from tileir.bytecode.heads import Head, Heads, Meaning, kept_attributes
 from tileir.bytecode.primitives import Malformed
 from tileir.bytecode.records import AttributeField, Record, record_of, used_records
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
-from tileir.ir.alike import Alike
 from tileir.ir.attributes import (
     UNIT,
     ArrayAttribute,
@@ -124,7 +123,7 @@ class BodyReader(RegionReader):
             done += 1
             start = position
             head: Head | None = None
-            alike: Alike | None = None
+            meaning: Meaning | None = None
             operands = NO_OPERANDS
             try:
                 # The common case: a head without mistakes, operands of at most three bytes each that all exist.
@@ -165,7 +164,7 @@ class BodyReader(RegionReader):
                             elif number == 1:
                                 operands = [values[before], values[index]]
                         if head is not None:
-                            alike = head.alike
+                            meaning = head.meaning
                             if fixed == 1:
                                 operands = [values[index]]
                     elif head.constants is not None:
@@ -182,9 +181,9 @@ class BodyReader(RegionReader):
                             else:
                                 index += (byte << 7) - 0x80
                         if byte < 0x80:
-                            alike = head.constant(constants, index)
+                            meaning = head.constant(constants, index)
                     elif fixed == 0:
-                        alike = head.alike
+                        meaning = head.meaning
                     else:
                         operands = []
                         lengths = 0
@@ -216,10 +215,10 @@ class BodyReader(RegionReader):
                             if head is None:
                                 break
                         if head is not None:
-                            alike = head.variant(lengths) if head.segmented else head.alike
+                            meaning = head.variant(lengths) if head.segmented else head.meaning
             except IndexError:
-                alike = None
-            if head is None or alike is None or position > end:
+                meaning = None
+            if head is None or meaning is None or position > end:
                 self.position = start
                 if self.read_one(block):
                     break
@@ -241,21 +240,19 @@ class BodyReader(RegionReader):
             types = head.result_types
             if head.record.region_count:
                 self.position = position
-                attributes, segments = alike.attributes, alike.segments
+                attributes, segments = meaning.attributes, meaning.segments
                 self.begin_regions(head.record, operands, types, attributes, location, segments, block)
                 break
-            alike.count += 1
             operation = Operation(
                 head.declaration,
                 operands,
                 types,
-                alike.attributes,
+                meaning.attributes,
                 NO_REGIONS,
                 location,
-                alike.segments,
+                meaning.segments,
                 None,
                 block,
-                alike,
             )
             results = operation.results
             if len(results) == 1:

@@ -15,7 +15,6 @@ from tileir.annotations import Final
 from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.primitives import Malformed
 from tileir.bytecode.records import Record
-from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, DenseArrayAttribute
 from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import OperationDeclaration
@@ -31,23 +30,33 @@ _MOST: Final = 1 << 16
 _NO_LENGTHS: Final[list[int]] = []
 
 
+class Meaning:
+    """The attributes and segments of operations, shared by those read from the same record prefix."""
+
+    __slots__ = ("attributes", "segments")
+
+    def __init__(self, attributes: dict[str, Attribute], segments: tuple[int, ...] | None) -> None:
+        self.attributes: dict[str, Attribute] = attributes
+        self.segments: tuple[int, ...] | None = segments
+
+
 class Head:
     """A head and what it means.
 
     `plan` has the number of operands in each group, -1 for a group that is counted in front of its values; `fixed` is
-    their number where they all are in one group, -1 otherwise.  `alike` is what operations with this head have in
-    common, where the head says it all; otherwise `variants` has it by the lengths of the groups that are counted, one
-    byte each, with the attributes that remain, or `constants` by the number of the constant.
+    their number where they all are in one group, -1 otherwise.  `meaning` is the attributes and segments of
+    operations with this head, where the head says it all; otherwise `variants` has it by the lengths of the groups that
+    are counted, one byte each, with the attributes that remain, or `constants` by the number of the constant.
     """
 
     __slots__ = (
-        "alike",
         "constants",
         "declaration",
         "fixed",
         "further",
         "key",
         "length",
+        "meaning",
         "plan",
         "record",
         "result_types",
@@ -85,11 +94,11 @@ class Head:
                 plan = [sum(plan)]
         self.plan: list[int] = plan
         self.fixed: int = plan[0] if len(plan) == 1 else -1
-        self.alike: Alike = Alike(result_types, attributes if attributes else NO_ATTRIBUTES, segments)
-        self.variants: dict[int, Alike] | None = None
-        self.constants: dict[int, Alike] | None = {} if record.is_constant else None
+        self.meaning: Meaning = Meaning(attributes if attributes else NO_ATTRIBUTES, segments)
+        self.variants: dict[int, Meaning] | None = None
+        self.constants: dict[int, Meaning] | None = {} if record.is_constant else None
 
-    def constant(self, table: ConstantTable, index: int) -> Alike | None:
+    def constant(self, table: ConstantTable, index: int) -> Meaning | None:
         """What belongs to a constant; None if it is not to be had."""
         constants = self.constants
         found = constants.get(index) if constants is not None else None
@@ -100,10 +109,10 @@ class Head:
             except Malformed:
                 return None
             attributes: dict[str, Attribute] = {self.record.attributes[0].name: value}
-            found = constants[index] = Alike(self.result_types, attributes, None)
+            found = constants[index] = Meaning(attributes, None)
         return found
 
-    def variant(self, lengths: int) -> Alike:
+    def variant(self, lengths: int) -> Meaning:
         """What belongs to the lengths of the operand groups that are counted, the last of them in the lowest byte."""
         variants = self.variants
         if variants is None:
@@ -118,8 +127,8 @@ class Head:
                     rest >>= 8
             groups.reverse()
             segments = tuple(groups)
-            attributes = kept_attributes(self.record, self.alike.attributes, segments)
-            found = variants[lengths] = Alike(self.result_types, attributes, segments)
+            attributes = kept_attributes(self.record, self.meaning.attributes, segments)
+            found = variants[lengths] = Meaning(attributes, segments)
         return found
 
 

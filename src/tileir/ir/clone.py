@@ -45,7 +45,6 @@ def _copy_without_operands(
         dict(source.attributes) if source.attributes else NO_ATTRIBUTES,
         [Region() for _ in source.regions] if source.regions else NO_REGIONS,
         source.location,
-        alike=source.alike,
     )
     for old, new in zip(source.results, target.results, strict=True):
         values[old] = new

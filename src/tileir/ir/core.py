@@ -8,7 +8,6 @@ Lists that are nearly always empty or short are shared or small: a program has m
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, Sequence, cast
-from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location
@@ -45,15 +44,13 @@ class Operation:
     """One operation.
 
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
-    freely, change it with `set_attribute` alone, since operations that are alike may share it; change `operands` with
+    freely, change it with `set_attribute` alone, since operations may share it; change `operands` with
     `set_operand` or `set_operands`.  The `declaration` stays: what is to be another operation is replaced.
     `segments` gives the length of each operand group where the declaration has more than one of variable length.
-    A new operation stands at the end of `block`, where that is given, or in no block.  `alike` says what it has in
-    common with others, where its maker knows.
+    A new operation stands at the end of `block`, where that is given, or in no block.
     """
 
     __slots__ = (
-        "alike",
         "attributes",
         "declaration",
         "location",
@@ -78,7 +75,6 @@ class Operation:
         segments: tuple[int, ...] | None = None,
         successors: list[Block] | None = None,
         block: Block | None = None,
-        alike: Alike | None = None,
     ) -> None:
         self.declaration: OperationDeclaration = declaration
         self.operands: list[Value] = operands
@@ -100,7 +96,6 @@ class Operation:
         self.location: Location = location
         self.segments: tuple[int, ...] | None = segments
         self.successors: list[Block] | None = successors
-        self.alike: Alike | None = alike
         self.parent: Block | None = block
         self.next: Operation | None = None
         self.previous: Operation | None = None
@@ -150,10 +145,10 @@ class Operation:
         group = self.operand_group(name)
         return group[0] if group else None
 
-    def likeness(self) -> tuple[object, ...]:
-        """Equal for operations without regions that differ in nothing but the values they take and give, and where.
+    def structural_key(self) -> tuple[object, ...]:
+        """The declaration, attributes, operand group lengths and types.
 
-        It has the declaration, the attributes, the lengths of the operand groups and the types.
+        Operations that differ only in operands, regions and locations have equal keys.
         """
         operands = self.operands
         results = self.results

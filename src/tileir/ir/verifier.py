@@ -8,7 +8,6 @@ operations inside) the rules about its regions.  One error is reported per opera
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.alike import Finding
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     ISOLATED,
@@ -30,7 +29,7 @@ from tileir.ir.values import Scope
 # every operation, and nobody reads on here.
 _MAXIMUM_TEXT: Final = 1 << 24
 
-# So many operations are not worth finding out which of them are alike.
+# For the first operations, comparing structural keys costs more than it saves.
 _FEW: Final = 64
 
 # What may happen to hints nobody knows.
@@ -219,16 +218,15 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
 
 
 class _Verified:
-    """What was found correct, by the rules of one context, which `rules` stands for, and how much was looked at.
+    """The structural keys of operations found correct in one context, and how many operations were verified.
 
     `in_order` tells whether all values were come upon before their uses.
     """
 
-    __slots__ = ("count", "in_order", "known", "rules")
+    __slots__ = ("count", "in_order", "known")
 
     def __init__(self) -> None:
         self.in_order: bool = True
-        self.rules: object = object()
         self.known: set[tuple[object, ...]] = set()
         self.count: int = 0
 
@@ -237,7 +235,6 @@ def _verify_row(
     operation: Operation | None, context: VerifyContext, verified: _Verified, scope: Scope
 ) -> Operation | None:
     """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
-    rules = verified.rules
     while operation is not None:
         for value in operation.operands:
             found = value.scope
@@ -248,27 +245,11 @@ def _verify_row(
         for result in operation.results:
             result.scope = scope
         if operation.declaration.is_verified_alone:
-            alike = operation.alike
-            if alike is None:
-                _verify_alone(operation, context, verified)
-            else:
-                finding = alike.verified
-                if finding is None or finding.owner is not rules:
-                    # The first of those that are alike.
-                    findings = len(context.diagnostics)
-                    sound = _verify_own_rules(operation, context) and len(context.diagnostics) == findings
-                    if sound and alike.count != 1:
-                        finding = Finding(rules, operation, None)
-                        if alike.holds(finding, operation):
-                            alike.verified = finding
-                elif not alike.holds(finding, operation):
-                    _verify_alone(operation, context, verified)
-            if context.stopped:
-                return None
+            _verify_alone(operation, context, verified)
         else:
             _verify_own_rules(operation, context)
-            if context.stopped:
-                return None
+        if context.stopped:
+            return None
         operation = operation.next
     return None
 
@@ -279,7 +260,7 @@ def _verify_alone(operation: Operation, context: VerifyContext, verified: _Verif
         verified.count += 1
         _verify_own_rules(operation, context)
         return
-    key = operation.likeness()
+    key = operation.structural_key()
     if key not in verified.known:
         findings = len(context.diagnostics)
         if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:

@@ -1,7 +1,7 @@
 """Lines of operations that are alike: they differ in names only, so the rest of the line is made once.
 
 A line is found out by printing an operation that takes different values, each under a mark for a name.  What stands
-between the marks is the same for all operations that are alike (`Operation.likeness`), since directives look at an
+between the marks is the same for all operations of one `Operation.structural_key`, since directives look at an
 operation, its attributes and its types, and of its values at their names alone.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.ops import CONSTANT
-from tileir.ir.alike import Finding
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
@@ -122,15 +121,11 @@ _TWICE: Final = Line("")
 
 
 class Lines:
-    """What is known of lines: of the plainest by declaration, of others by likeness, once there were two before.
+    """What is known of lines: of the plainest by declaration, of others by structural key, from the third on."""
 
-    `owner` stands for it in findings about operations.
-    """
-
-    __slots__ = ("heads", "known", "owner")
+    __slots__ = ("heads", "known")
 
     def __init__(self) -> None:
-        self.owner: object = object()
         self.heads: dict[OperationDeclaration, PlainHead] = {}
         self.known: dict[tuple[object, ...], Line] = {}
 
@@ -141,7 +136,6 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
     names = printer.names
     indent = printer.indent
     heads = lines.heads
-    owner = lines.owner
     aliases = printer.aliases
     constant_start = "" if printer.generic else f" = {printer.custom_name(CONSTANT)} <"
     tail = "\n"
@@ -218,7 +212,7 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
                         out.append(f"{indent}{result}{head.start}{row}{head.end}{type}{tail}")
                     operation = operation.next
                     continue
-                if len(operands) == head.count and (head.is_arrow or operation.alike is None):
+                if len(operands) == head.count:
                     if head.is_arrow:
                         taken = operands[0]
                         start, middle = taken.type.spelling, head.marks[1]
@@ -242,24 +236,15 @@ def print_lines(printer: Printer, block: Block, omit: Operation | None, lines: L
             if is_naming:
                 naming.name_results(operation)
             result = printer.result_names(operation)
-        line: Line | None = None
-        alike = operation.alike
-        if alike is not None:
-            finding = alike.line
-            if finding is not None and finding.owner is owner and alike.holds(finding, operation):
-                found = finding.what
-                if isinstance(found, Line):
-                    line = found
+        line = _known_line(printer, operation, lines)
         if line is None:
-            line = _known_line(printer, operation, lines)
-            if line is None:
-                if keeps:
-                    naming.bring(operands)
-                out.append(f"{indent}{result} = " if results else indent)
-                printer.print_rest(operation)
-                out.append(tail)
-                operation = operation.next
-                continue
+            if keeps:
+                naming.bring(operands)
+            out.append(f"{indent}{result} = " if results else indent)
+            printer.print_rest(operation)
+            out.append(tail)
+            operation = operation.next
+            continue
         if line.count == 2:
             start, middle = line.pieces
             if keeps:
@@ -291,17 +276,8 @@ def _plain_head(printer: Printer, declaration: OperationDeclaration) -> PlainHea
 
 def _known_line(printer: Printer, operation: Operation, lines: Lines) -> Line | None:
     """What the line of an operation has in common with those of all that are like it, if there are enough of them."""
-    alike = operation.alike
-    if alike is not None and alike.count and (alike.line is None or alike.line.owner is not lines.owner):
-        # The first of those that are alike.  To find out what they have in common takes as long as to print two lines.
-        first = _line_of(printer, operation) if alike.count > 2 else None
-        if first is not None:
-            finding = Finding(lines.owner, operation, first)
-            if alike.holds(finding, operation):
-                alike.line = finding
-        return first
     known = lines.known
-    key = operation.likeness()
+    key = operation.structural_key()
     line = known.get(key)
     if line is None:
         known[key] = _ONCE

@@ -179,8 +179,6 @@ class RepeatingTextParser(Parser):
                     break
             elif count and not self._are_new(names[piece : piece + count]):
                 break
-            alike = meaning.alike
-            alike.count += 1
             operation = Operation(
                 meaning.declaration,
                 operands,
@@ -191,7 +189,6 @@ class RepeatingTextParser(Parser):
                 meaning.segments,
                 None,
                 block,
-                alike,
             )
             for result in operation.results:
                 name = names[piece]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
-from tileir.ir.alike import Alike
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -39,7 +38,6 @@ class Meaning:
     """
 
     __slots__ = (
-        "alike",
         "attributes",
         "declaration",
         "left",
@@ -75,7 +73,6 @@ class Meaning:
         self.token_count: int = token_count
         self.left: int = left
         self.rest: Piece | None = rest
-        self.alike: Alike = Alike(result_types, attributes, segments)
 
 
 class Shape:

@@ -29,7 +29,7 @@ else:
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
 annotations ir ir.escapes tools.arguments bytecode bytecode.magic ir.floats ir.interning ir.quoting ir.reducing
-ir.types ir.attributes ir.alike ir.enums ir.location ir.values ir.core ir.diagnostics ir.type_rules ir.declaration
+ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.type_rules ir.declaration
 ir.registry ir.declared_rules ir.symbols ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
 dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
 dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector

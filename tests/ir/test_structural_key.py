@@ -1,4 +1,4 @@
-"""Operations read from the same words share what was found out about one of them, as long as they are as they were."""
+"""Operations with equal structural keys are verified and printed as each would be alone."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ def body(module: tileir.Operation) -> list[tileir.Operation]:
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_random_programs_are_printed_as_those_that_share_nothing(seed):
+def test_random_programs_are_printed_as_the_same_programs_read_from_text(seed):
     module = read(tileir.smith.program(seed).text())
-    assert any(operation.alike is not None for operation in module.walk())
     alone = tileir.parse(str(module))
-    assert all(operation.alike is None for operation in alone.walk())
     for _ in range(3):
         tileir.verify(module)
         for generic in (False, True):
@@ -41,30 +39,14 @@ def test_random_programs_are_printed_as_those_that_share_nothing(seed):
     assert to_bytes(module, NEWEST) == to_bytes(alone, NEWEST)
 
 
-def test_constants_share_what_is_in_front_of_their_numbers():
+def test_constants_keep_their_own_numbers():
     values = [*range(300), *range(300)]
     lines = [f"%{n} = constant <i32: {value}> : tile<i32>" for n, value in enumerate(values)]
     text = "\n".join(["entry @k() {", *lines, "return }"])
     module = read(text)
     constants = body(module)[:-1]
     assert [constant.attributes["value"].bits(0) for constant in constants] == values
-    assert all(one.alike is two.alike is not None for one, two in zip(constants[:300], constants[300:], strict=True))
-    assert {constant.alike.count for constant in constants} == {2}
     assert str(module) == str(tileir.parse(text))
-
-
-def test_those_that_are_alike_are_counted_and_one_alone_keeps_no_findings():
-    module = read(
-        "entry @k(%a: tile<f32>) { %0 = fma %a, %a, %a flush_to_zero : tile<f32>  %1 = fma %a, %0, %a : tile<f32>  "
-        "%2 = fma %1, %0, %a flush_to_zero : tile<f32>  %3 = fma %1, %2, %a flush_to_zero : tile<f32>  return }"
-    )
-    tileir.verify(module)
-    str(module)
-    first, alone, second, third, _ = body(module)
-    assert first.alike is second.alike is third.alike is not alone.alike
-    assert (first.alike.count, alone.alike.count) == (3, 1)
-    assert first.alike.verified is not None and alone.alike.verified is None
-    assert first.alike.line is not None and alone.alike.line is None
 
 
 @pytest.mark.parametrize("place", [1, COUNT // 2, COUNT - 1])
@@ -106,7 +88,6 @@ def test_what_holds_for_an_operation_that_was_changed_is_not_kept_for_the_others
     lines = [f"%{n} = addf %a, %a flush_to_zero : tile<f64>" for n in range(4)]
     module = from_bytes(to_bytes(tileir.parse("\n".join(["entry @k(%a: tile<f64>) {", *lines, "return }"])), NEWEST))
     operations = body(module)[1:4]
-    assert operations[0].alike is operations[1].alike is operations[2].alike is not None
     operations[place].set_attribute("flush_to_zero", None)
     with pytest.raises(tileir.VerifyError) as caught:
         tileir.verify(module)
@@ -129,11 +110,10 @@ def test_lines_of_operations_that_were_changed_are_not_those_of_the_others(gener
     assert module.text(generic=generic) == text
 
 
-def test_a_clone_shares_it_and_changes_alone():
+def test_a_clone_changes_alone():
     module = fused(3)
     copy = clone(module)
     first, second = body(module)[1], body(copy)[1]
-    assert first.alike is second.alike is not None
     second.set_attribute("flush_to_zero", None)
     assert "flush_to_zero" in first.attributes and "flush_to_zero" not in second.attributes
     assert str(module) != str(copy)
