@@ -58,10 +58,7 @@ PARTS = {
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
-    "the parser runs directives, which read with it; so does the printer": (
-        *(f"text.{name} -> text.parser" for name in ("directive", "draft_spellings")),
-        *(f"text.{name}_syntax -> text.parser" for name in ("access", "aggregate", "control_flow", "enum")),
-        *(f"text.{name}_syntax -> text.parser" for name in ("attribute", "structure", "view")),
+    "the printer runs directives, which print with it": (
         "text.directive -> text.printer",
         *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),
         *(f"text.{name}_syntax -> text.printer" for name in ("attribute", "structure", "view")),
@@ -69,12 +66,6 @@ PARTS = {
     "the printer prints lines and generic forms, which print what is in them with it": (
         "text.lines -> text.printer",
         "text.generic_form -> text.printer",
-    ),
-    "what is read of an operation is what its assembly asks for": ("text.state -> text.format",),
-    "a cursor reads the characters of a type, which belong to it": (
-        "text.dialect_types -> text.types",
-        "text.draft_spellings -> text.dialect_types",
-        "text.draft_spellings -> text.types",
     ),
 }
 

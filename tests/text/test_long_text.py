@@ -82,10 +82,10 @@ def test_statements(monkeypatch):
 
 def test_most_statements_are_known_by_their_shape(monkeypatch):
     from tileir.ir.core import Block
-    from tileir.text.parser import Parser
+    from tileir.text.operation_parser import OperationParser
 
     count = 0
-    inner = Parser.parse_operation
+    inner = OperationParser.parse_operation
 
     def counted(self, block):
         nonlocal count
@@ -96,7 +96,7 @@ def test_most_statements_are_known_by_their_shape(monkeypatch):
     text += "".join(f"  %{index} = addi %a, %a : tile<4xi32>\n" for index in range(500))
     text += "".join(f"  %c{index} = constant <i32: {index}> : tile<4xi32>\n" for index in range(500))
     try:
-        monkeypatch.setattr(Parser, "parse_operation", counted)
+        monkeypatch.setattr(OperationParser, "parse_operation", counted)
     except TypeError:
         pytest.skip("the methods of a compiled class cannot be replaced")
     parser_of(text + "  return\n}\n").parse_top_level(Block())

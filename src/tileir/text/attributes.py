@@ -26,7 +26,6 @@ from tileir.ir.attributes import (
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, Type
-from tileir.text import draft_spellings
 from tileir.text.dense import DenseReader
 from tileir.text.dialect_attributes import DialectAttributeCursor
 
@@ -315,7 +314,11 @@ class AttributeCursor(DialectAttributeCursor):
     def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position
         self.expect("<")
-        is_braced = draft_spellings.braces_of_hints(self)
+        # The draft writes braces: `optimization_hints=<{sm_90 = {}}>` (docs/conflicts.md A7).
+        is_braced = self.draft_spellings and self.peek() == "{"
+        if is_braced:
+            self.remark("the braces around the hints are left out", self.position)
+            self.position += 1
         place = _OpenHints(start, is_braced)
         if self.peek() == ("}" if is_braced else ">"):
             return place.end(self)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import bounded, div_by, same_elements
+from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, bounded, div_by, same_elements
 from tileir.ir.attributes import Attribute
-from tileir.ir.enums import EnumAttribute, EnumKind
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.types import IntegerType, Type
-from tileir.text import draft_spellings
 from tileir.text.alias_reading import AliasCursor
+from tileir.text.dense import DenseReader
 
 
 class DialectAttributeCursor(AliasCursor):
@@ -21,11 +21,16 @@ class DialectAttributeCursor(AliasCursor):
             keyword = self.string_value(keyword, start)
         found = kind.cases.get(keyword)
         if found is None:
-            found = draft_spellings.enum_case(self, kind, keyword, start)
-        elif kind.since.get(keyword, self.version) > self.version or not draft_spellings.has_case(self, kind, keyword):
-            return None
-        if found is not None:
-            self.position = start + 1
+            alias = kind.aliases.get(keyword)
+            if alias is None or not self.draft_spellings:
+                return None
+            self.remark(f"'{keyword}' is read as '{alias}'", start)
+            found = kind.cases[alias]
+        else:
+            is_draft = kind.values[keyword] >= FIRST_DRAFT_ONLY_VALUE
+            if kind.since.get(keyword, self.version) > self.version or (is_draft and not self.draft_spellings):
+                return None
+        self.position = start + 1
         return found
 
     def parse_predicate_body(self, name: str, start: int) -> Attribute | None:
@@ -49,18 +54,41 @@ class DialectAttributeCursor(AliasCursor):
             lower = self._parse_bound()
             self.expect(",")
             upper = self._parse_bound()
-            strict = draft_spellings.strict_bounds(self)
+            strict = self._parse_strictness()
             self.expect(">")
             return bounded(lower, upper, strict)
         if name == "same_elements":
             self.expect("<")
-            splat = draft_spellings.splat_elements(self)
+            splat = self._parse_splat()
             if splat is not None:
                 return splat
             values = self.parse_integer_list()
             self.expect(">")
             return same_elements(tuple(values))
         return None
+
+    def _parse_strictness(self) -> bool:
+        """`bounded<0, 8, strict>`, which only the drafts have (docs/conflicts.md C2)."""
+        if not self.draft_spellings or not self.accept(","):
+            return False
+        if not self.accept("strict"):
+            self.fail("expected 'strict'")
+        return True
+
+    def _parse_splat(self) -> Attribute | None:
+        """`same_elements<dense<1> : tile<4xi32>>`, behind the first bracket: only that it is a splat counts (C3)."""
+        if not self.draft_spellings or not self.accept("dense"):
+            return None
+        self.expect("<")
+        reader = DenseReader(self)
+        reader.read()
+        if not reader.elements or not reader.is_uniform:
+            self.fail("expected 'same_elements' to hold a splat: all its elements must be equal", reader.start)
+        self.expect(">")
+        if self.accept(":"):
+            self.parse_type()
+        self.expect(">")
+        return SAME_ELEMENTS_EVERYWHERE
 
     def _parse_unsigned(self, what: str) -> int:
         start = self.position

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tileir.annotations import TYPE_CHECKING, Final, NoReturn
+from tileir.annotations import Final, NoReturn
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     DYNAMIC,
@@ -27,15 +27,14 @@ from tileir.dialect.types import (
 )
 from tileir.ir.declaration import Version
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.types import FLOAT_TYPES, Type, integer_type, opaque_type
-from tileir.text import draft_spellings
-
-if TYPE_CHECKING:
-    from tileir.text.types import TypeCursor
+from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, integer_type, opaque_type
+from tileir.text.cursor import Cursor
 
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
+# Names of element types that only the drafts have (docs/conflicts.md A15).
+_DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
 
 
 def builtin_type(name: str) -> Type | None:
@@ -52,11 +51,20 @@ def builtin_type(name: str) -> Type | None:
     return None
 
 
+def draft_element_type(cursor: Cursor, name: str, token: int) -> Type | None:
+    """`fp8e4m3fn` and `fp8e5m2` (docs/conflicts.md A15)."""
+    found = _DRAFT_ELEMENTS.get(name)
+    if found is None or not cursor.draft_spellings:
+        return None
+    cursor.remark(f"'{name}' is read as '{found.spelling}'", token)
+    return found
+
+
 class TypeText:
     """The characters of one dialect type."""
 
-    def __init__(self, cursor: TypeCursor, text: str, token: int) -> None:
-        self.cursor: TypeCursor = cursor
+    def __init__(self, cursor: Cursor, text: str, token: int) -> None:
+        self.cursor: Cursor = cursor
         self.text: str = text
         self.token: int = token
         self.offset: int = 0
@@ -162,12 +170,12 @@ class TypeText:
             return self.parse_gather_scatter_view()
         if name == "token":
             return TOKEN
-        if draft_spellings.is_string_type(self.cursor, name):
+        if name == "string" and self.cursor.draft_spellings:
             self.has_draft_spelling = True
             return STRING
         found = builtin_type(name)
         if found is None:
-            found = draft_spellings.element_type(self.cursor, name, self.token)
+            found = draft_element_type(self.cursor, name, self.token)
             self.has_draft_spelling = self.has_draft_spelling or found is not None
         if found is None:
             self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
@@ -209,10 +217,20 @@ class TypeText:
         shape = self.parse_shape(False)
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
             self.fail("expected '<'", self.offset + 3)
-        element = draft_spellings.pointer_element(self, self.parse_type(), start)
+        element = self._pointer_element(self.parse_type(), start)
         self.check(tile_mistake(shape, element, self.version), start)
         self.expect(">")
         return tile_type(shape, element)
+
+    def _pointer_element(self, element: Type, start: int) -> Type:
+        """The operations draft writes a tile of pointers as `tile<T*>` (docs/conflicts.md A15)."""
+        cursor = self.cursor
+        if not cursor.draft_spellings or not self.accept("*"):
+            return element
+        self.check(pointer_mistake(element, self.version), start)
+        self.has_draft_spelling = True
+        cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
+        return pointer_type(element)
 
     def parse_pointer(self) -> Type:
         """ptr ::= `<` element (`,` `#cuda_tile.ptr_attr`? `<` keyword `>`)? `>`"""
@@ -309,7 +327,9 @@ class TypeText:
 
     def parse_tile_shape(self) -> tuple[int, ...]:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
-        draft_spellings.refuse_view_without_tile_shape(self)
+        # One example of the operations draft leaves the shape out (docs/conflicts.md A5).
+        if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
+            self.fail("expected 'tile': nothing else tells the shape of the tiles")
         self.expect_key("tile")
         self.expect("(")
         shape: list[int] = []

@@ -1,4 +1,5 @@
-"""Spellings of the drafts that public tools do not know (docs/conflicts.md A to D).
+"""Spellings of operations that only the drafts have (docs/conflicts.md A to D); those of types and attributes are read
+where these are.
 
 Each is read as its public form, with a remark.  The drop-ins for NVIDIA's tools read none of them: every function here
 looks at `draft_spellings` first, and does nothing where it is off.
@@ -7,112 +8,19 @@ looks at `draft_spellings` first, and does nothing where it is off.
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE
 from tileir.dialect.enums import ATOMIC_MODE, ENUM_KINDS, SIGNEDNESS
-from tileir.dialect.types import TileType, pointer_mistake, pointer_type, scalar_tile, with_element
+from tileir.dialect.types import TileType, scalar_tile, with_element
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
-from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import TextLocation
-from tileir.ir.types import F8E4M3FN, F8E5M2, I1, I32, FloatType, IntegerType, Type
+from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
-    from tileir.text.cursor import Cursor
-    from tileir.text.dialect_types import TypeText
     from tileir.text.parser import Parser
-    from tileir.text.types import TypeCursor
-
-# --- types ---
-
-_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
-
-
-def element_type(cursor: Cursor, name: str, token: int) -> Type | None:
-    """`fp8e4m3fn` and `fp8e5m2` (A15)."""
-    found = _ELEMENTS.get(name)
-    if found is None or not cursor.draft_spellings:
-        return None
-    cursor.remark(f"'{name}' is read as '{found.spelling}'", token)
-    return found
-
-
-def is_string_type(cursor: Cursor, name: str) -> bool:
-    """`string`, which is a type only in the drafts (D)."""
-    return name == "string" and cursor.draft_spellings
-
-
-def pointer_element(text: TypeText, element: Type, start: int) -> Type:
-    """The operations draft writes a tile of pointers as `tile<T*>` (A15)."""
-    cursor = text.cursor
-    if not cursor.draft_spellings or not text.accept("*"):
-        return element
-    text.check(pointer_mistake(element, text.version), start)
-    text.has_draft_spelling = True
-    cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", text.token)
-    return pointer_type(element)
-
-
-def refuse_view_without_tile_shape(text: TypeText) -> None:
-    """One example of the operations draft leaves the shape out (A5)."""
-    if text.cursor.draft_spellings and text.peek_word() == "tensor_view":
-        text.fail("expected 'tile': nothing else tells the shape of the tiles")
-
 
 # --- attributes ---
-
-
-def enum_case(cursor: Cursor, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
-    """A keyword that is an older or a draft's word for another (B)."""
-    alias = kind.aliases.get(keyword)
-    if alias is None or not cursor.draft_spellings:
-        return None
-    cursor.remark(f"'{keyword}' is read as '{alias}'", token)
-    return kind.cases[alias]
-
-
-def has_case(cursor: Cursor, kind: EnumKind, keyword: str) -> bool:
-    """Whether a keyword of the enumeration may be used: some are in the drafts only (B)."""
-    return cursor.draft_spellings or kind.values[keyword] < FIRST_DRAFT_ONLY_VALUE
-
-
-def strict_bounds(cursor: Cursor) -> bool:
-    """`bounded<0, 8, strict>` (C2)."""
-    if not cursor.draft_spellings or not cursor.accept(","):
-        return False
-    if not cursor.accept("strict"):
-        cursor.fail("expected 'strict'")
-    return True
-
-
-def splat_elements(cursor: TypeCursor) -> Attribute | None:
-    """`same_elements<dense<1> : tile<4xi32>>`, behind the first bracket: only that it is a splat counts (C3)."""
-    if not cursor.draft_spellings or not cursor.accept("dense"):
-        return None
-    cursor.expect("<")
-    # Imported here: printing comes by this file, and reads no literals.
-    from tileir.text.dense import DenseReader
-
-    reader = DenseReader(cursor)
-    reader.read()
-    if not reader.elements or not reader.is_uniform:
-        cursor.fail("expected 'same_elements' to hold a splat: all its elements must be equal", reader.start)
-    cursor.expect(">")
-    if cursor.accept(":"):
-        cursor.parse_type()
-    cursor.expect(">")
-    return SAME_ELEMENTS_EVERYWHERE
-
-
-def braces_of_hints(cursor: Cursor) -> bool:
-    """`optimization_hints=<{sm_90 = {}}>` (A7)."""
-    if not cursor.draft_spellings or cursor.peek() != "{":
-        return False
-    cursor.remark("the braces around the hints are left out", cursor.position)
-    cursor.position += 1
-    return True
-
 
 _ENTRIES: Final = frozenset(["overflow_behavior", "comparison_ordering", "rounding_mode"])
 
@@ -146,25 +54,6 @@ def overflow_clause(parser: Parser, name: str) -> bool:
 
 
 # --- structure ---
-
-
-def knows_operation(parser: Parser, declaration: OperationDeclaration, name: str) -> bool:
-    """Whether an operation goes by a name: some operations and names are in the drafts only."""
-    if parser.draft_spellings:
-        return True
-    word = name.rpartition(".")[2]
-    too_new = word == declaration.newer_mnemonic and word != declaration.spelled_name(parser.version)
-    return declaration.since is not None and word not in declaration.aliases and not too_new
-
-
-def entry_label(parser: Cursor) -> bool:
-    """The label of the first block of a region whose arguments are known, which the draft writes (A9)."""
-    label = parser.peek()
-    if label[:1] != "^" or not parser.draft_spellings or parser.tokens[parser.position + 1] != ":":
-        return False
-    parser.remark(f"the label '{label}' of the first block is left out", parser.position)
-    parser.position += 2
-    return True
 
 
 def module_name(parser: Parser, state: ParseState) -> str | None:
@@ -261,9 +150,7 @@ def condition_of_assume(parser: Parser, state: ParseState) -> bool:
     from tileir.dialect.ops import ASSUME_COND
 
     parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
-    state.switch(ASSUME_COND, parser.assembly(ASSUME_COND))
-    for directive in state.assembly.directives:
-        directive.parse(parser, state)
+    parser.parse_as(ASSUME_COND, state)
     return True
 
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
-from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
-from tileir.ir.types import Type
+from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.text.attribute_syntax import AttributeDictionary, AttributeValue, Flag, Hints, TrailingType
 from tileir.text.directive import (
     Blank,
@@ -36,6 +35,7 @@ from tileir.text.directive import (
     TypeOf,
 )
 from tileir.text.enum_syntax import Enclosed, Keyword, Rounding
+from tileir.text.state import TypeSlots
 
 # What an element of a format is.
 LITERAL: Final = 0
@@ -151,50 +151,21 @@ def custom_directive(word: str) -> CustomClass:
     return aggregate_syntax.DIRECTIVES[word]
 
 
-class Assembly:
-    """A compiled format: the directives, and where each type comes from.
+class Assembly(TypeSlots):
+    """A compiled format: the directives, and where each type comes from."""
 
-    A type slot is read by one `type($x)`.  Operands and results point at a slot, or at a fixed type; an operand with
-    neither takes the type its value already has.
-    """
-
-    __slots__ = (
-        "directives",
-        "doubtful",
-        "fixed",
-        "operand_count",
-        "operand_slots",
-        "plain_form",
-        "plain_middle",
-        "result_counts",
-        "result_fixed",
-        "result_slots",
-        "segmented",
-        "slot_count",
-        "uniform",
-    )
+    __slots__ = ("directives", "doubtful", "plain_form", "plain_middle")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)
         self.directives: list[Directive] = compiler.compile()
-        self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
-        self.operand_count: int = len(declaration.operands)
-        self.slot_count: int = len(compiler.slots)
-        self.operand_slots: list[int] = [compiler.slot_of(o.name) for o in declaration.operands]
-        self.fixed: list[Type | None] = [declaration.fixed_types.get(o.name) for o in declaration.operands]
-        self.result_slots: list[int] = [compiler.slot_of(r.name) for r in declaration.results]
-        self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
-        self.result_counts: list[int] = [r.count for r in declaration.results]
-        self.segmented: bool = bool(declaration.traits & SEGMENTS)
-        # Single operands and one single result, all of the one type the text shows: the common case.
-        self.uniform: bool = (
-            declaration.plain_operands
-            and self.slot_count == 1
-            and not any(self.operand_slots)
-            and self.result_slots == [0]
-            and self.result_counts == [ONE]
+        super().__init__(
+            declaration,
+            len(compiler.slots),
+            [compiler.slot_of(operand.name) for operand in declaration.operands],
+            [compiler.slot_of(result.name) for result in declaration.results],
         )
-
+        self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
         self.plain_middle: str | None = _plain_middle(self.directives)
         self.plain_form: object | None = None
         """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""

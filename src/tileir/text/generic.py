@@ -9,10 +9,10 @@ from tileir.ir.declaration import ISOLATED, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.registry import unregistered
 from tileir.ir.types import I32, FunctionType
-from tileir.text.parser import Parser
+from tileir.text.operation_parser import OperationParser
 
 
-def parse_generic(parser: Parser, name: str) -> Operation:
+def parse_generic(parser: OperationParser, name: str) -> Operation:
     """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
     name_position = parser.position
     parser.position += 1
@@ -71,7 +71,7 @@ def parse_generic(parser: Parser, name: str) -> Operation:
     )
 
 
-def _successors(parser: Parser) -> list[Block]:
+def _successors(parser: OperationParser) -> list[Block]:
     """successors ::= `[` `^`name (`,` `^`name)* `]`"""
     parser.expect("[")
     found: list[Block] = []
@@ -88,7 +88,7 @@ def _successors(parser: Parser) -> list[Block]:
     return found
 
 
-def _regions(parser: Parser, declaration: OperationDeclaration) -> list[Region]:
+def _regions(parser: OperationParser, declaration: OperationDeclaration) -> list[Region]:
     """regions ::= `(` region (`,` region)* `)`"""
     parser.expect("(")
     isolated = bool(declaration.traits & ISOLATED)
@@ -101,7 +101,7 @@ def _regions(parser: Parser, declaration: OperationDeclaration) -> list[Region]:
     return regions
 
 
-def _take_segments(parser: Parser, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
+def _take_segments(parser: OperationParser, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
     """operandSegmentSizes is structure, not an attribute, once it is read."""
     sizes = attributes.pop("operandSegmentSizes", None)
     if sizes is None:

@@ -16,6 +16,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.text.format import Assembly
 from tileir.text.state import ParseState
 from tileir.text.values import ValueCursor
 
@@ -175,7 +176,9 @@ class Layouts:
         hidden: list[Type] = []
         ends_in_type = tokens[-1] in cursor.known_types
         layout: Layout | None = None
-        if all(directive.is_regular(state) for directive in state.assembly.directives):
+        assembly = state.assembly
+        assert isinstance(assembly, Assembly)
+        if all(directive.is_regular(state) for directive in assembly.directives):
             layout = _layout_of(cursor, state, operation, hidden, ends_in_type)
         if layout is None:
             self.typed_balance -= 1

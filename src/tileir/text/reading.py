@@ -11,7 +11,7 @@ from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.text.lexer import TOKEN
-from tileir.text.parser import Parser
+from tileir.text.operation_parser import OperationParser
 from tileir.text.values import StopParsing
 
 # In a shorter text few statements are so alike that it is worth finding out.
@@ -44,7 +44,7 @@ def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, nam
 PRINTING.print_operation = _print_when_asked
 
 
-def generic_form(parser: Parser, name: str) -> Operation:
+def generic_form(parser: OperationParser, name: str) -> Operation:
     # Imported here: people and most tools write the custom form.
     from tileir.text.generic import parse_generic
 
@@ -99,7 +99,7 @@ def read_text(
         from tileir.text.pieces import pieces_of
         from tileir.text.repeating_text import RepeatingTextParser
 
-        parser: Parser = RepeatingTextParser(
+        parser: OperationParser = RepeatingTextParser(
             text,
             pieces_of(text),
             name,
@@ -112,7 +112,7 @@ def read_text(
             generic_form,
         )
     else:
-        parser = Parser(
+        parser = OperationParser(
             text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
         )
     if implicit_module:

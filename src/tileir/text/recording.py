@@ -13,7 +13,7 @@ from tileir.ir.location import CharacterLocation, Location, SourceText, TextLoca
 from tileir.ir.values import Value
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
-from tileir.text.parser import Parser
+from tileir.text.operation_parser import OperationParser
 from tileir.text.reading import generic_form
 from tileir.text.token_text import TokenText
 from tileir.text.values import ForwardReference
@@ -123,7 +123,7 @@ class Statement:
         self.pointers: list[TextLocation] = []
 
 
-class RecordingParser(Parser):
+class RecordingParser(OperationParser):
     """Reads a text that is edited; `top` is the body of the whole."""
 
     def __init__(self, tokens: TokenText, version: Version, allow_unregistered: bool, draft_spellings: bool) -> None:

@@ -15,7 +15,7 @@ from tileir.ir.location import SourceText, TextLocation
 from tileir.ir.values import Value
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
-from tileir.text.parser import Parser
+from tileir.text.operation_parser import OperationParser
 from tileir.text.pieces import Piece, PiecedText
 from tileir.text.shapes import Shapes, meaning_of
 
@@ -28,7 +28,7 @@ _CREDIT: Final = 300
 _GAIN: Final = 3
 
 
-class RepeatingTextParser(Parser):
+class RepeatingTextParser(OperationParser):
     """Reads a text whose pieces are known.
 
     `piece` is the number of the piece, or of the name behind it, in which the parser stood where it last looked, and
@@ -46,7 +46,7 @@ class RepeatingTextParser(Parser):
         recover: bool,
         testing: bool,
         draft_spellings: bool,
-        parse_generic: Callable[[Parser, str], Operation],
+        parse_generic: Callable[[OperationParser, str], Operation],
     ) -> None:
         super().__init__(
             "", name, version, allow_unregistered, first_line, recover, testing, draft_spellings, parse_generic

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import ONE, SEGMENTS, OperationDeclaration
 from tileir.ir.location import SourceText
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-if TYPE_CHECKING:
-    from tileir.text.format import Assembly
+
+class TypeSlots:
+    """Where an assembly format shows the types of operands and results.
+
+    A type slot is read by one `type($x)`.  Operands and results point at a slot, or at a fixed type; an operand with
+    neither takes the type its value already has.
+    """
+
+    __slots__ = (
+        "fixed",
+        "operand_count",
+        "operand_slots",
+        "result_counts",
+        "result_fixed",
+        "result_slots",
+        "segmented",
+        "slot_count",
+        "uniform",
+    )
+
+    def __init__(
+        self, declaration: OperationDeclaration, slot_count: int, operand_slots: list[int], result_slots: list[int]
+    ) -> None:
+        self.operand_count: int = len(declaration.operands)
+        self.slot_count: int = slot_count
+        self.operand_slots: list[int] = operand_slots
+        self.fixed: list[Type | None] = [declaration.fixed_types.get(o.name) for o in declaration.operands]
+        self.result_slots: list[int] = result_slots
+        self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
+        self.result_counts: list[int] = [r.count for r in declaration.results]
+        self.segmented: bool = bool(declaration.traits & SEGMENTS)
+        # Single operands and one single result, all of the one type the text shows: the common case.
+        self.uniform: bool = (
+            declaration.plain_operands
+            and slot_count == 1
+            and not any(operand_slots)
+            and result_slots == [0]
+            and self.result_counts == [ONE]
+        )
 
 
 class ParseState:
@@ -37,10 +73,10 @@ class ParseState:
     )
 
     def __init__(
-        self, declaration: OperationDeclaration, assembly: Assembly, name_token: int, source: SourceText
+        self, declaration: OperationDeclaration, assembly: TypeSlots, name_token: int, source: SourceText
     ) -> None:
         self.declaration: OperationDeclaration = declaration
-        self.assembly: Assembly = assembly
+        self.assembly: TypeSlots = assembly
         self.name_token: int = name_token
         self.source: SourceText = source
         self.operands: list[list[int] | None] = [None] * assembly.operand_count
@@ -61,7 +97,7 @@ class ParseState:
         else:
             self.attributes[name] = value
 
-    def switch(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
+    def switch(self, declaration: OperationDeclaration, assembly: TypeSlots) -> None:
         """Go on as another operation: the text turned out to be a draft spelling of it."""
         self.declaration = declaration
         self.assembly = assembly

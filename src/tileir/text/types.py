@@ -12,9 +12,8 @@ from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import Type, function_type, opaque_type
-from tileir.text import draft_spellings
 from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
-from tileir.text.dialect_types import WORD, TypeText, builtin_type
+from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
 
 DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
@@ -106,7 +105,7 @@ class TypeCursor(Cursor):
             self.position += 1
             self.known_types[token] = builtin
             return builtin
-        element = draft_spellings.element_type(self, token, start)
+        element = draft_element_type(self, token, start)
         if element is not None:
             self.position += 1
             return element
@@ -121,7 +120,7 @@ class TypeCursor(Cursor):
         raise SyntaxFailure(failure, True)
 
     def _is_dialect_type(self, name: str) -> bool:
-        return name in DIALECT_TYPES or draft_spellings.is_string_type(self, name)
+        return name in DIALECT_TYPES or (name == "string" and self.draft_spellings)
 
     def parse_function_type(self) -> Type:
         """function-type ::= `(` types? `)` `->` (type | `(` types? `)`)"""
