@@ -26,6 +26,13 @@ def hook_distributed() -> None:
     ):
         setattr(core, name, replacement)
         setattr(distributed, name, replacement)
+    # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available.
+    if not hasattr(core, "ProcessGroupNCCL"):
+        core.ProcessGroupNCCL = _NoGroup
+
+
+class _NoGroup:
+    """A class without instances: no process group is one of NCCL's."""
 
 
 def _available(original: Any) -> Any:
