@@ -14,7 +14,8 @@ from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.values import Value
-from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import HINT_MODES, VerifyContext
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
 

@@ -47,7 +47,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.effects import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.registry import REGISTRY
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub
 from tileir.tools.reference import pages

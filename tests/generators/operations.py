@@ -58,7 +58,8 @@ from tileir.ir.types import (
     Type,
 )
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
 
 _TRIES = 60
 

@@ -47,7 +47,8 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
 
 _PREFIX: Final = "cuda_tile."
 # Methods of the builder whose operation has a name that Python keeps for itself.

@@ -25,10 +25,10 @@ from tileir.ir.location import (
     UnknownLocation,
 )
 from tileir.ir.quoting import quote
-from tileir.ir.verifier import operation_name
+from tileir.ir.verify_context import operation_name
 
 if TYPE_CHECKING:
-    from tileir.ir.verifier import VerifyContext
+    from tileir.ir.verify_context import VerifyContext
 
 
 def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:

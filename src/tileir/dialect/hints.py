@@ -15,7 +15,7 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import I1
 
 if TYPE_CHECKING:
-    from tileir.ir.verifier import VerifyContext
+    from tileir.ir.verify_context import VerifyContext
 
 # The architectures, each with the first dialect version that knows it.
 ARCHITECTURES: Final[dict[str, Version]] = {

@@ -9,7 +9,7 @@ from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 
 def view_of(operation: Operation) -> TileViewType:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import VersionError
-from tileir.ir.interning import forget_with
 from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
     from tileir.ir.core import Operation
-    from tileir.ir.verifier import VerifyContext  # noqa: F401  (in a text below)
+    from tileir.ir.verify_context import VerifyContext  # noqa: F401  (in a text below)
 
 Version = tuple[int, int]
 Verifier = Callable[["Operation", "VerifyContext"], None]
@@ -70,36 +69,21 @@ SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
-SURROUNDINGS: Final = 262144  # its verifier looks at more than its types, attributes and segments
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 
 
-# Every constraint, of which there are as many as the dialect declares.
-_CONSTRAINTS: Final[list[TypeConstraint]] = []
-
-
 class TypeConstraint:
-    """A set of types with the words diagnostics use for it (`tile of i1 values`); answers are remembered per type.
+    """The types that satisfy `accepts`, with their description in diagnostics (`tile of i1 values`).
 
-    `wording` may depend on the dialect version (13.4 added an element type to some lists).
+    13.4 added an element type to some of them, and so a `newer_description`.
     """
 
-    __slots__ = ("accepted", "description", "newer_description", "predicate")
+    __slots__ = ("accepts", "description", "newer_description")
 
-    def __init__(
-        self, description: str, predicate: Callable[[Type], bool], newer_description: str | None = None
-    ) -> None:
+    def __init__(self, description: str, accepts: Callable[[Type], bool], newer_description: str | None = None) -> None:
         self.description: str = description
         self.newer_description: str | None = newer_description
-        self.predicate: Callable[[Type], bool] = predicate
-        self.accepted: dict[Type, bool] = {}
-        _CONSTRAINTS.append(self)
-
-    def accepts(self, type: Type) -> bool:
-        found = self.accepted.get(type)
-        if found is None:
-            found = self.accepted[type] = self.predicate(type)
-        return found
+        self.accepts: Callable[[Type], bool] = accepts
 
     def wording(self, version: Version) -> str:
         if self.newer_description is not None and version >= V13_4:
@@ -215,8 +199,6 @@ class OperationDeclaration:
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
-    A `verify` that looks at more than types, attributes and segments has the trait `SURROUNDINGS`, or is not always
-    asked: operations alike in these are verified once.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
@@ -241,7 +223,6 @@ class OperationDeclaration:
         "is_builtin",
         "is_numbered",
         "is_terminator",
-        "is_verified_alone",
         "legalization",
         "mnemonic",
         "name",
@@ -342,8 +323,6 @@ class OperationDeclaration:
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
         self.is_terminator: bool = bool(traits & TERMINATOR)
-        # Whether operations with the same types, attributes and segments are all correct or all broken.
-        self.is_verified_alone: bool = not regions and not traits & (TERMINATOR | SURROUNDINGS)
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:
@@ -403,12 +382,3 @@ class OperationDeclaration:
 
     def __repr__(self) -> str:
         return f"<OperationDeclaration {self.name}>"
-
-
-def _forget_types() -> None:
-    """Empty what remembers answers about types."""
-    for constraint in _CONSTRAINTS:
-        constraint.accepted.clear()
-
-
-forget_with(_forget_types)

@@ -56,7 +56,8 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
 from tileir.passes.downlevel_expand import (
     can_insert,
     can_round,

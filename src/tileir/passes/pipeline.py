@@ -20,7 +20,8 @@ from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyErro
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.traversal import functions
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
 from tileir.passes import registry
 from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline

@@ -14,7 +14,8 @@ from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, v
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
-from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import HINT_MODES, VerifyContext
 from tileir.tools.arguments import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,

@@ -47,7 +47,7 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 
 def _value_element(operation: Operation, name: str) -> Type:

@@ -43,7 +43,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, FunctionType, Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 

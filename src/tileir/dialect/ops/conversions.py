@@ -60,7 +60,7 @@ from tileir.ir.types import (
     IntegerType,
     Type,
 )
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _CHAPTER: Final = "Conversions"
 _SIGNEDNESS: Final = attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the integers are signed or unsigned")

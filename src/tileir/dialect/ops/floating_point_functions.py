@@ -34,7 +34,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, I8, I16, I32
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _HALF: Final = "f16 and bf16 are computed in f32."
 _FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS

@@ -29,7 +29,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _CHAPTER: Final = "Integer"
 _OVERFLOW: Final[tuple[AttributeDeclaration, ...]] = (

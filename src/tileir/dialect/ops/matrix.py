@@ -31,7 +31,7 @@ from tileir.ir.types import (
     TF32,
     Type,
 )
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _MMAF_ACCUMULATOR: Final = tile_of((F16, F32, F64), phrase="mmaf acc/result tile type of")
 _MMAI_ACCUMULATOR: Final = tile_of((I32,), phrase="mmai acc tile type of")

@@ -49,7 +49,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 
 def _verify_join(operation: Operation, context: VerifyContext) -> None:

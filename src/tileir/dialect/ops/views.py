@@ -52,7 +52,7 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))
