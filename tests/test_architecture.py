@@ -22,6 +22,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "annotations": 0,
     "browser": 0,
+    "collector": 0,
     "forking": 0,
     "processors": 0,
     "signal_names": 0,
@@ -218,7 +219,8 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 
 
 # What these decide is what messages say, and how a target is spelled, which is part of the key.
-NAMING = {"tileir.annotations", "tileir.execute.gpu.targets", "tileir.execute.places", "tileir.execute.python_source"}
+NAMING = {"tileir.annotations", "tileir.collector", "tileir.execute.gpu.targets", "tileir.execute.places"}
+NAMING |= {"tileir.execute.python_source"}
 NAMING |= {f"tileir.execute.{name}" for name in ("script", "script_names", "script_words")}
 
 

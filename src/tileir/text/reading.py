@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
-from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
 
 from tileir.annotations import Final
-from tileir.ir.collector import CollectorPaused
+from tileir.collector import CollectorPaused
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, has_errors
