@@ -26,8 +26,8 @@ from tileir.ir import attributes, dense, enums, location, types
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.hooks import Reduced
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import Reduced
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)

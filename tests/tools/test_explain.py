@@ -11,9 +11,9 @@ from tests.tools.grammar_pattern import grammar_pattern
 
 import tileir
 from tileir.analyze.documentation.grammar import grammar
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.analyze.documentation.pages import Code, operation_page, operations, title_of
 from tileir.analyze.documentation.vocabulary import all_entries, close_names, find
-from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
 from tileir.ir.declaration import NEWEST, OperationDeclaration

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, from_double
+from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
 from tileir.ir.quoting import is_bare_identifier, quote, symbol_text
-from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
@@ -59,7 +59,7 @@ class Attribute:
         return self
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 class UnitAttribute(Attribute):

@@ -7,33 +7,18 @@ Lists that are nearly always empty or short are shared or small: a program has m
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, Sequence, cast
+from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence, cast
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.hooks import HOOKS, Reduced, part_of_a_program
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
 if TYPE_CHECKING:
     from tileir.ir.declaration import OperationDeclaration
 
-
-class Printing:
-    """The way from an operation to its text; the text layer puts itself here, so that no arrow points up."""
-
-    __slots__ = ("print_operation",)
-
-    def __init__(self) -> None:
-        self.print_operation: Callable[[Operation, bool, bool, str, str | None], str] = _name_only
-
-
-def _name_only(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    return f"<{operation.name}>"
-
-
-PRINTING: Final = Printing()
 
 NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
 NO_REGIONS: Final[list[Region]] = []
@@ -341,26 +326,26 @@ class Operation:
         `names` are "public", as NVIDIA's tools name constants, or "draft", as the printer draft does.  `version`,
         "13.1" to "13.4", is the version of the dialect whose spellings are used, the newest if not given.
         """
-        return PRINTING.print_operation(self, generic, debug_info, names, version)
+        return HOOKS.print_operation(self, generic, debug_info, names, version)
 
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
-        return REDUCING.describe(self)
+        return HOOKS.describe(self)
 
     # --- copies ---
 
     def __copy__(self) -> Operation:
         """As `copy.deepcopy`: what is in an operation is in one only."""
-        return cast(Operation, REDUCING.clone(self, {}))
+        return cast(Operation, HOOKS.clone(self, {}))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Operation:
         """A clone, in no block; what is in it stands for what was copied in the rest of a deep copy."""
-        return cast(Operation, REDUCING.clone(self, memo))
+        return cast(Operation, HOOKS.clone(self, memo))
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 class Block:
@@ -384,7 +369,7 @@ class Block:
         raise part_of_a_program(self)
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
     def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
         if not isinstance(type, Type):
@@ -444,7 +429,7 @@ class Block:
         return True
 
     def __repr__(self) -> str:
-        return REDUCING.describe(self)
+        return HOOKS.describe(self)
 
 
 class Region:
@@ -466,7 +451,7 @@ class Region:
         raise part_of_a_program(self)
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
@@ -481,4 +466,4 @@ class Region:
         return only
 
     def __repr__(self) -> str:
-        return REDUCING.describe(self)
+        return HOOKS.describe(self)

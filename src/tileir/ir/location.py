@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
+from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
 from tileir.ir.quoting import quote
-from tileir.ir.reducing import REDUCING, Reduced
 
 if TYPE_CHECKING:
     import re
@@ -190,7 +190,7 @@ class SourceText:
         return self
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
     def written_tokens(self) -> list[tuple[str, int]]:
         """The tokens, and where each begins; a comment is a match without one."""

@@ -9,8 +9,8 @@ the factory returns the one instance there is (the types draft, "TypeStorage and
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
-from tileir.ir.reducing import REDUCING, Reduced
 
 # Of a type or attribute, a debugger is shown so many characters.
 LONGEST_SHOWN: Final = 200
@@ -46,7 +46,7 @@ class Type:
         return self
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 class IntegerType(Type):

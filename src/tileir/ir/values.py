@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
+from tileir.ir.hooks import HOOKS, Reduced, part_of_a_program
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Value:
         raise part_of_a_program(self)
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 class OperationResult(Value):
@@ -150,7 +150,7 @@ class OperationResult(Value):
         return self.operation.parent
 
     def __repr__(self) -> str:
-        return REDUCING.describe(self)
+        return HOOKS.describe(self)
 
 
 class BlockArgument(Value):
@@ -167,4 +167,4 @@ class BlockArgument(Value):
         return self.block
 
     def __repr__(self) -> str:
-        return REDUCING.describe(self)
+        return HOOKS.describe(self)

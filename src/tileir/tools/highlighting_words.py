@@ -10,8 +10,8 @@ import re
 from typing import Final, NamedTuple
 
 from tileir.analyze.documentation.grammar import body
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.declarations import declarations
-from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.hints import ARCHITECTURES, HINTS_OF_KIND
 from tileir.ir.declaration import NEWEST, SYMBOL, SYMBOL_TABLE, OperationDeclaration

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.analyze.documentation.pages import (
     CHAPTERS,
     Block,
@@ -27,14 +28,6 @@ from tileir.analyze.documentation.rule_pages import GROUP as RULE_GROUP
 from tileir.analyze.documentation.rule_pages import rule_page
 from tileir.analyze.documentation.written_types import written_type_section
 from tileir.analyze.lint.rules import RULES
-from tileir.dialect.documentation import (
-    ATTRIBUTES,
-    ELEMENT_TYPES,
-    ENUMERATIONS,
-    KEYWORDS,
-    TYPES,
-    VERSIONS,
-)
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.types import ELEMENT_SINCE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import NamedTuple
 
+from tileir.execute.digest import structural_digest
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.digest import structural_digest
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import is_function, pre_order
 

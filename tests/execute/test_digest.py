@@ -9,8 +9,8 @@ import pytest
 from tests.generators.programs import random_module
 
 import tileir
+from tileir.execute.digest import structural_digest
 from tileir.ir.clone import clone
-from tileir.ir.digest import structural_digest
 from tileir.ir.equality import structurally_equal
 
 TEXT = """cuda_tile.module @kernels {
