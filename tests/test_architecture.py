@@ -52,13 +52,8 @@ LAYERS = {
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.
 PARTS = {
-    "an operation has a declaration, which checks operations": (
-        "ir.core -> ir.declaration",
-        "ir.declaration -> ir.core",
-        "ir.type_rules -> ir.core",
-    ),
+    "an operation has a declaration, which checks operations": ("ir.core -> ir.declaration",),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
-    "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
     "the printer runs directives, which print with it": (
         "text.directive -> text.printer",

@@ -24,12 +24,12 @@ from tileir.dialect import types as tiles
 from tileir.dialect.cute import CuteAttribute, CuteTerm, cute_attribute
 from tileir.ir import attributes, dense, enums, location, types
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.hooks import Reduced
 from tileir.ir.quoting import type_words
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.ir.versions import Version
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 
 Parts = tuple[object, ...]

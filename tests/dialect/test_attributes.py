@@ -20,10 +20,10 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import V13_3
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.types import F32, I1, I4, I8, I32, I64
+from tileir.ir.versions import V13_3
 from tileir.text.reading import ReadText, read_text
 
 PREFIX = "%r = make_token {x = "

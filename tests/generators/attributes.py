@@ -31,7 +31,7 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import AttributeDeclaration, Version
+from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, call_site_location, file_location
@@ -52,6 +52,7 @@ from tileir.ir.types import (
     integer_type,
     opaque_type,
 )
+from tileir.ir.versions import Version
 
 STRINGS = (
     "",

@@ -22,7 +22,7 @@ from tileir.dialect import attributes as dialect
 from tileir.ir import attributes, location
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import structurally_equal
 from tileir.ir.types import Type
 
 PROGRAM = """\

@@ -37,10 +37,9 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, ONE, V13_1, V13_2, V13_3, V13_4, version_text
+from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import (
     CallSiteLocation,
     FileLocation,
@@ -51,7 +50,9 @@ from tileir.ir.location import (
     file_location,
 )
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traversal import structurally_equal
 from tileir.ir.types import I4, Type
+from tileir.ir.versions import NEWEST, V13_1, V13_2, V13_3, V13_4, version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.text.reading import parse_text
 

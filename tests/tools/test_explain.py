@@ -16,8 +16,9 @@ from tileir.analyze.documentation.pages import Code, operation_page, operations,
 from tileir.analyze.documentation.vocabulary import all_entries, close_names, find
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
-from tileir.ir.declaration import NEWEST, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST
 from tileir.text.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled

@@ -31,8 +31,8 @@ CHECK = {
     " memory_model ops types",
     # The chapters of the operations that the program has.
     "dialect.ops": "builtin control_flow core elementwise floating_point integer memory structure",
-    "ir": "attributes collector core declaration declared_rules dense diagnostics enums escapes floats interning"
-    " location quoting reducing registry symbols traversal type_rules types values verifier",
+    "ir": "attributes core declaration dense diagnostics enums floats hooks interning location quoting registry symbols"
+    " traversal types values verifier verify_context versions",
 }
 DIS = {
     "tools": "arguments disassemble main preloading programs",
@@ -43,8 +43,8 @@ DIS = {
     "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",
-    "ir": "attributes collector core declaration declared_rules dense diagnostics enums equality escapes floats interning"
-    " location quoting reducing registry symbols traversal type_rules types values verifier",
+    "ir": "attributes core declaration dense diagnostics enums floats hooks interning location quoting registry symbols"
+    " traversal types values verifier verify_context versions",
 }
 
 
@@ -79,7 +79,7 @@ def imported_by_check(path: Path) -> tuple[set[str], set[str]]:
 
 def compare(found: tuple[set[str], set[str]], layers: dict[str, str]) -> None:
     ours, others = found
-    needed = {"tileir", "tileir.annotations", "tileir.forking"}
+    needed = {"tileir", "tileir.annotations", "tileir.collector", "tileir.forking"}
     for layer, names in layers.items():
         needed |= {f"tileir.{layer}", *(f"tileir.{layer}.{name}" for name in names.split())}
     assert sorted(ours - needed) == []
@@ -165,10 +165,10 @@ def test_code_that_is_not_that_of_its_source_is_not_preloaded(copied: Path) -> N
     preloaded(copied, "import")
     _, looked_for = preloaded(copied, "preload", "-O")
     assert "tileir.ir.core" in looked_for  # Code is kept for each level.
-    changed = copied / "tileir" / "ir" / "escapes.py"
+    changed = copied / "tileir" / "ir" / "quoting.py"
     changed.write_text(changed.read_text() + "\nNEW = 1\n")
     says, looked_for = preloaded(copied, "preload")
-    assert looked_for == ["tileir.ir.escapes"]
+    assert looked_for == ["tileir.ir.quoting"]
     assert "'NEW'" in says
     kept = next((copied / "tileir" / "ir" / "__pycache__").glob(f"types.{sys.implementation.cache_tag}.pyc"))
     kept.write_bytes(b"\0" * 4 + kept.read_bytes()[4:])

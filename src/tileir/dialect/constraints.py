@@ -33,10 +33,9 @@ from tileir.ir.attributes import (
     UnitAttribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeConstraint, TypeConstraint
+from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute, EnumKind
-from tileir.ir.type_rules import TypeRule, named_types
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -10,9 +10,9 @@ from tileir.annotations import TYPE_CHECKING, Callable, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute, hint_entry_mistake
 from tileir.ir.attributes import Attribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_1, V13_4, Version
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import I1
+from tileir.ir.versions import V13_1, V13_4, Version
 
 if TYPE_CHECKING:
     from tileir.ir.verify_context import VerifyContext

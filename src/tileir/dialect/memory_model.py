@@ -11,8 +11,8 @@ from tileir.annotations import Final, cast
 from tileir.dialect.constraints import shape_of
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
+from tileir.ir.declaration import TypeRule, named_types
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.type_rules import TypeRule, named_types
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 
 _LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")

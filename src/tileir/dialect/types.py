@@ -8,7 +8,6 @@ readers and the builder ask for the mistake first, because each reports it at it
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
@@ -31,6 +30,7 @@ from tileir.ir.types import (
     FloatType,
     Type,
 )
+from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, Version
 
 # The dynamic extent or stride, written `?`; MLIR's kDynamic (the types draft, "Dynamic-dimension sentinel and tile cap").
 DYNAMIC: Final = -(1 << 63)

@@ -31,8 +31,8 @@ from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import check_schedule
 from tileir.execute.torch_compiler import leave_launches_alone
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources

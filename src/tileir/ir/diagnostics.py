@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.escapes import harmless, harmless_line
 from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
+from tileir.ir.quoting import harmless, harmless_line
 
 # Of a location that is spelled out before a message, as much as this is shown.
 _LONGEST_PREFIX: Final = 1 << 16

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location
 from tileir.ir.symbols import Symbols
+from tileir.ir.versions import NEWEST, Version
 
 # After this many characters of findings verification stops: messages spell types out, hostile files have long types in
 # every operation, and nobody reads on here.

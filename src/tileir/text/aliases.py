@@ -8,9 +8,9 @@ from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.equality import same_location
 from tileir.ir.location import FileLocation, Location, resolved
 from tileir.ir.quoting import quote
+from tileir.ir.traversal import same_location
 
 # What is longer is cut where it is spelled.
 _LONG_NAME: Final = 1 << 16

@@ -6,11 +6,12 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, NEWEST, SYMBOL_TABLE, OperationDeclaration, Version, version_named
+from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.hooks import HOOKS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST, Version, version_named
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of

@@ -7,10 +7,10 @@ from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.hooks import HOOKS
 from tileir.ir.location import CharacterLocation, SourceText, file_location
+from tileir.ir.versions import NEWEST, Version
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser
 from tileir.text.values import StopParsing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version
+from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
 
 
 class Documentation:

@@ -23,7 +23,6 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     GRAPH_REGION,
     ISOLATED,
-    NEWEST,
     NO_MEMORY_EFFECT,
     NO_TERMINATOR,
     OPTIONAL,
@@ -41,10 +40,9 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeConstraint,
-    Version,
-    version_text,
 )
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST, Version, version_text
 
 
 class Paragraph(NamedTuple):

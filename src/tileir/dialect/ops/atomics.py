@@ -36,18 +36,18 @@ from tileir.ir.declaration import (
     OPTIONAL,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_3,
     VARIADIC,
     OperationDeclaration,
     attribute,
     operand,
     result,
+    same_type,
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
 from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3
 
 
 def _value_element(operation: Operation, name: str) -> Type:

@@ -31,8 +31,6 @@ from tileir.ir.declaration import (
     SIDE_EFFECT,
     SINGLE_BLOCK,
     TERMINATOR,
-    V13_2,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
@@ -44,6 +42,7 @@ from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_2, V13_4
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 

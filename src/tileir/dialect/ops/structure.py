@@ -37,7 +37,6 @@ from tileir.ir.declaration import (
     SINGLE_BLOCK,
     SYMBOL,
     SYMBOL_TABLE,
-    V13_3,
     OperationDeclaration,
     RegionDeclaration,
     attribute,
@@ -49,6 +48,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 

@@ -39,8 +39,6 @@ from tileir.ir.declaration import (
     PURE,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_3,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     TypeConstraint,
@@ -53,6 +51,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3, V13_4
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))

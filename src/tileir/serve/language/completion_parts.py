@@ -13,8 +13,9 @@ from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Block
-from tileir.ir.declaration import OPTIONAL, V13_1, OperationDeclaration
+from tileir.ir.declaration import OPTIONAL, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
+from tileir.ir.versions import V13_1
 from tileir.serve.language.choosing import Piece, Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
 from tileir.serve.language.expected import Expectation
