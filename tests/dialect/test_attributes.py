@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.dialect.attributes import bounded, di_compile_unit, di_file, di_subprogram, div_by, same_elements
-from tileir.dialect.cute import parse_cute
+from tileir.dialect.attributes import bounded, div_by, parse_cute, same_elements
+from tileir.dialect.debug_info import di_compile_unit, di_file, di_subprogram
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import (

@@ -12,17 +12,12 @@ from tests.generators.programs import declared_operations, programs, random_modu
 import tileir
 from tileir.dialect.attributes import (
     BoundedAttribute,
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
+    CuteAttribute,
     DivByAttribute,
     OptimizationHintsAttribute,
     SameElementsAttribute,
-    children,
 )
-from tileir.dialect.cute import CuteAttribute
+from tileir.dialect.debug_info import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram, children
 from tileir.dialect.enums import ENUM_KINDS, PADDING
 from tileir.dialect.types import (
     GatherScatterViewType,

@@ -27,7 +27,7 @@ CHECK = {
     "text": "access_syntax aggregate_syntax alias_reading attribute_syntax attributes building constants cursor dense"
     " dialect_attributes dialect_types directive draft_spellings enum_syntax format layouts lexer locations parser"
     " plain_form reading regions stack state structure_syntax types values",
-    "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
+    "dialect": "attributes calls constraints construct debug_info enums functions hints inference"
     " memory_model ops types",
     # The chapters of the operations that the program has.
     "dialect.ops": "builtin control_flow core elementwise floating_point integer memory structure",
@@ -40,7 +40,7 @@ DIS = {
     " region_reader strings tables types",
     "text": "access_syntax aggregate_syntax aliases attribute_syntax directive draft_spellings enum_syntax format lines"
     " names printer state structure_syntax",
-    "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
+    "dialect": "attributes availability calls constraints construct debug_info enums functions hints"
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",
     "ir": "attributes core declaration dense diagnostics enums floats hooks interning location quoting registry symbols"
@@ -202,7 +202,7 @@ def test_views_and_loops_bring_the_modules_of_their_syntax() -> None:
     found, _ = imported_by_check(EXAMPLE.with_name("matmul.mlir"))
     chapters = {f"tileir.dialect.ops.{name}" for name in ("matrix", "miscellaneous", "views")}
     syntax = {"tileir.text.control_flow_syntax", "tileir.text.view_syntax"}
-    assert found - plain == {*chapters, *syntax, "tileir.dialect.view_rules"}
+    assert found - plain == {*chapters, *syntax}
 
 
 def test_the_process_ends_with_the_command_unless_somebody_has_something_left_to_do() -> None:

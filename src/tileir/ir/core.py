@@ -7,10 +7,10 @@ Lists that are nearly always empty or short are shared or small: a program has m
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence, cast
+from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.hooks import HOOKS, Reduced, part_of_a_program
+from tileir.ir.hooks import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
 from tileir.ir.types import Type
@@ -25,7 +25,7 @@ NO_REGIONS: Final[list[Region]] = []
 NO_OPERANDS: Final[list[Value]] = []
 
 
-class Operation:
+class Operation(ProgramPart):
     """One operation.
 
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
@@ -296,12 +296,7 @@ class Operation:
         if not self.is_unused:
             raise ValueError(f"cannot erase '{self.name}': a result is still used")
         self.detach()
-        if self.regions:
-            self.drop_all_references()
-        else:
-            for value in self.operands:
-                value.drop_user(self)
-            self.operands = []
+        self.drop_all_references()
 
     def replace_with(self, values: Sequence[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""
@@ -331,24 +326,12 @@ class Operation:
     def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self) -> str:
-        return HOOKS.describe(self)
-
-    # --- copies ---
-
-    def __copy__(self) -> Operation:
-        """As `copy.deepcopy`: what is in an operation is in one only."""
-        return cast(Operation, HOOKS.clone(self, {}))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Operation:
-        """A clone, in no block; what is in it stands for what was copied in the rest of a deep copy."""
-        return cast(Operation, HOOKS.clone(self, memo))
-
-    def __reduce__(self) -> Reduced:
-        return HOOKS.reduce(self)
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        """A clone, in no block.  `copy.copy` does the same: what is in an operation is in one only."""
+        return HOOKS.clone(self, memo)
 
 
-class Block:
+class Block(ProgramPart):
     """A list of operations with arguments."""
 
     __slots__ = ("arguments", "first", "last", "parent")
@@ -361,15 +344,6 @@ class Block:
         if argument_types:
             for type in argument_types:
                 self.add_argument(type)
-
-    def __copy__(self) -> Block:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Block:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return HOOKS.reduce(self)
 
     def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
         if not isinstance(type, Type):
@@ -428,11 +402,8 @@ class Block:
     def __bool__(self) -> bool:
         return True
 
-    def __repr__(self) -> str:
-        return HOOKS.describe(self)
 
-
-class Region:
+class Region(ProgramPart):
     """A list of blocks inside an operation."""
 
     __slots__ = ("blocks", "parent")
@@ -443,15 +414,6 @@ class Region:
         if blocks:
             for block in blocks:
                 self.append(block)
-
-    def __copy__(self) -> Region:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Region:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return HOOKS.reduce(self)
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
@@ -464,9 +426,6 @@ class Region:
         """The only block."""
         (only,) = self.blocks
         return only
-
-    def __repr__(self) -> str:
-        return HOOKS.describe(self)
 
 
 class InsertionPoint:

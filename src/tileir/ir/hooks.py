@@ -1,6 +1,6 @@
-"""What the program model needs from layers above it: printing, pickling, copying and describing its objects.
+"""Printing, pickling, copying and describing the objects of a program, which layers above this one do.
 
-Those layers put their functions here (`text/printer.py`, `interface.py`), so that no import points up.
+Those layers put their functions into `HOOKS` (`text/printer.py`, `interface.py`), so that no import points up.
 """
 
 from __future__ import annotations
@@ -41,10 +41,40 @@ def _class_only(thing: object) -> str:
     return f"<{type(thing).__name__}>"
 
 
-def part_of_a_program(thing: object) -> TypeError:
-    """The error for copying a part that makes no sense alone."""
-    kind = type(thing).__name__
-    return TypeError(f"{kind} objects are part of a program and cannot be copied alone: copy the operation around them")
-
-
 HOOKS: Final = Hooks()
+
+
+class Shared:
+    """Base of what exists once for each value: a copy is the object itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> object:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return HOOKS.reduce(self)
+
+
+class ProgramPart:
+    """Base of operations, blocks, regions and values; only operations can be copied."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> object:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        kind = type(self).__name__
+        raise TypeError(
+            f"{kind} objects are part of a program and cannot be copied alone: copy the operation around them"
+        )
+
+    def __reduce__(self) -> Reduced:
+        return HOOKS.reduce(self)
+
+    def __repr__(self) -> str:
+        return HOOKS.describe(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, Iterator
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.hooks import HOOKS, Reduced
+from tileir.ir.hooks import Shared
 from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
 from tileir.ir.quoting import quote
 
@@ -218,7 +218,7 @@ class TokenStarts:
         self._length = length
 
 
-class SourceText:
+class SourceText(Shared):
     """A text being parsed, with the positions of its tokens found on demand.
 
     `first_line` places a part of a larger file, as `// -----` splitting does.
@@ -233,15 +233,6 @@ class SourceText:
         self.token_pattern: re.Pattern[str] = token_pattern
         self._starts: TokenStarts | None = None
         self._line_starts: list[int] | None = None
-
-    def __copy__(self) -> SourceText:
-        return self
-
-    def __deepcopy__(self, memo: object) -> SourceText:
-        return self
-
-    def __reduce__(self) -> Reduced:
-        return HOOKS.reduce(self)
 
     def written_tokens(self) -> list[tuple[str, int]]:
         """The tokens, and where each begins; a comment is a match without one."""

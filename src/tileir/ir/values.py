@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
-from tileir.ir.hooks import HOOKS, Reduced, part_of_a_program
+from tileir.ir.hooks import ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
 from tileir.ir.types import Type
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MANY_USERS: Final = 24
 
 
-class Value:
+class Value(ProgramPart):
     """Something an operation can take: the result of an operation or the argument of a block.
 
     `index` is its position among the results of the operation or the arguments of the block.  `place` is where the
@@ -121,15 +121,6 @@ class Value:
         """The block this value is defined in."""
         return None
 
-    def __copy__(self) -> Value:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Value:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return HOOKS.reduce(self)
-
 
 class OperationResult(Value):
     __slots__ = ("operation",)
@@ -149,9 +140,6 @@ class OperationResult(Value):
     def parent_block(self) -> Block | None:
         return self.operation.parent
 
-    def __repr__(self) -> str:
-        return HOOKS.describe(self)
-
 
 class BlockArgument(Value):
     __slots__ = ("block", "location")
@@ -165,6 +153,3 @@ class BlockArgument(Value):
     @property
     def parent_block(self) -> Block | None:
         return self.block
-
-    def __repr__(self) -> str:
-        return HOOKS.describe(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import DebugScope, DILocation, children
+from tileir.dialect.debug_info import DebugScope, DILocation, children
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region

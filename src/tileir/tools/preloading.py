@@ -32,7 +32,7 @@ annotations ir ir.quoting tools.arguments bytecode bytecode.magic ir.floats ir.i
 ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.versions ir.symbols ir.verify_context
 ir.declaration ir.registry ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
 dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
-dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure collector
+dialect.hints dialect.inference dialect.ops.control_flow dialect.ops.structure collector
 ir.traversal text text.state text.draft_spellings text.directive text.attribute_syntax text.enum_syntax text.format
 dialect.ops.core text.structure_syntax text.aggregate_syntax text.access_syntax
 dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point

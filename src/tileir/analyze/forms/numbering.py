@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.location import (

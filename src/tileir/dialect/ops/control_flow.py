@@ -12,13 +12,7 @@ from tileir.dialect.constraints import (
     STRING,
     UNIT_ATTRIBUTE,
 )
-from tileir.dialect.control_flow_rules import (
-    quoted,
-    result_types,
-    value_types,
-    verify_carried_values,
-    verify_result_types,
-)
+from tileir.dialect.functions import quoted, result_types, value_types, verify_carried_values, verify_result_types
 from tileir.dialect.inference import Inference, expected_results, expected_types, given_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute

@@ -19,7 +19,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
 from tileir.dialect.inference import Inference, index_type, scalar_sizes, tile_of_view
-from tileir.dialect.memory_model import verify_load, verify_store
+from tileir.dialect.memory_model import verify_load, verify_store, verify_view_access, verify_view_source
 from tileir.dialect.types import (
     DYNAMIC,
     TOKEN,
@@ -31,7 +31,6 @@ from tileir.dialect.types import (
     TileType,
     TileViewType,
 )
-from tileir.dialect.view_rules import verify_view_access, verify_view_source
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
