@@ -18,7 +18,7 @@ from typing import Any
 
 LAYERS = ("ir", "dialect", "text", "bytecode", "rewrite", "passes")
 # What they import beside one another.
-BESIDE = ("annotations.py",)
+BESIDE = ("annotations.py", "collector.py")
 # Programs are read, printed and optimized as fast as at the second level, within 3 %, and the C compiler takes three
 # fifths of the time.
 LEVEL = "1"

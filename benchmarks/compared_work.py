@@ -104,7 +104,7 @@ def _optimizing(operations: int) -> Fresh:
 
 def _cloning(operations: int) -> Action:
     import tileir
-    from tileir.ir.clone import clone
+    from tileir.ir.traversal import clone
 
     return partial(clone, tileir.parse(_text("mixed", operations)))
 

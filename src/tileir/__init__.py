@@ -93,8 +93,7 @@ if TYPE_CHECKING:
     from tileir.execute.work.waiting import Stops
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
-    from tileir.ir.builder import InsertionPoint
-    from tileir.ir.core import Block, Operation, Region
+    from tileir.ir.core import Block, InsertionPoint, Operation, Region
     from tileir.ir.declaration import OperationDeclaration
     from tileir.ir.diagnostics import (
         BuildError,
@@ -376,8 +375,7 @@ _HOMES = {
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",
-    "tileir.ir.builder": "InsertionPoint",
-    "tileir.ir.core": "Block Operation Region",
+    "tileir.ir.core": "Block InsertionPoint Operation Region",
     "tileir.ir.declaration": "OperationDeclaration",
     "tileir.ir.diagnostics": "BuildError Diagnostic OptionError ParseError PassError TileIRError VerifyError"
     " VersionError",

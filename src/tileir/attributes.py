@@ -9,26 +9,28 @@ from __future__ import annotations
 from tileir import interface as _interface  # noqa: F401  (gives attributes their pickled form)
 from tileir.dialect.attributes import (
     BoundedAttribute,
+    DivByAttribute,
+    OptimizationHintsAttribute,
+    PredicateAttribute,
+    SameElementsAttribute,
+    bounded,
+    div_by,
+    optimization_hints,
+    same_elements,
+)
+from tileir.dialect.debug_info import (
     DebugScope,
     DICompileUnit,
     DIFile,
     DILexicalBlock,
     DILocation,
     DISubprogram,
-    DivByAttribute,
     LocalScope,
-    OptimizationHintsAttribute,
-    PredicateAttribute,
-    SameElementsAttribute,
-    bounded,
     di_compile_unit,
     di_file,
     di_lexical_block,
     di_location,
     di_subprogram,
-    div_by,
-    optimization_hints,
-    same_elements,
 )
 from tileir.ir.attributes import UNIT as unit_attribute
 from tileir.ir.attributes import (

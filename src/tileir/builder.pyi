@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
 from tileir.ir.attributes import Attribute
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import Block, Operation, Region
+from tileir.ir.core import Block, InsertionPoint, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.types import Type

@@ -15,12 +15,12 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeConstraint,
+    TypeRule,
 )
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable
-from tileir.ir.type_rules import TypeRule
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 __all__ = [
     "AttributeConstraint",

@@ -6,15 +6,16 @@ import os
 from typing import TYPE_CHECKING
 
 from tileir.bytecode.magic import is_bytecode, is_text
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
+from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import REDUCING, Reduced
+from tileir.ir.traversal import clone
 from tileir.ir.values import Value
-from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import HINT_MODES, VerifyContext
+from tileir.ir.versions import NEWEST, NEWEST_NAME, version_named
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
 
@@ -47,14 +48,14 @@ def _copied(thing: object, memo: dict[int, object]) -> object:
 
 def _described(thing: object) -> str:
     # Imported here: who checks or runs a program looks at none of its parts.
-    from tileir.ir.describing import described
+    from tileir.descriptions import described
 
     return described(thing)
 
 
-REDUCING.reduce = _reduced
-REDUCING.clone = _copied
-REDUCING.describe = _described
+HOOKS.reduce = _reduced
+HOOKS.clone = _copied
+HOOKS.describe = _described
 
 
 def parse(

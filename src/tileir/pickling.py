@@ -20,16 +20,16 @@ from tileir.bytecode.documented.attributes import (
 )
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.dialect import attributes as dialect
+from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
-from tileir.dialect.cute import CuteAttribute, CuteTerm, cute_attribute
 from tileir.ir import attributes, dense, enums, location, types
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.hooks import Reduced
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import Reduced
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.ir.versions import Version
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 
 Parts = tuple[object, ...]
@@ -108,8 +108,7 @@ _RECIPES: list[Recipe] = [
     (dialect.BoundedAttribute, dialect.bounded, lambda a: (a.lower, a.upper, a.strict)),
     (dialect.SameElementsAttribute, dialect.same_elements, lambda a: (a.values,)),
     (dialect.OptimizationHintsAttribute, dialect.optimization_hints, lambda a: (a.entries,)),
-    (CuteAttribute, cute_attribute, lambda a: (a.kind, a.term)),
-    (CuteTerm, CuteTerm, lambda t: (t.value, t.dimension, t.elements)),
+    (dialect.CuteAttribute, dialect.cute_attribute, lambda a: (a.kind, a.term)),
     # --- locations ---
     (location.UnknownLocation, lambda: location.UNKNOWN, lambda a: ()),
     (BytecodeOrigin, _origin, _origin_parts),
@@ -121,15 +120,15 @@ _RECIPES: list[Recipe] = [
     (location.CharacterLocation, location.CharacterLocation, lambda a: (a.source, a.token, a.offset)),
     (location.TextLocation, location.TextLocation, lambda a: (a.source, a.token)),
     (location.SourceText, location.SourceText, lambda s: (s.text, s.name, s.token_pattern, s.first_line)),
-    (dialect.DIFile, dialect.di_file, lambda a: (a.name, a.directory)),
-    (dialect.DICompileUnit, dialect.di_compile_unit, lambda a: (a.file,)),
+    (debug_info.DIFile, debug_info.di_file, lambda a: (a.name, a.directory)),
+    (debug_info.DICompileUnit, debug_info.di_compile_unit, lambda a: (a.file,)),
     (
-        dialect.DISubprogram,
-        dialect.di_subprogram,
+        debug_info.DISubprogram,
+        debug_info.di_subprogram,
         lambda a: (a.file, a.line, a.name, a.linkage_name, a.compile_unit, a.scope_line),
     ),
-    (dialect.DILexicalBlock, dialect.di_lexical_block, lambda a: (a.scope, a.file, a.line, a.column)),
-    (dialect.DILocation, dialect.di_location, lambda a: (a.source, a.scope)),
+    (debug_info.DILexicalBlock, debug_info.di_lexical_block, lambda a: (a.scope, a.file, a.line, a.column)),
+    (debug_info.DILocation, debug_info.di_location, lambda a: (a.source, a.scope)),
     (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, *d.notes)),
 ]
 _BY_CLASS: dict[type, tuple[str, Callable[[Any], Parts]]] = {

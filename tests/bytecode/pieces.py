@@ -17,7 +17,7 @@ from tileir.bytecode.container import (
 from tileir.bytecode.magic import MAGIC
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.tables import Tables
-from tileir.ir.declaration import NEWEST
+from tileir.ir.versions import NEWEST
 
 
 class Piece:

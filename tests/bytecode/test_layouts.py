@@ -17,8 +17,8 @@ from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.core import Operation
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import UNKNOWN
+from tileir.ir.traversal import structurally_equal
 from tileir.text.printer import print_disassembly
 
 CASES = [case.name for case in all_cases() if "13.1" in case.versions] if tools_available() else []

@@ -13,7 +13,7 @@ from tests.kernels.export import TOOLS_MISSING, disassemble, tools_available
 import tileir
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
 from tileir.bytecode.primitives import BytecodeError
-from tileir.ir.declaration import Version
+from tileir.ir.versions import Version
 from tileir.text.printer import print_disassembly
 
 # As cuTile writes it: functions first, a constant and a debug section whatever the program, i1 and i32 among the types.

@@ -16,8 +16,8 @@ import pytest
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode.documented.records import documented_records
 from tileir.bytecode.records import Record, maximum_opcode, notation, records_of
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST, Version
 
 # Of each operation the record of the first version that has it, and of each later version that changed it.
 RECORDS: dict[tuple[str, int], dict[Version, str]] = {

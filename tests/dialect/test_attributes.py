@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.dialect.attributes import bounded, di_compile_unit, di_file, di_subprogram, div_by, same_elements
-from tileir.dialect.cute import parse_cute
+from tileir.dialect.attributes import bounded, div_by, parse_cute, same_elements
+from tileir.dialect.debug_info import di_compile_unit, di_file, di_subprogram
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import (
@@ -20,10 +20,10 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import V13_3
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.types import F32, I1, I4, I8, I32, I64
+from tileir.ir.versions import V13_3
 from tileir.text.reading import ReadText, read_text
 
 PREFIX = "%r = make_token {x = "

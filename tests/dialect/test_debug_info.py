@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.dialect.attributes import di_compile_unit, di_file, di_lexical_block, di_location, di_subprogram
+from tileir.dialect.debug_info import di_compile_unit, di_file, di_lexical_block, di_location, di_subprogram
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import OpaqueLocation, file_location
 

@@ -24,11 +24,11 @@ from tileir.ir.declaration import (
     PURE,
     REGION_EFFECTS,
     TOKEN_ORDERED,
-    V13_1,
     OperationDeclaration,
 )
-from tileir.ir.effects import memory_changes
 from tileir.ir.registry import REGISTRY, unregistered
+from tileir.ir.traversal import memory_changes
+from tileir.ir.versions import V13_1
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
 DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]

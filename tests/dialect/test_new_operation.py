@@ -32,22 +32,20 @@ from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
-    NEWEST,
     OPTIONAL,
     PURE,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_3,
-    V13_4,
     OperationDeclaration,
     attribute,
     operand,
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.effects import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.registry import REGISTRY
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import NEWEST, V13_3, V13_4
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub
 from tileir.tools.reference import pages

@@ -6,7 +6,8 @@ import pytest
 
 import tileir
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
 
 
 def findings(text: str) -> list[Diagnostic]:

@@ -23,9 +23,9 @@ from tileir.dialect.types import (
     tile_mistake,
     tile_type,
 )
-from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import BF16, F16, F32, I8, I32, I64, Type, function_type, integer_type
+from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
 from tileir.text.reading import read_text
 
 PREFIX = '%r = "cuda_tile.make_token"() : () -> '

@@ -13,8 +13,8 @@ from tests.editors.installing import ROOT, run
 
 import tileir
 from tileir.analyze.documentation.example_programs import program_of
+from tileir.analyze.documentation.meanings import ELEMENT_TYPES
 from tileir.declarations import declarations
-from tileir.dialect.documentation import ELEMENT_TYPES
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE, OperationDeclaration
 from tileir.ir.location import TextLocation

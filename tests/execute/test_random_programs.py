@@ -17,8 +17,8 @@ from tileir.execute.dtypes import memory_dtype, value_dtype
 from tileir.execute.entries import entries_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version
 from tileir.ir.types import IntegerType
+from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
 
 _LIMIT = 1500
 # Addresses differ from run to run: they may be computed and used, but nothing else may follow from them.

@@ -12,9 +12,9 @@ from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.reader import read_public
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.equality import structurally_equal
-from tileir.ir.escapes import is_control
 from tileir.ir.location import TextLocation
+from tileir.ir.quoting import is_control
+from tileir.ir.traversal import structurally_equal
 from tileir.text.printer import print_disassembly
 
 

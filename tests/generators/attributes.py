@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from tileir.dialect.attributes import (
-    bounded,
-    di_compile_unit,
-    di_file,
-    di_lexical_block,
-    di_subprogram,
-    div_by,
-    optimization_hints,
-    same_elements,
-)
-from tileir.dialect.cute import CUTE_KINDS, CuteTerm, cute_attribute
+from tileir.dialect.attributes import CUTE_KINDS, bounded, cute_attribute, div_by, optimization_hints, same_elements
+from tileir.dialect.debug_info import di_compile_unit, di_file, di_lexical_block, di_subprogram
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import STRING, TOKEN, TileType, tile_type
 from tileir.ir.attributes import (
@@ -31,7 +22,7 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import AttributeDeclaration, Version
+from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, call_site_location, file_location
@@ -52,6 +43,7 @@ from tileir.ir.types import (
     integer_type,
     opaque_type,
 )
+from tileir.ir.versions import Version
 
 STRINGS = (
     "",
@@ -274,11 +266,11 @@ class AttributeSource:
             return function_type(inputs, tuple(rng.sample(simple, rng.randrange(3))))
         return rng.choice(simple)
 
-    def _cute_term(self, depth: int) -> CuteTerm:
+    def _cute_term(self, depth: int) -> str:
         rng = self.rng
         if depth < 3 and (depth == 0 or rng.random() < 0.3):
-            return CuteTerm(0, None, tuple([self._cute_term(depth + 1) for _ in range(rng.randrange(4))]))
-        return CuteTerm(rng.choice((0, 1, 16, -4)), rng.choice((None, 0, 1)))
+            return f"({', '.join([self._cute_term(depth + 1) for _ in range(rng.randrange(4))])})"
+        return rng.choice(("0", "1", "16", "-4")) + rng.choice(("", "@0", "@1"))
 
     def _debug_attribute(self) -> Attribute:
         file = di_file("k.py", "/src")

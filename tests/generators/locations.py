@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tileir.dialect.attributes import (
+from tileir.dialect.debug_info import (
     DISubprogram,
     LocalScope,
     di_compile_unit,

@@ -22,7 +22,6 @@ from tileir.ir.attributes import (
     symbol_attribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_4
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import (
     BF16,
@@ -37,6 +36,7 @@ from tileir.ir.types import (
     Type,
 )
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_4
 
 
 def keywords(body: Body, name: str, attributes: tuple[str, ...]) -> dict[str, Attribute]:

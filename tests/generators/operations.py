@@ -27,15 +27,7 @@ from tileir.ir.attributes import (
     string_attribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ONE,
-    OPTIONAL,
-    SEGMENTS,
-    V13_3,
-    V13_4,
-    OperandDeclaration,
-    OperationDeclaration,
-)
+from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, OperandDeclaration, OperationDeclaration
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -58,7 +50,9 @@ from tileir.ir.types import (
     Type,
 )
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3, V13_4
 
 _TRIES = 60
 

@@ -32,9 +32,10 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import NEWEST, V13_3, OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I64, Type, function_type
+from tileir.ir.versions import NEWEST, V13_3, Version
 
 _STRUCTURE = ("module", "entry", "global")
 

@@ -21,8 +21,9 @@ from tileir.dialect.types import (
     tile_mistake,
     tile_type,
 )
-from tileir.ir.declaration import V13_3, V13_4, TypeConstraint, Version
+from tileir.ir.declaration import TypeConstraint
 from tileir.ir.types import F4E2M1FN, I4, FloatType, Type
+from tileir.ir.versions import V13_3, V13_4, Version
 
 _EXTENTS = (1, 1, 2, 2, 4, 4, 8, 8, 16, 32, 64, 128)
 _RANKS = (0, 0, 0, 1, 1, 1, 2, 2, 3, 4)

@@ -20,8 +20,7 @@ from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.target import host
 from tileir.execute.memory import Region
-from tileir.ir.clone import clone
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import clone, structurally_equal
 from tileir.text.printer import print_operation
 
 

@@ -22,8 +22,8 @@ from tests.sampling import one_in
 
 import tileir
 import tileir.ir.core
-from tileir.ir.clone import clone
 from tileir.ir.symbols import SymbolTable
+from tileir.ir.traversal import clone
 
 SMALL = 8
 MOST = 1024

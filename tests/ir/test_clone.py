@@ -10,11 +10,10 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import string_attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import file_location
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traversal import clone, structurally_equal
 from tileir.ir.types import I1, I32
 from tileir.ir.values import Value
 

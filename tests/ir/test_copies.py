@@ -19,10 +19,11 @@ from tests.generators.programs import random_module
 import tileir
 from tileir import types
 from tileir.dialect import attributes as dialect
+from tileir.dialect import debug_info
 from tileir.ir import attributes, location
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import structurally_equal
 from tileir.ir.types import Type
 
 PROGRAM = """\
@@ -73,15 +74,15 @@ def test_every_type_attribute_and_location_is_itself(again: Any) -> None:
             for thing in [*operation.attributes.values(), operation.location, *[r.type for r in operation.results]]:
                 seen.setdefault(type(thing), thing)
     view = types.tensor_view((64,), types.f32, (1,))
-    scope = dialect.di_subprogram(
-        dialect.di_file("k.py", "/"), 3, "k", "k", dialect.di_compile_unit(dialect.di_file("k.py", "/"))
+    scope = debug_info.di_subprogram(
+        debug_info.di_file("k.py", "/"), 3, "k", "k", debug_info.di_compile_unit(debug_info.di_file("k.py", "/"))
     )
     for thing in [
         types.token, types.f4E2M1FN, types.partition_view((8,), view),
         dialect.div_by(8), dialect.bounded(0, None), dialect.same_elements((1,)), attributes.UNIT,
         attributes.integer_attribute(types.i32, -1), attributes.float_attribute(types.f32, 0x7FC00001),
         location.call_site_location(location.file_location("a", 1, 1), location.UNKNOWN), location.name_location("n"),
-        dialect.di_location(location.file_location("k.py", 4, 1), dialect.di_lexical_block(scope, scope.file, 4, 2)),
+        debug_info.di_location(location.file_location("k.py", 4, 1), debug_info.di_lexical_block(scope, scope.file, 4, 2)),
     ]:  # fmt: skip
         seen.setdefault(type(thing), thing)
     assert len(seen) > 20

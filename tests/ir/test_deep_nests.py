@@ -10,12 +10,9 @@ import pytest
 
 import tileir
 from tileir.bytecode.annotated import annotate
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
-from tileir.ir.equality import structurally_equal
 from tileir.ir.symbols import SymbolTable
-from tileir.ir.traversal import DEEPEST_REGION
+from tileir.ir.traversal import DEEPEST_REGION, clone, is_memory_effect_free, structurally_equal
 from tileir.passes.catalogue import registered_passes
 from tileir.text.printer import print_disassembly
 from tileir.types import i1, i32

@@ -8,10 +8,9 @@ import pytest
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import file_location
+from tileir.ir.traversal import clone, structurally_equal
 
 PROGRAM = """
 cuda_tile.module @m {

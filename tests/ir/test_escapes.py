@@ -6,8 +6,8 @@ import pytest
 
 import tileir
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.escapes import harmless, harmless_line, is_control
 from tileir.ir.location import file_location, name_location
+from tileir.ir.quoting import harmless, harmless_line, is_control
 
 OBEYED = ["\x1b", "\x07", "\x08", "\r", "\x7f", "\x85", "\x9b", "\u202e", "\u2066", "\u2028", "\udc9b", "\ud800"]
 

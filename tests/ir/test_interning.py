@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.dialect.attributes import bounded, di_compile_unit, di_file, div_by, optimization_hints
+from tileir.dialect.attributes import bounded, div_by, optimization_hints
+from tileir.dialect.debug_info import di_compile_unit, di_file
 from tileir.dialect.types import partition_view_type, pointer_type, tensor_view_type, tile_type
 from tileir.ir.attributes import (
     array_attribute,

@@ -11,8 +11,7 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import UNIT, string_attribute
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Block, InsertionPoint, Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable, lookup_symbol
 from tileir.ir.types import I32

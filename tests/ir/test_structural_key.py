@@ -7,7 +7,7 @@ import pytest
 import tileir
 from tileir.bytecode.layouts import from_bytes, to_bytes
 from tileir.ir.attributes import UNIT, integer_attribute
-from tileir.ir.clone import clone
+from tileir.ir.traversal import clone
 from tileir.ir.types import I32
 
 NEWEST = (13, 4)

@@ -1,70 +1,16 @@
-"""Operations alike in types, attributes and segments are verified once; what decides otherwise is still looked at."""
+"""Type rules are checked once per declaration and types; everything else is checked for each operation."""
 
 from __future__ import annotations
-
-import ast
-import inspect
-import textwrap
 
 import pytest
 
 import tileir
-import tileir.dialect.ops
-from tileir.ir.declaration import SURROUNDINGS
-from tileir.ir.registry import REGISTRY
-
-#: What leads from an operation to something that is neither its types nor its attributes nor its segments.
-LEADS_AWAY = {
-    "block",
-    "defining_operation",
-    "has_uses",
-    "next",
-    "parent",
-    "parent_block",
-    "parent_operation",
-    "previous",
-    "symbols",
-    "users",
-}
 
 
 def mistakes(text):
     with pytest.raises(tileir.VerifyError) as caught:
         tileir.parse(text, verify=True)
     return [diagnostic.message for diagnostic in caught.value.diagnostics]
-
-
-def called_functions(function, seen):
-    """A function and those of the dialect that it calls by name, as syntax."""
-    function = inspect.unwrap(function)
-    if function in seen:
-        return
-    seen.add(function)
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    yield function, tree
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            other = function.__globals__.get(node.id)
-            if inspect.isfunction(other) and other.__module__.startswith("tileir.dialect"):
-                yield from called_functions(other, seen)
-
-
-def test_verifiers_that_look_around_say_so():
-    checked = 0
-    for declaration in REGISTRY.declarations():
-        if declaration.verify is None or not declaration.is_verified_alone:
-            continue
-        if not inspect.isfunction(declaration.verify):
-            pytest.skip("compiled functions have no source")
-        checked += 1
-        for function, tree in called_functions(declaration.verify, set()):
-            names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-            assert not names & LEADS_AWAY, (declaration.name, function.__name__)
-    assert checked > 30
-
-
-def test_some_verifiers_look_around():
-    assert {d.mnemonic for d in REGISTRY.declarations() if d.traits & SURROUNDINGS} == {"extract", "get_global"}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
+from tileir.ir.traversal import clone
 from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, optimize, run_passes
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.dialect.attributes import DILocation, di_compile_unit, di_file, di_subprogram
+from tileir.dialect.debug_info import DILocation, di_compile_unit, di_file, di_subprogram
 from tileir.ir.core import Operation
 from tileir.ir.location import (
     UNKNOWN,

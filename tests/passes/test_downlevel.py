@@ -16,9 +16,9 @@ from tests.passes.test_semantics import memory_after
 
 import tileir
 from tileir.execute.entries import entries_of
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
+from tileir.ir.traversal import clone
 from tileir.passes.pipeline import PassReport, run_passes
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>, %i: tile<i32>"

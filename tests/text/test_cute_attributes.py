@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.dialect.cute import CuteAttribute
+from tileir.dialect.attributes import CuteAttribute
 from tileir.text.reading import ReadText, read_text
 
 

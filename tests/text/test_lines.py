@@ -10,7 +10,7 @@ from tests.generators.programs import random_module
 
 import tileir
 from tileir.dialect.ops import ADDF
-from tileir.ir.declaration import Version
+from tileir.ir.versions import Version
 from tileir.text.aliases import Aliases
 from tileir.text.lines import Line
 from tileir.text.printer import Printer, print_disassembly

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.ir.location import (
     UNKNOWN,
     CallSiteLocation,

@@ -14,7 +14,7 @@ from tests.generators.mutations import mutated_text, random_text
 from tests.sampling import one_in
 
 import tileir
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import structurally_equal
 from tileir.text.reading import read_text
 
 ROOT = Path(__file__).parent.parent.parent

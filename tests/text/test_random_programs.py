@@ -12,17 +12,12 @@ from tests.generators.programs import declared_operations, programs, random_modu
 import tileir
 from tileir.dialect.attributes import (
     BoundedAttribute,
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
+    CuteAttribute,
     DivByAttribute,
     OptimizationHintsAttribute,
     SameElementsAttribute,
-    children,
 )
-from tileir.dialect.cute import CuteAttribute
+from tileir.dialect.debug_info import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram, children
 from tileir.dialect.enums import ENUM_KINDS, PADDING
 from tileir.dialect.types import (
     GatherScatterViewType,
@@ -37,10 +32,9 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, ONE, V13_1, V13_2, V13_3, V13_4, version_text
+from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import (
     CallSiteLocation,
     FileLocation,
@@ -51,7 +45,9 @@ from tileir.ir.location import (
     file_location,
 )
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traversal import structurally_equal
 from tileir.ir.types import I4, Type
+from tileir.ir.versions import NEWEST, V13_1, V13_2, V13_3, V13_4, version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.text.reading import parse_text
 

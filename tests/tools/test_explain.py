@@ -11,13 +11,14 @@ from tests.tools.grammar_pattern import grammar_pattern
 
 import tileir
 from tileir.analyze.documentation.grammar import grammar
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.analyze.documentation.pages import Code, operation_page, operations, title_of
 from tileir.analyze.documentation.vocabulary import all_entries, close_names, find
-from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
-from tileir.ir.declaration import NEWEST, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST
 from tileir.text.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled

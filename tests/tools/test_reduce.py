@@ -16,8 +16,8 @@ import pytest
 import tileir
 from tileir.dialect import ops
 from tileir.execute.interpreter.engine import Interpreter
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 from tileir.tools.main import run
 
 ROOT = Path(__file__).parents[2]

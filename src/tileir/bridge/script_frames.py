@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
     from types import FrameType

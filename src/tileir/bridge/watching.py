@@ -20,7 +20,7 @@ from tileir.execute.number_watch import NumberWatch
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport
 from tileir.execute.wording import several
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
     from types import FrameType

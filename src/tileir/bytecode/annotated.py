@@ -24,9 +24,9 @@ from tileir.bytecode.trace import Span, Trace
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_1
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST, V13_1
 
 _HEADER_SIZE: Final = 12
 _NUMBERED_GROUPS: Final = frozenset(["operation", "function", "global", "region", "block"])

@@ -17,13 +17,7 @@ from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.strings import StringTable
 from tileir.bytecode.trace import Span, Trace
 from tileir.bytecode.types import SCALARS, TypeTable
-from tileir.dialect.attributes import (
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
-)
+from tileir.dialect.debug_info import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram
 from tileir.ir.attributes import Attribute
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import CallSiteLocation, FileLocation, Location, UnknownLocation

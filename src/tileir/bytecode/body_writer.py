@@ -20,12 +20,13 @@ from tileir.ir.attributes import (
     SymbolAttribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration
+from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.effects import is_pure
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
+from tileir.ir.traversal import is_pure
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_1, V13_3
 
 
 class WriteFailure(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, little_endian
-from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
+from tileir.ir.versions import NEWEST, V13_1, Version, version_text
 
 if TYPE_CHECKING:
     from tileir.bytecode.trace import Trace

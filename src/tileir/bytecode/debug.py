@@ -6,7 +6,7 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.container import check_count, read_offsets
 from tileir.bytecode.primitives import ByteReader, Malformed, PartWanted
 from tileir.bytecode.strings import StringTable
-from tileir.dialect.attributes import (
+from tileir.dialect.debug_info import (
     DICompileUnit,
     DIFile,
     LocalScope,

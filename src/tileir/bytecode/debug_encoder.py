@@ -7,7 +7,7 @@ from tileir.bytecode.container import starts_of
 from tileir.bytecode.debug import CALL_SITE, COMPILE_UNIT, FILE, LEXICAL_BLOCK, LOCATION, SUBPROGRAM
 from tileir.bytecode.primitives import ByteWriter, Malformed, varints
 from tileir.bytecode.strings import StringInterner
-from tileir.dialect.attributes import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram, children
+from tileir.dialect.debug_info import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram, children
 from tileir.ir.attributes import Attribute
 from tileir.ir.location import (
     UNKNOWN,

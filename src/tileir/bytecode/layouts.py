@@ -6,12 +6,12 @@ from tileir.annotations import Final
 from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
 from tileir.bytecode.origin import origin_of
 from tileir.bytecode.primitives import BytecodeError
+from tileir.collector import CollectorPaused
 from tileir.dialect.ops import MODULE
-from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN
+from tileir.ir.versions import NEWEST, V13_1, Version, version_text
 
 PUBLIC: Final = "public"
 DOCUMENTED: Final = "documented"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic

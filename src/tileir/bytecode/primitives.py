@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Final, NoReturn
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
 

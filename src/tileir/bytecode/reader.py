@@ -22,10 +22,10 @@ from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import UNIT, Attribute, integer_attribute, string_attribute, type_attribute
 from tileir.ir.core import NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
+from tileir.ir.versions import NEWEST, V13_3, V13_4, Version
 
 _GLOBAL_FIELDS: Final = (
     "symbol name string.",

@@ -11,19 +11,11 @@ from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import (
-    ONE,
-    OPTIONAL,
-    SEGMENTS,
-    V13_1,
-    VARIADIC,
-    AttributeDeclaration,
-    OperationDeclaration,
-    Version,
-)
+from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
+from tileir.ir.versions import V13_1, Version
 
 # How an attribute is written.
 ENUM: Final = 0

@@ -13,9 +13,9 @@ from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.strings import StringInterner, StringTable
 from tileir.bytecode.types import TypeTable
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import Version
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
+from tileir.ir.versions import Version
 
 if TYPE_CHECKING:
     from tileir.bytecode.debug_encoder import DebugEncoder

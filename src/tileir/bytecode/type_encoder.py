@@ -27,11 +27,11 @@ from tileir.dialect.types import (
     TensorViewType,
     TileType,
 )
-from tileir.ir.declaration import V13_3, V13_4, Version
 from tileir.ir.types import (
     FunctionType,
     Type,
 )
+from tileir.ir.versions import V13_3, V13_4, Version
 
 
 class TypeEncoder:

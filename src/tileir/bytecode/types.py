@@ -27,7 +27,6 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version, version_text
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import (
     BF16,
@@ -49,6 +48,7 @@ from tileir.ir.types import (
     Type,
     function_type,
 )
+from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
 
 if TYPE_CHECKING:
     from tileir.bytecode.trace import Trace

@@ -22,11 +22,11 @@ from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import Attribute, IntegerAttribute, StringAttribute, TypeAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_3, Version
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type
+from tileir.ir.versions import V13_3, Version
 
 # Section order of NVIDIA's C++ writer.
 _ORDER: Final = (

@@ -1,9 +1,8 @@
-"""The attributes of cuda_tile that are more than a keyword.
+"""The attributes of cuda_tile that are more than a keyword: assumption predicates, optimization hints, cuTe layouts.
 
-Assumption predicates, optimization hints and debug information (cuTe layouts are in `cute.py`); interned like all
-attributes.  As with types, the factories trust their caller and a `*_mistake` function says what is wrong with the
-parameters on their own.  What an attribute must satisfy together with an operation stands with that operation
-(`ops/miscellaneous.py` for predicates, `hints.py`, `debug_info.py`).
+Debug information is in `debug_info.py`.  The factories trust their caller; a `*_mistake` function returns what is wrong
+with the parameters on their own.  What an attribute must satisfy together with an operation stands with that operation
+(`ops/miscellaneous.py` for predicates, `hints.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from tileir.annotations import Final
 from tileir.ir.attributes import (
     BODY,
     WHOLE,
-    ArrayAttribute,
     Attribute,
     DictionaryAttribute,
     FloatAttribute,
@@ -22,16 +20,8 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.declaration import AttributeConstraint
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
-from tileir.ir.location import (
-    CallSiteLocation,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NameLocation,
-    OpaqueLocation,
-    UnknownLocation,
-)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.quoting import is_bare_identifier, quote
 
 # --- assumption predicates (the types draft, "Assume predicates") ---
@@ -45,7 +35,7 @@ class PredicateAttribute(Attribute):
     @property
     def name(self) -> str:
         """The full name diagnostics use, `cuda_tile.div_by`."""
-        raise TypeError(type(self).__name__)
+        return "cuda_tile." + self.bare_text.partition("<")[0]
 
     @property
     def text(self) -> str:
@@ -61,10 +51,6 @@ class DivByAttribute(PredicateAttribute):
         self.divisor: int = divisor
         self.every: int | None = every
         self.along: int | None = along
-
-    @property
-    def name(self) -> str:
-        return "cuda_tile.div_by"
 
     @property
     def bare_text(self) -> str:
@@ -87,10 +73,6 @@ class BoundedAttribute(PredicateAttribute):
         self.strict: bool = strict
 
     @property
-    def name(self) -> str:
-        return "cuda_tile.bounded"
-
-    @property
     def bare_text(self) -> str:
         lower = "?" if self.lower is None else str(self.lower)
         upper = "?" if self.upper is None else str(self.upper)
@@ -104,10 +86,6 @@ class SameElementsAttribute(PredicateAttribute):
 
     def __init__(self, values: tuple[int, ...]) -> None:
         self.values: tuple[int, ...] = values
-
-    @property
-    def name(self) -> str:
-        return "cuda_tile.same_elements"
 
     @property
     def bare_text(self) -> str:
@@ -186,161 +164,112 @@ def hint_entry_mistake(name: str, value: Attribute) -> str:
     return f"expected dictionary attribute for optimization_hints entry `{name}` got value={value.text}"
 
 
-# --- debug information ---
+# --- cuTe layouts (the printer draft, "cuTe Layout Attributes"; docs/conflicts.md A14) ---
+
+CUTE_KINDS: Final[tuple[str, ...]] = ("layout", "shape", "stride")
 
 
-class DebugScope(Attribute):
-    """Base of the debug information attributes; `stem` is the name their aliases start with."""
+class CuteAttribute(Attribute):
+    """`#cute.layout<(1@0, 16@1)>`: metadata that is read strictly and written back, and never reaches bytecode."""
 
-    __slots__ = ()
+    __slots__ = ("kind", "term")
 
-    @property
-    def stem(self) -> str:
-        raise TypeError(type(self).__name__)
-
-    def body(self) -> list[str | tuple[Attribute, int]]:
-        """The pieces of what follows the name."""
-        raise TypeError(type(self).__name__)
-
-    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        # Where the field already says the kind it goes without its name (docs/printing.md section 9).
-        return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
+    def __init__(self, kind: str, term: str) -> None:
+        self.kind: str = kind
+        self.term: str = term
 
     @property
     def bare_text(self) -> str:
-        return spell(self, BODY)
+        return f"{self.kind}<{self.term}>"
 
     @property
     def text(self) -> str:
-        return spell(self)
+        return f"#cute.{self.bare_text}"
 
 
-class LocalScope(DebugScope):
-    """A scope code can be in: a subprogram or a lexical block."""
+def parse_cute(kind: str, text: str) -> CuteAttribute:
+    """Read what stands between `#cute.<kind><` and `>`; the message of `Invalid` names the malformed part.
 
-    __slots__ = ()
-
-
-class DIFile(DebugScope):
-    """`di_file<"k.py" in "/src">`."""
-
-    __slots__ = ("directory", "name")
-
-    def __init__(self, name: str, directory: str) -> None:
-        self.name: str = name
-        self.directory: str = directory
-
-    @property
-    def stem(self) -> str:
-        return "di_file"
-
-    def body(self) -> list[str | tuple[Attribute, int]]:
-        return [f"<{quote(self.name)} in {quote(self.directory)}>"]
+    term ::= integer (`@` dimension)? | `(` (term (`,` term)*)? `)`
+    """
+    if kind not in CUTE_KINDS:
+        raise Invalid(f"unknown cute attribute '{kind}', expected one of: {', '.join(CUTE_KINDS)}")
+    return cute_attribute(kind, _CuteReader(kind, text).read())
 
 
-class DICompileUnit(DebugScope):
-    """`di_compile_unit<file = ..>`."""
+class _CuteReader:
+    __slots__ = ("kind", "position", "text")
 
-    __slots__ = ("file",)
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind: str = kind
+        self.text: str = text
+        self.position: int = 0
 
-    def __init__(self, file: DIFile) -> None:
-        self.file: DIFile = file
+    def peek(self) -> str:
+        """The next character that is not a blank, "" at the end."""
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+        return self.text[self.position : self.position + 1]
 
-    @property
-    def stem(self) -> str:
-        return "di_compile_unit"
+    def malformed(self, start: int, expected: str) -> Invalid:
+        end = start
+        while end < len(self.text) and self.text[end] not in ",()":
+            end += 1
+        part = self.text[start : max(end, start + 1)].strip()
+        found = f"parameter '{part}'" if part else "parameter"
+        return Invalid(f"malformed {found} of 'cute.{self.kind}': expected {expected}")
 
-    def body(self) -> list[str | tuple[Attribute, int]]:
-        return ["<file = ", (self.file, BODY), ">"]
+    def read(self) -> str:
+        """The term as it is printed.  Tuples nest as deep as the text says, so nothing recurses."""
+        out: list[str] = []
+        depth = 0
+        while True:
+            if self.peek() != "(":
+                out.append(self.leaf())
+            else:
+                self.position += 1
+                out.append("(")
+                if self.peek() != ")":
+                    depth += 1
+                    continue
+                self.position += 1
+                out.append(")")
+            separator = ")"
+            while depth and separator == ")":
+                separator = self.peek()
+                if separator not in (",", ")"):
+                    raise self.malformed(self.position, "',' or ')'")
+                self.position += 1
+                out.append(", " if separator == "," else ")")
+                if separator == ")":
+                    depth -= 1
+            if separator == ")":
+                break
+        if self.peek():
+            raise self.malformed(self.position, "the end of the attribute")
+        return "".join(out)
 
+    def leaf(self) -> str:
+        start = self.position
+        negative = self.peek() == "-"
+        if negative:
+            self.position += 1
+        value = self.number(start, "an integer or a tuple")
+        found = str(-value if negative else value)
+        if self.peek() != "@":
+            return found
+        self.position += 1
+        self.peek()
+        dimension = self.number(start, "a dimension number after '@'")
+        return f"{found}@{dimension}"
 
-class DISubprogram(LocalScope):
-    """A function of the source language; `scope_line` 0 stands for none."""
-
-    __slots__ = ("compile_unit", "file", "line", "linkage_name", "name", "scope_line")
-
-    def __init__(
-        self, file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int
-    ) -> None:
-        self.file: DIFile = file
-        self.line: int = line
-        self.name: str = name
-        self.linkage_name: str = linkage_name
-        self.compile_unit: DICompileUnit = compile_unit
-        self.scope_line: int = scope_line
-
-    @property
-    def stem(self) -> str:
-        return "di_subprogram"
-
-    def body(self) -> list[str | tuple[Attribute, int]]:
-        names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
-        scope_line = f", scopeLine = {self.scope_line}>" if self.scope_line else ">"
-        middle = f", line = {self.line}, {names}, compileUnit = "
-        return ["<file = ", (self.file, BODY), middle, (self.compile_unit, BODY), scope_line]
-
-
-class DILexicalBlock(LocalScope):
-    """A block inside a subprogram; `column` 0 stands for none."""
-
-    __slots__ = ("column", "file", "line", "scope")
-
-    def __init__(self, scope: LocalScope, file: DIFile, line: int, column: int) -> None:
-        self.scope: LocalScope = scope
-        self.file: DIFile = file
-        self.line: int = line
-        self.column: int = column
-
-    @property
-    def stem(self) -> str:
-        return "di_lexical_block"
-
-    def body(self) -> list[str | tuple[Attribute, int]]:
-        column = f", column = {self.column}>" if self.column else ">"
-        place = f", line = {self.line}{column}"
-        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), place]
-
-
-class DILocation(Location):
-    """`di_loc<loc("k.py":1:1) in ..>`: a position and the scope it is in."""
-
-    __slots__ = ("scope", "source")
-
-    def __init__(self, source: Location, scope: LocalScope) -> None:
-        self.source: Location = source
-        self.scope: LocalScope = scope
-
-    def inside(self) -> list[str | tuple[Attribute, int]]:
-        return ["#cuda_tile.di_loc<", (self.source, WHOLE), " in ", (self.scope, WHOLE), ">"]
-
-    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        return self.inside()
-
-
-def children(attribute: Attribute) -> list[Attribute]:
-    """The attributes inside one, in the order the alias printer visits them (docs/printing.md section 8)."""
-    if isinstance(attribute, DILocation):
-        return [attribute.source, attribute.scope]
-    if isinstance(attribute, DISubprogram):
-        return [attribute.file, attribute.compile_unit]
-    if isinstance(attribute, DILexicalBlock):
-        return [attribute.scope, attribute.file]
-    if isinstance(attribute, DICompileUnit):
-        return [attribute.file]
-    if isinstance(attribute, CallSiteLocation):
-        return [attribute.callee, attribute.caller]
-    if isinstance(attribute, FusedLocation):
-        metadata: list[Attribute] = [attribute.metadata] if attribute.metadata is not None else []
-        return [*metadata, *attribute.locations]
-    if isinstance(attribute, NameLocation):
-        return [] if isinstance(attribute.child, UnknownLocation) else [attribute.child]
-    if isinstance(attribute, OpaqueLocation):
-        return [attribute.fallback]
-    if isinstance(attribute, ArrayAttribute):
-        return list(attribute.elements)
-    if isinstance(attribute, DictionaryAttribute):
-        return [value for _, value in attribute.entries]
-    return []
+    def number(self, start: int, expected: str) -> int:
+        first = self.position
+        while self.position < len(self.text) and "0" <= self.text[self.position] <= "9":
+            self.position += 1
+        if not 0 < self.position - first <= 19:
+            raise self.malformed(start, expected)
+        return int(self.text[first : self.position])
 
 
 # --- factories ---
@@ -348,11 +277,9 @@ def children(attribute: Attribute) -> list[Attribute]:
 _div_by: Final[dict[tuple[int, int | None, int | None], DivByAttribute]] = {}
 _bounded: Final[dict[tuple[int | None, int | None, bool], BoundedAttribute]] = {}
 _same_elements: Final[dict[tuple[int, ...], SameElementsAttribute]] = {}
-_files: Final[dict[tuple[str, str], DIFile]] = {}
 register(_div_by, LEAF)
 register(_bounded, LEAF)
 register(_same_elements, LEAF)
-register(_files, LEAF)
 
 
 def _check_integers(name: str, *values: object) -> None:
@@ -403,62 +330,16 @@ def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribu
     return found
 
 
-def di_file(name: str, directory: str) -> DIFile:
-    key = (name, directory)
-    found = _files.get(key)
+_cute: Final[dict[tuple[str, str], CuteAttribute]] = {}
+register(_cute, LEAF)
+
+
+def cute_attribute(kind: str, term: str) -> CuteAttribute:
+    """The attribute of a term that is spelled as it is printed."""
+    key = (kind, term)
+    found = _cute.get(key)
     if found is None:
-        found = intern(_files, key, DIFile(name, directory))
-    return found
-
-
-def di_compile_unit(file: DIFile) -> DICompileUnit:
-    key = ("unit", file)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DICompileUnit(file))
-    assert isinstance(found, DICompileUnit)
-    return found
-
-
-def di_subprogram(
-    file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
-) -> DISubprogram:
-    key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line))
-    assert isinstance(found, DISubprogram)
-    return found
-
-
-def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:
-    key = ("block", scope, file, line, column)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
-    assert isinstance(found, DILexicalBlock)
-    return found
-
-
-def di_location(source: Location, scope: LocalScope) -> DILocation:
-    key = ("in", source, scope)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DILocation(source, scope))
-    assert isinstance(found, DILocation)
-    return found
-
-
-def di_locations(sources: list[FileLocation], scope: LocalScope) -> list[DILocation]:
-    """As `di_location` of each source; the lock is taken once for all."""
-    found: list[DILocation] = []
-    with POOL.lock:
-        for source in sources:
-            key = ("in", source, scope)
-            known = COMPOSITES.get(key)
-            made = known if known is not None else add(COMPOSITES, key, DILocation(source, scope))
-            assert isinstance(made, DILocation)
-            found.append(made)
+        found = intern(_cute, key, CuteAttribute(kind, term))
     return found
 
 

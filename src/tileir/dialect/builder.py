@@ -28,18 +28,8 @@ from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope,
 from tileir.dialect.signature import bind, check_counts, location_argument, signature_of
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import (
-    ISOLATED,
-    NEWEST_NAME,
-    ONE,
-    SEGMENTS,
-    SYMBOL_TABLE,
-    OperationDeclaration,
-    Version,
-    version_named,
-)
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation, Region
+from tileir.ir.declaration import ISOLATED, ONE, SEGMENTS, SYMBOL_TABLE, OperationDeclaration
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
 from tileir.ir.quoting import type_words
@@ -47,7 +37,9 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import NEWEST_NAME, Version, version_named
 
 _PREFIX: Final = "cuda_tile."
 # Methods of the builder whose operation has a name that Python keeps for itself.

@@ -33,10 +33,9 @@ from tileir.ir.attributes import (
     UnitAttribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeConstraint, TypeConstraint
+from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute, EnumKind
-from tileir.ir.type_rules import TypeRule, named_types
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -171,10 +170,6 @@ MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
 # --- rules between types ---
 
 
-def _all_types(operation: Operation, names: tuple[str, ...]) -> list[Type]:
-    return [t for name in names for t in named_types(operation, name)]
-
-
 def shape_of(type: Type) -> tuple[int, ...] | None:
     return type.shape if isinstance(type, TileType) else None
 
@@ -187,28 +182,23 @@ def _same(values: list[object]) -> bool:
     return all(v == values[0] for v in values)
 
 
-def same_shape(*names: str) -> TypeRule:
-    text = ", ".join(names)
+def _same_property(names: tuple[str, ...], words: str, property_of: Callable[[Type], object]) -> TypeRule:
     return TypeRule(
-        lambda op: _same([shape_of(t) for t in _all_types(op, names)]),
-        f"failed to verify that all of {{{text}}} have same shape",
+        lambda op: _same([property_of(type) for name in names for type in named_types(op, name)]),
+        f"failed to verify that all of {{{', '.join(names)}}} have {words}",
     )
+
+
+def same_shape(*names: str) -> TypeRule:
+    return _same_property(names, "same shape", shape_of)
 
 
 def same_rank(*names: str) -> TypeRule:
-    text = ", ".join(names)
-    return TypeRule(
-        lambda op: _same([len(shape_of(t) or ()) for t in _all_types(op, names)]),
-        f"failed to verify that all of {{{text}}} have same rank",
-    )
+    return _same_property(names, "same rank", lambda type: len(shape_of(type) or ()))
 
 
 def same_element(*names: str) -> TypeRule:
-    text = ", ".join(names)
-    return TypeRule(
-        lambda op: _same([element_of(t) for t in _all_types(op, names)]),
-        f"failed to verify that all of {{{text}}} have the same element type",
-    )
+    return _same_property(names, "the same element type", element_of)
 
 
 def _values(operation: Operation) -> list[Value]:

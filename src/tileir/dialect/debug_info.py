@@ -1,4 +1,4 @@
-"""The rules about debug scopes (docs/conflicts.md F).
+"""Debug information: the scopes that locations refer to, and the rules about them (docs/conflicts.md F).
 
 1. A function's location is not a call site.
 2. If it has a scope, the scope is a subprogram,
@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
-from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, LocalScope
-from tileir.ir.core import Block, Operation
+from tileir.annotations import Final
+from tileir.ir.attributes import BODY, WHOLE, ArrayAttribute, Attribute, DictionaryAttribute, spell
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Invalid, shown
+from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
 from tileir.ir.location import (
     UNKNOWN,
     CallSiteLocation,
@@ -25,10 +26,230 @@ from tileir.ir.location import (
     UnknownLocation,
 )
 from tileir.ir.quoting import quote
-from tileir.ir.verifier import operation_name
+from tileir.ir.traversal import is_function, post_order
+from tileir.ir.verify_context import VerifyContext, operation_name
 
-if TYPE_CHECKING:
-    from tileir.ir.verifier import VerifyContext
+# --- attributes ---
+
+
+class DebugScope(Attribute):
+    """Base of the debug information attributes; `stem` is the name their aliases start with."""
+
+    __slots__ = ()
+
+    @property
+    def stem(self) -> str:
+        raise TypeError(type(self).__name__)
+
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        """The pieces of what follows the name."""
+        raise TypeError(type(self).__name__)
+
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        # Where the field already says the kind it goes without its name (docs/printing.md section 9).
+        return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
+
+    @property
+    def bare_text(self) -> str:
+        return spell(self, BODY)
+
+    @property
+    def text(self) -> str:
+        return spell(self)
+
+
+class LocalScope(DebugScope):
+    """A scope code can be in: a subprogram or a lexical block."""
+
+    __slots__ = ()
+
+
+class DIFile(DebugScope):
+    """`di_file<"k.py" in "/src">`."""
+
+    __slots__ = ("directory", "name")
+
+    def __init__(self, name: str, directory: str) -> None:
+        self.name: str = name
+        self.directory: str = directory
+
+    @property
+    def stem(self) -> str:
+        return "di_file"
+
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        return [f"<{quote(self.name)} in {quote(self.directory)}>"]
+
+
+class DICompileUnit(DebugScope):
+    """`di_compile_unit<file = ..>`."""
+
+    __slots__ = ("file",)
+
+    def __init__(self, file: DIFile) -> None:
+        self.file: DIFile = file
+
+    @property
+    def stem(self) -> str:
+        return "di_compile_unit"
+
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        return ["<file = ", (self.file, BODY), ">"]
+
+
+class DISubprogram(LocalScope):
+    """A function of the source language; `scope_line` 0 stands for none."""
+
+    __slots__ = ("compile_unit", "file", "line", "linkage_name", "name", "scope_line")
+
+    def __init__(
+        self, file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int
+    ) -> None:
+        self.file: DIFile = file
+        self.line: int = line
+        self.name: str = name
+        self.linkage_name: str = linkage_name
+        self.compile_unit: DICompileUnit = compile_unit
+        self.scope_line: int = scope_line
+
+    @property
+    def stem(self) -> str:
+        return "di_subprogram"
+
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
+        scope_line = f", scopeLine = {self.scope_line}>" if self.scope_line else ">"
+        middle = f", line = {self.line}, {names}, compileUnit = "
+        return ["<file = ", (self.file, BODY), middle, (self.compile_unit, BODY), scope_line]
+
+
+class DILexicalBlock(LocalScope):
+    """A block inside a subprogram; `column` 0 stands for none."""
+
+    __slots__ = ("column", "file", "line", "scope")
+
+    def __init__(self, scope: LocalScope, file: DIFile, line: int, column: int) -> None:
+        self.scope: LocalScope = scope
+        self.file: DIFile = file
+        self.line: int = line
+        self.column: int = column
+
+    @property
+    def stem(self) -> str:
+        return "di_lexical_block"
+
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        column = f", column = {self.column}>" if self.column else ">"
+        place = f", line = {self.line}{column}"
+        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), place]
+
+
+class DILocation(Location):
+    """`di_loc<loc("k.py":1:1) in ..>`: a position and the scope it is in."""
+
+    __slots__ = ("scope", "source")
+
+    def __init__(self, source: Location, scope: LocalScope) -> None:
+        self.source: Location = source
+        self.scope: LocalScope = scope
+
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return ["#cuda_tile.di_loc<", (self.source, WHOLE), " in ", (self.scope, WHOLE), ">"]
+
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        return self.inside()
+
+
+def children(attribute: Attribute) -> list[Attribute]:
+    """The attributes inside one, in the order the alias printer visits them (docs/printing.md section 8)."""
+    if isinstance(attribute, DILocation):
+        return [attribute.source, attribute.scope]
+    if isinstance(attribute, DISubprogram):
+        return [attribute.file, attribute.compile_unit]
+    if isinstance(attribute, DILexicalBlock):
+        return [attribute.scope, attribute.file]
+    if isinstance(attribute, DICompileUnit):
+        return [attribute.file]
+    if isinstance(attribute, CallSiteLocation):
+        return [attribute.callee, attribute.caller]
+    if isinstance(attribute, FusedLocation):
+        metadata: list[Attribute] = [attribute.metadata] if attribute.metadata is not None else []
+        return [*metadata, *attribute.locations]
+    if isinstance(attribute, NameLocation):
+        return [] if isinstance(attribute.child, UnknownLocation) else [attribute.child]
+    if isinstance(attribute, OpaqueLocation):
+        return [attribute.fallback]
+    if isinstance(attribute, ArrayAttribute):
+        return list(attribute.elements)
+    if isinstance(attribute, DictionaryAttribute):
+        return [value for _, value in attribute.entries]
+    return []
+
+
+_files: Final[dict[tuple[str, str], DIFile]] = {}
+register(_files, LEAF)
+
+
+def di_file(name: str, directory: str) -> DIFile:
+    key = (name, directory)
+    found = _files.get(key)
+    if found is None:
+        found = intern(_files, key, DIFile(name, directory))
+    return found
+
+
+def di_compile_unit(file: DIFile) -> DICompileUnit:
+    key = ("unit", file)
+    found = COMPOSITES.get(key)
+    if found is None:
+        found = intern(COMPOSITES, key, DICompileUnit(file))
+    assert isinstance(found, DICompileUnit)
+    return found
+
+
+def di_subprogram(
+    file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
+) -> DISubprogram:
+    key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
+    found = COMPOSITES.get(key)
+    if found is None:
+        found = intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line))
+    assert isinstance(found, DISubprogram)
+    return found
+
+
+def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:
+    key = ("block", scope, file, line, column)
+    found = COMPOSITES.get(key)
+    if found is None:
+        found = intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
+    assert isinstance(found, DILexicalBlock)
+    return found
+
+
+def di_location(source: Location, scope: LocalScope) -> DILocation:
+    key = ("in", source, scope)
+    found = COMPOSITES.get(key)
+    if found is None:
+        found = intern(COMPOSITES, key, DILocation(source, scope))
+    assert isinstance(found, DILocation)
+    return found
+
+
+def di_locations(sources: list[FileLocation], scope: LocalScope) -> list[DILocation]:
+    """As `di_location` of each source; the lock is taken once for all."""
+    found: list[DILocation] = []
+    with POOL.lock:
+        for source in sources:
+            key = ("in", source, scope)
+            known = COMPOSITES.get(key)
+            made = known if known is not None else add(COMPOSITES, key, DILocation(source, scope))
+            assert isinstance(made, DILocation)
+            found.append(made)
+    return found
+
+
+# --- rules ---
 
 
 def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:
@@ -137,61 +358,36 @@ def verify_function_scope(function: Operation) -> None:
 
 
 def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
-    """Rule 4, for the operations in post-order; the first one that breaks it is reported."""
+    """Rule 4; the first operation in post-order that breaks it is reported."""
     subprograms = _Subprograms()
     expected = subprograms.at(function.location)
-    # The location looked at last: those of a program without debug information are all one, neighbours often share.
-    settled: Location = UNKNOWN
-    # An explicit stack, because programs may nest deeply: blocks to come, and operations whose contents are done.
-    pending: list[Block | Operation] = _blocks_of(function)
-    while pending:
-        place = pending.pop()
-        if isinstance(place, Block):
-            cursor = place.first
-        else:
-            if not isinstance(place.location, TextLocation):
-                _verify_scope(place, expected, subprograms, context)
-            cursor = place.next
-        while cursor is not None:
-            if cursor.regions:
-                pending.append(cursor)
-                pending.extend(_blocks_of(cursor))
+    checked: Location = UNKNOWN
+    for operation in function.walk():
+        location = operation.location
+        # Text positions have no scope, and neighbors often share a location.
+        if location is not checked and not isinstance(location, TextLocation):
+            if subprograms.at(location) not in (None, expected):
                 break
-            location = cursor.location
-            # Nearly all other locations are plain text positions: ask them nothing.
-            if location is not settled and not isinstance(location, TextLocation):
-                _verify_scope(cursor, expected, subprograms, context)
-                settled = location
-            cursor = cursor.next
-
-
-def _blocks_of(operation: Operation) -> list[Block | Operation]:
-    """The blocks of an operation, the last one first."""
-    return [block for region in reversed(operation.regions) for block in reversed(region.blocks)]
+            checked = location
+    else:
+        return
+    for operation in post_order(function):
+        _verify_scope(operation, expected, subprograms, context)
 
 
 def _verify_scope(
     operation: Operation, expected: DISubprogram | None, subprograms: _Subprograms, context: VerifyContext
 ) -> None:
-    location = operation.location
-    if isinstance(location, DILocation) and location.scope is expected:
-        return
-    found = subprograms.at(location)
+    found = subprograms.at(operation.location)
     if found is None or found is expected:
         return
     message = f"invalid operation debug info scope: {shown(found)}. "
     if expected is None:
         name = operation_name(operation, context.version)
-        raise Invalid(
-            f"'{name}' op {message}Operation has debug info scope, but function debug info scope is undefined.",
-            operation.location,
-            bare=True,
-        )
-    raise Invalid(
-        f"{message}Operation debug info scope does not match function debug info scope: {shown(expected)}.",
-        operation.location,
-        bare=True,
-    )
+        message = f"'{name}' op {message}Operation has debug info scope, but function debug info scope is undefined."
+    else:
+        message += f"Operation debug info scope does not match function debug info scope: {shown(expected)}."
+    raise Invalid(message, operation.location, bare=True)
 
 
 def verify_module_scopes(module: Operation, context: VerifyContext) -> None:
@@ -200,7 +396,7 @@ def verify_module_scopes(module: Operation, context: VerifyContext) -> None:
     for region in module.regions:
         for block in region.blocks:
             for operation in block:
-                if "function_type" in operation.declaration.inherent:
+                if is_function(operation):
                     continue
                 found = scoped_location(operation.location, known)
                 if found is not None:

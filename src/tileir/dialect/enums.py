@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import V13_4, AttributeConstraint, AttributeDeclaration
+from tileir.ir.declaration import AttributeConstraint, AttributeDeclaration
 from tileir.ir.enums import EnumKind
+from tileir.ir.versions import V13_4
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
 OVERFLOW: Final = EnumKind("overflow", {"none": 0, "no_signed_wrap": 1, "no_unsigned_wrap": 2, "no_wrap": 3})

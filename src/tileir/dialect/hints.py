@@ -6,31 +6,20 @@ is a warning, with "error" the operation is refused after its warnings (the cont
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final
+from tileir.annotations import Final
 from tileir.dialect.attributes import OptimizationHintsAttribute, hint_entry_mistake
+from tileir.dialect.types import is_power_of_two
 from tileir.ir.attributes import Attribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_1, V13_4, Version
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import I1
-
-if TYPE_CHECKING:
-    from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_1, V13_4, Version
 
 # The architectures, each with the first dialect version that knows it.
+_NUMBERS: Final[tuple[int, ...]] = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
 ARCHITECTURES: Final[dict[str, Version]] = {
-    "sm_80": V13_1,
-    "sm_86": V13_1,
-    "sm_87": V13_1,
-    "sm_88": V13_1,
-    "sm_89": V13_1,
-    "sm_90": V13_1,
-    "sm_100": V13_1,
-    "sm_103": V13_1,
-    "sm_107": V13_4,
-    "sm_110": V13_1,
-    "sm_120": V13_1,
-    "sm_121": V13_1,
+    **{f"sm_{number}": V13_4 if number == 107 else V13_1 for number in _NUMBERS},
     "default": V13_1,
 }
 
@@ -60,52 +49,9 @@ def _integer(value: Attribute) -> int | None:
     return -value.value if value.type is I1 else value.value
 
 
-def _is_power_of_two_up_to(value: int, limit: int) -> bool:
-    return 0 < value <= limit and value & (value - 1) == 0
-
-
-def _cluster_mistake(value: Attribute, architecture: str) -> str | None:
-    number = _integer(value)
-    if number is None:
-        return f"integer value expected for {architecture}.num_cta_in_cga"
-    if architecture in _SINGLE_CTA_ARCHITECTURES and number != 1:
-        return f"expected 1 for {architecture}.num_cta_in_cga"
-    if not _is_power_of_two_up_to(number, 16):
-        return f"expected power-of-two ≤ 16 for {architecture}.num_cta_in_cga"
-    return None
-
-
-def _warps_mistake(value: Attribute, architecture: str) -> str | None:
-    number = _integer(value)
-    if number is None:
-        return f"integer value expected for {architecture}.num_worker_warps_per_cta"
-    if not _is_power_of_two_up_to(number, 32):
-        return f"expected power-of-two ≤ 32 for {architecture}.num_worker_warps_per_cta"
-    return None
-
-
-def _tma_mistake(value: Attribute, architecture: str) -> str | None:
-    if not isinstance(value, IntegerAttribute) or value.type is not I1:
-        return f"boolean value expected for {architecture}.allow_tma"
-    return None
-
-
-def _range_mistake(value: Attribute, architecture: str, hint: str, limit: int) -> str | None:
-    number = _integer(value)
-    if number is None:
-        return f"integer value expected for {architecture}.{hint}"
-    if not 1 <= number <= limit:
-        return f"integer value in the range [1, {limit}] is expected for {architecture}.{hint}"
-    return None
-
-
-_MISTAKES: Final[dict[str, Callable[[Attribute, str], str | None]]] = {
-    "num_cta_in_cga": _cluster_mistake,
-    "num_worker_warps_per_cta": _warps_mistake,
-    "occupancy": lambda value, architecture: _range_mistake(value, architecture, "occupancy", 32),
-    "allow_tma": _tma_mistake,
-    "latency": lambda value, architecture: _range_mistake(value, architecture, "latency", 10),
-}
+# Integers from 1 up to a limit; of some only the powers of two.
+_LIMITS: Final[dict[str, int]] = {"num_cta_in_cga": 16, "num_worker_warps_per_cta": 32, "occupancy": 32, "latency": 10}
+_POWERS_OF_TWO: Final[tuple[str, ...]] = ("num_cta_in_cga", "num_worker_warps_per_cta")
 
 
 def hint_mistake(hint: str, value: Attribute, architecture: str, kind: str) -> str | None:
@@ -113,10 +59,23 @@ def hint_mistake(hint: str, value: Attribute, architecture: str, kind: str) -> s
     allowed = HINTS_OF_KIND.get(kind)
     if allowed is not None and hint not in allowed:
         return f"{hint} is not known hint for current Operation"
-    check = _MISTAKES.get(hint)
-    if check is None:
+    place = f"{architecture}.{hint}"
+    if hint == "allow_tma":
+        is_boolean = isinstance(value, IntegerAttribute) and value.type is I1
+        return None if is_boolean else f"boolean value expected for {place}"
+    limit = _LIMITS.get(hint)
+    if limit is None:
         return f"unknown param {hint} for {architecture}"
-    return check(value, architecture)
+    number = _integer(value)
+    if number is None:
+        return f"integer value expected for {place}"
+    if hint == "num_cta_in_cga" and architecture in _SINGLE_CTA_ARCHITECTURES and number != 1:
+        return f"expected 1 for {place}"
+    if hint in _POWERS_OF_TWO:
+        return None if number <= limit and is_power_of_two(number) else f"expected power-of-two ≤ {limit} for {place}"
+    if not 1 <= number <= limit:
+        return f"integer value in the range [1, {limit}] is expected for {place}"
+    return None
 
 
 def architecture_mistakes(name: str, hints: DictionaryAttribute, kind: str, version: Version) -> list[str]:

@@ -175,7 +175,7 @@ def _key(key: object) -> str:
 def _enum(declared: AttributeDeclaration, value: object) -> Attribute | None:
     kind = enum_kind_of(declared)
     if kind is None:
-        return _given_only(declared, value)
+        return _scalar(declared, value)
     if isinstance(value, str):
         found = kind.cases.get(kind.aliases.get(value, value))
         if found is not None:
@@ -183,18 +183,8 @@ def _enum(declared: AttributeDeclaration, value: object) -> Attribute | None:
     raise BuildError(f"'{declared.name}' must be one of {', '.join(kind.cases)}; got {described(value)}")
 
 
-def _unit(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    if isinstance(value, bool):
-        return UNIT if value else None
-    return _wrong(declared, "True or False", value)
-
-
-def _bool(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    return bool_attribute(value) if isinstance(value, bool) else _wrong(declared, "True or False", value)
-
-
-def _wrong(declared: AttributeDeclaration, wanted: str, value: object) -> Attribute | None:
-    raise BuildError(f"'{declared.name}' must be {wanted}; got {described(value)}")
+def _wrong(declared: AttributeDeclaration, expected: str, value: object) -> Attribute | None:
+    raise BuildError(f"'{declared.name}' must be {expected}; got {described(value)}")
 
 
 def _integer(declared: AttributeDeclaration, value: object, type: IntegerType) -> Attribute | None:
@@ -205,24 +195,45 @@ def _integer(declared: AttributeDeclaration, value: object, type: IntegerType) -
     return _wrong(declared, f"a {type.width}-bit integer", value)
 
 
-def _string(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    return string_attribute(value) if isinstance(value, str) else _wrong(declared, "a string", value)
+def _scalar(declared: AttributeDeclaration, value: object) -> Attribute | None:
+    """An attribute that is one value of Python; None for a flag that is not set."""
+    kind = declared.constraint.kind
+    if kind == "bool" and isinstance(value, bool):
+        return bool_attribute(value)
+    if kind == "unit" and isinstance(value, bool):
+        return UNIT if value else None
+    if kind in ("string", "symbol_name") and isinstance(value, str):
+        return string_attribute(value)
+    if kind == "type" and isinstance(value, Type):
+        return type_attribute(value)
+    if kind == "dictionary" and isinstance(value, dict):
+        return any_attribute(value)
+    if kind == "symbol":
+        name = value.symbol_name if isinstance(value, Operation) else value
+        if isinstance(name, str):
+            return symbol_attribute(name)
+    return _wrong(declared, _EXPECTED.get(kind, "an attribute"), value)
 
 
-def _symbol(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    name = value.symbol_name if isinstance(value, Operation) else value
-    if isinstance(name, str):
-        return symbol_attribute(name)
-    return _wrong(declared, "the name of a symbol, or the operation that defines it", value)
+_EXPECTED: Final[dict[str, str]] = {
+    "bool": "True or False",
+    "unit": "True or False",
+    "string": "a string",
+    "symbol_name": "a string",
+    "type": "a type",
+    "dictionary": "a dictionary",
+    "symbol": "the name of a symbol, or the operation that defines it",
+    "predicate": "an assumption: div_by(..), bounded(..) or same_elements(..)",
+}
 
 
 def _numbers(declared: AttributeDeclaration, value: object, type: IntegerType) -> Attribute | None:
-    wanted = "a list of True and False" if type is I1 else "a list of integers"
+    expected = "a list of True and False" if type is I1 else "a list of integers"
     if not isinstance(value, (list, tuple)):
-        return _wrong(declared, wanted, value)
+        return _wrong(declared, expected, value)
     for item in value:
         if not isinstance(item, int) or isinstance(item, bool) != (type is I1):
-            return _wrong(declared, wanted, item)
+            return _wrong(declared, expected, item)
     return dense_array_attribute(type, tuple([int(item) for item in value]))
 
 
@@ -243,34 +254,14 @@ def _hints(declared: AttributeDeclaration, value: object) -> Attribute | None:
     return optimization_hints(entries)
 
 
-def _type(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    return type_attribute(value) if isinstance(value, Type) else _wrong(declared, "a type", value)
-
-
-def _dictionary(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    return any_attribute(value) if isinstance(value, dict) else _wrong(declared, "a dictionary", value)
-
-
-def _given_only(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    wanted = "an assumption: div_by(..), bounded(..) or same_elements(..)"
-    return _wrong(declared, wanted if declared.constraint.kind == "predicate" else "an attribute", value)
-
-
 _CONVERSIONS: Final[dict[str, Callable[[AttributeDeclaration, object], Attribute | None]]] = {
     "enum": _enum,
-    "unit": _unit,
-    "bool": _bool,
     "i32": lambda declared, value: _integer(declared, value, I32),
     "i64": lambda declared, value: _integer(declared, value, I64),
-    "string": _string,
-    "symbol_name": _string,
-    "symbol": _symbol,
     "i32_array": lambda declared, value: _numbers(declared, value, I32),
     "bool_array": lambda declared, value: _numbers(declared, value, I1),
     "array": _sequence,
     "hints": _hints,
-    "type": _type,
-    "dictionary": _dictionary,
 }
 
 
@@ -279,8 +270,8 @@ def declared_attribute(declared: AttributeDeclaration, value: object) -> Attribu
     if isinstance(value, Attribute):
         found: Attribute | None = value
     else:
-        found = _CONVERSIONS.get(declared.constraint.kind, _given_only)(declared, value)
+        found = _CONVERSIONS.get(declared.constraint.kind, _scalar)(declared, value)
     if found is not None and not declared.constraint.predicate(found):
-        wanted = declared.constraint.description or declared.documentation
-        raise BuildError(f"'{declared.name}' must be a {wanted}; got {found.text}")
+        expected = declared.constraint.description or declared.documentation
+        raise BuildError(f"'{declared.name}' must be a {expected}; got {found.text}")
     return found

@@ -12,8 +12,7 @@ from types import TracebackType
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.inference import expected_types
 from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.types import Type

@@ -1,14 +1,12 @@
 """The types of cuda_tile.
 
-Each has a factory that returns the interned type, and a `*_mistake` function that says in NVIDIA's words what is
-wrong with its parameters (the types draft; docs/conflicts.md D).  The factories trust their caller: the parser, the bytecode
-readers and the builder ask for the mistake first, because each reports it at its own kind of position.
+Each has a factory that returns the interned type, and a `*_mistake` function that returns NVIDIA's message for wrong
+parameters (the types draft; docs/conflicts.md D).  The factories trust their caller, who asks for the mistake first.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
@@ -31,6 +29,7 @@ from tileir.ir.types import (
     FloatType,
     Type,
 )
+from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, Version
 
 # The dynamic extent or stride, written `?`; MLIR's kDynamic (the types draft, "Dynamic-dimension sentinel and tile cap").
 DYNAMIC: Final = -(1 << 63)
@@ -223,19 +222,12 @@ def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
 # --- what can be wrong with the parameters of a type ---
 
 
-def _list(values: tuple[int, ...]) -> str:
-    return ", ".join(["?" if v == DYNAMIC else str(v) for v in values])
+def _list(values: tuple[int, ...], separator: str = ", ") -> str:
+    return separator.join(["?" if v == DYNAMIC else str(v) for v in values])
 
 
 def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
-
-
-def _are_powers_of_two(shape: tuple[int, ...]) -> bool:
-    for extent in shape:
-        if extent <= 0 or extent & (extent - 1):
-            return False
-    return True
 
 
 def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
@@ -243,9 +235,9 @@ def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWES
         return f"failed to verify 'elementType': {_palette_text(version, True)}"
     if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
-    if not _are_powers_of_two(shape):
-        if any(extent <= 0 for extent in shape):
-            return f"all dimensions must be positive constants, got {_list(shape)}"
+    if any(extent <= 0 for extent in shape):
+        return f"all dimensions must be positive constants, got {_list(shape)}"
+    if not all(is_power_of_two(extent) for extent in shape):
         return f"all dimensions must be powers of two, got {_list(shape)}"
     count = 1
     for extent in shape:
@@ -271,12 +263,10 @@ def tensor_view_mistake(
             "expected shape and stride to be of same rank but got shape of rank "
             f"{len(shape)} and stride of rank {len(strides)}"
         )
-    for extent in shape:
-        if extent <= 0 and extent != DYNAMIC:
-            return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
-    for stride in strides:
-        if stride <= 0 and stride != DYNAMIC:
-            return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
+    if any(extent <= 0 and extent != DYNAMIC for extent in shape):
+        return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
+    if any(stride <= 0 and stride != DYNAMIC for stride in strides):
+        return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
     return None
 
 
@@ -298,9 +288,9 @@ def view_mistake(
         )
     if dim_map is not None and len(dim_map) != rank:
         return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(dim_map)} mappings"
-    if not _are_powers_of_two(tile_shape):
-        if any(extent <= 0 for extent in tile_shape):
-            return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
+    if any(extent <= 0 for extent in tile_shape):
+        return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
+    if not all(is_power_of_two(extent) for extent in tile_shape):
         return f"tile shape dimensions must have power of two length but got [{_list(tile_shape)}]"
     if dim_map is not None:
         seen: dict[int, int] = {}
@@ -403,7 +393,7 @@ def tensor_view_type(
     if found is None:
         parts = [f"{_dims(shape)}{element.spelling}"]
         if shape:
-            parts.append("strides=[" + ",".join(["?" if s == DYNAMIC else str(s) for s in strides]) + "]")
+            parts.append(f"strides=[{_list(strides, ',')}]")
         if attribute is not None:
             parts.append(f"#cuda_tile.ptr_attr<{attribute}>")
         spelling = f"tensor_view<{', '.join(parts)}>"
@@ -412,16 +402,10 @@ def tensor_view_type(
 
 
 def _view_spelling(
-    name: str,
-    tile_shape: tuple[int, ...],
-    strides: str,
-    tensor: TensorViewType,
-    padding: EnumAttribute | None,
-    tail: str,
+    name: str, tile: tuple[int, ...], strides: str, tensor: TensorViewType, padding: EnumAttribute | None, tail: str
 ) -> str:
     pad = f"padding_value = {padding.keyword}, " if padding is not None else ""
-    tile = "x".join([str(extent) for extent in tile_shape])
-    return f"{name}<tile=({tile}), {strides}{pad}{tensor.spelling}{tail}>"
+    return f"{name}<tile=({_list(tile, 'x')}), {strides}{pad}{tensor.spelling}{tail}>"
 
 
 def _dim_map_tail(dim_map: tuple[int, ...]) -> str:
@@ -452,7 +436,7 @@ def strided_view_type(
     dim_map: tuple[int, ...] | None = None,
 ) -> StridedViewType:
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
-    strides = "traversal_strides=[" + ",".join([str(s) for s in traversal_strides]) + "], "
+    strides = f"traversal_strides=[{_list(traversal_strides, ',')}], "
     spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling)
     if not isinstance(found, StridedViewType):

@@ -18,6 +18,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
+from tileir.descriptions import function_words
 from tileir.execute.arguments import Pointer, checked_arrays, checked_threads
 from tileir.execute.arguments import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
@@ -30,9 +31,8 @@ from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import check_schedule
 from tileir.execute.torch_compiler import leave_launches_alone
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.describing import function_words
+from tileir.ir.traversal import clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources

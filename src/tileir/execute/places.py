@@ -6,7 +6,7 @@ was called.  Its own functions are in there too (`astype`, say), which nobody wa
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.ir.diagnostics import Diagnostic, note, position_of, source_of
 from tileir.ir.location import (
     CallSiteLocation,

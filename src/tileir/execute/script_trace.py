@@ -17,7 +17,7 @@ from tileir.execute.python_source import Expression, Statement
 from tileir.execute.script import Script, told_results
 from tileir.execute.tile_values import described_tile
 from tileir.ir.core import Operation
-from tileir.ir.escapes import harmless_line
+from tileir.ir.quoting import harmless_line
 from tileir.ir.values import Value
 
 _INDENTATION = "  "

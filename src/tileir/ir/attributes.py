@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, from_double
+from tileir.ir.hooks import Shared
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
 from tileir.ir.quoting import is_bare_identifier, quote, symbol_text
-from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
@@ -23,7 +23,7 @@ BODY: Final = 2
 LONGEST_TEXT: Final = 1 << 26
 
 
-class Attribute:
+class Attribute(Shared):
     """Base of all attributes."""
 
     __slots__ = ()
@@ -49,17 +49,6 @@ class Attribute:
         """The spelling, of a very long one the beginning."""
         found = spell(self, limit=LONGEST_SHOWN)
         return found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN].removesuffix("...") + "..."
-
-    # There is one of each: a copy is the thing itself.
-
-    def __copy__(self) -> Attribute:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Attribute:
-        return self
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
 
 
 class UnitAttribute(Attribute):

@@ -7,12 +7,12 @@ Lists that are nearly always empty or short are shared or small: a program has m
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final, Iterator, Sequence, cast
+from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.hooks import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
@@ -20,27 +20,12 @@ if TYPE_CHECKING:
     from tileir.ir.declaration import OperationDeclaration
 
 
-class Printing:
-    """The way from an operation to its text; the text layer puts itself here, so that no arrow points up."""
-
-    __slots__ = ("print_operation",)
-
-    def __init__(self) -> None:
-        self.print_operation: Callable[[Operation, bool, bool, str, str | None], str] = _name_only
-
-
-def _name_only(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    return f"<{operation.name}>"
-
-
-PRINTING: Final = Printing()
-
 NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
 NO_REGIONS: Final[list[Region]] = []
 NO_OPERANDS: Final[list[Value]] = []
 
 
-class Operation:
+class Operation(ProgramPart):
     """One operation.
 
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
@@ -311,12 +296,7 @@ class Operation:
         if not self.is_unused:
             raise ValueError(f"cannot erase '{self.name}': a result is still used")
         self.detach()
-        if self.regions:
-            self.drop_all_references()
-        else:
-            for value in self.operands:
-                value.drop_user(self)
-            self.operands = []
+        self.drop_all_references()
 
     def replace_with(self, values: Sequence[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""
@@ -341,29 +321,17 @@ class Operation:
         `names` are "public", as NVIDIA's tools name constants, or "draft", as the printer draft does.  `version`,
         "13.1" to "13.4", is the version of the dialect whose spellings are used, the newest if not given.
         """
-        return PRINTING.print_operation(self, generic, debug_info, names, version)
+        return HOOKS.print_operation(self, generic, debug_info, names, version)
 
     def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self) -> str:
-        return REDUCING.describe(self)
-
-    # --- copies ---
-
-    def __copy__(self) -> Operation:
-        """As `copy.deepcopy`: what is in an operation is in one only."""
-        return cast(Operation, REDUCING.clone(self, {}))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Operation:
-        """A clone, in no block; what is in it stands for what was copied in the rest of a deep copy."""
-        return cast(Operation, REDUCING.clone(self, memo))
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        """A clone, in no block.  `copy.copy` does the same: what is in an operation is in one only."""
+        return HOOKS.clone(self, memo)
 
 
-class Block:
+class Block(ProgramPart):
     """A list of operations with arguments."""
 
     __slots__ = ("arguments", "first", "last", "parent")
@@ -376,15 +344,6 @@ class Block:
         if argument_types:
             for type in argument_types:
                 self.add_argument(type)
-
-    def __copy__(self) -> Block:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Block:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
 
     def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
         if not isinstance(type, Type):
@@ -443,11 +402,8 @@ class Block:
     def __bool__(self) -> bool:
         return True
 
-    def __repr__(self) -> str:
-        return REDUCING.describe(self)
 
-
-class Region:
+class Region(ProgramPart):
     """A list of blocks inside an operation."""
 
     __slots__ = ("blocks", "parent")
@@ -458,15 +414,6 @@ class Region:
         if blocks:
             for block in blocks:
                 self.append(block)
-
-    def __copy__(self) -> Region:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Region:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
@@ -480,5 +427,16 @@ class Region:
         (only,) = self.blocks
         return only
 
-    def __repr__(self) -> str:
-        return REDUCING.describe(self)
+
+class InsertionPoint:
+    """A place for operations: in front of `before`, or at the end of `block`."""
+
+    __slots__ = ("before", "block")
+
+    def __init__(self, block: Block, before: Operation | None = None) -> None:
+        self.block: Block = block
+        self.before: Operation | None = before
+
+    def insert(self, operation: Operation) -> Operation:
+        self.block.insert_before(operation, self.before)
+        return operation

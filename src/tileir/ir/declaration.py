@@ -6,45 +6,14 @@ declaration (one per operation, in `dialect/ops/`, one file per chapter of the o
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final
+from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
-from tileir.ir.diagnostics import VersionError
-from tileir.ir.interning import forget_with
-from tileir.ir.type_rules import TypeRule, same_type
+from tileir.ir.core import Operation
 from tileir.ir.types import Type
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_1, V13_4, Version
 
-if TYPE_CHECKING:
-    from tileir.ir.core import Operation
-    from tileir.ir.verifier import VerifyContext  # noqa: F401  (in a text below)
-
-Version = tuple[int, int]
-Verifier = Callable[["Operation", "VerifyContext"], None]
-
-V13_1: Final[Version] = (13, 1)
-V13_2: Final[Version] = (13, 2)
-V13_3: Final[Version] = (13, 3)
-V13_4: Final[Version] = (13, 4)
-NEWEST: Final[Version] = V13_4
-VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4)
-
-
-def version_text(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"
-
-
-VERSION_NAMES: Final[tuple[str, ...]] = tuple([version_text(version) for version in VERSIONS])
-NEWEST_NAME: Final[str] = version_text(NEWEST)
-
-
-def version_named(name: object) -> Version:
-    """The version of the dialect that a text such as "13.2" names: every version a user gives is read here."""
-    if not isinstance(name, str):
-        raise TypeError(f"a version is a text, such as '{NEWEST_NAME}', not {name!r}")
-    for version in VERSIONS:
-        if name == version_text(version):
-            return version
-    raise VersionError(f"'{name}' is not a version of the dialect: {', '.join(VERSION_NAMES)}")
-
+Verifier = Callable[[Operation, VerifyContext], None]
 
 # How many operands or results a declared name stands for.
 ONE: Final = 0
@@ -70,36 +39,72 @@ SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
-SURROUNDINGS: Final = 262144  # its verifier looks at more than its types, attributes and segments
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 
 
-# Every constraint, of which there are as many as the dialect declares.
-_CONSTRAINTS: Final[list[TypeConstraint]] = []
+class TypeRule:
+    """A constraint between the types of an operation's operands and results, with its exact diagnostic.
+
+    `check` sees the operation only through its types, so that one positive answer holds for every other operation
+    with the same types.  `alike` are the names that it says share one type, if that is what it says.
+    """
+
+    __slots__ = ("alike", "check", "message")
+
+    def __init__(self, check: Callable[[Operation], bool], message: str, alike: tuple[str, ...] = ()) -> None:
+        self.check: Callable[[Operation], bool] = check
+        self.message: str = message
+        self.alike: tuple[str, ...] = alike
+
+
+def named_types(operation: Operation, name: str) -> list[Type]:
+    """The types of the operands or results declared under a name."""
+    declaration = operation.declaration
+    for index, declared in enumerate(declaration.operands):
+        if declared.name == name:
+            if declaration.plain_operands:
+                return [value.type for value in operation.operands[index : index + 1]]
+            return [value.type for value in operation.operand_group(name)]
+    for index, declared in enumerate(declaration.results):
+        if declared.name == name:
+            if declared.is_one:
+                return [operation.results[index].type]
+            return [value.type for value in operation.results[index:]]
+    raise KeyError(name)
+
+
+def same_type(*names: str) -> TypeRule:
+    """All operands and results of these names have one type, in MLIR's words."""
+    found = _same_type_rules.get(names)
+    if found is None:
+        message = f"failed to verify that all of {{{', '.join(names)}}} have same type"
+        found = _same_type_rules[names] = TypeRule(lambda operation: _all_equal(operation, names), message, names)
+    return found
+
+
+def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
+    first = named_types(operation, names[0])
+    for index in range(1, len(names)):
+        if named_types(operation, names[index]) != first:
+            return False
+    return True
+
+
+_same_type_rules: Final[dict[tuple[str, ...], TypeRule]] = {}
 
 
 class TypeConstraint:
-    """A set of types with the words diagnostics use for it (`tile of i1 values`); answers are remembered per type.
+    """The types that satisfy `accepts`, with their description in diagnostics (`tile of i1 values`).
 
-    `wording` may depend on the dialect version (13.4 added an element type to some lists).
+    13.4 added an element type to some of them, and so a `newer_description`.
     """
 
-    __slots__ = ("accepted", "description", "newer_description", "predicate")
+    __slots__ = ("accepts", "description", "newer_description")
 
-    def __init__(
-        self, description: str, predicate: Callable[[Type], bool], newer_description: str | None = None
-    ) -> None:
+    def __init__(self, description: str, accepts: Callable[[Type], bool], newer_description: str | None = None) -> None:
         self.description: str = description
         self.newer_description: str | None = newer_description
-        self.predicate: Callable[[Type], bool] = predicate
-        self.accepted: dict[Type, bool] = {}
-        _CONSTRAINTS.append(self)
-
-    def accepts(self, type: Type) -> bool:
-        found = self.accepted.get(type)
-        if found is None:
-            found = self.accepted[type] = self.predicate(type)
-        return found
+        self.accepts: Callable[[Type], bool] = accepts
 
     def wording(self, version: Version) -> str:
         if self.newer_description is not None and version >= V13_4:
@@ -215,8 +220,6 @@ class OperationDeclaration:
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
-    A `verify` that looks at more than types, attributes and segments has the trait `SURROUNDINGS`, or is not always
-    asked: operations alike in these are verified once.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
@@ -240,8 +243,8 @@ class OperationDeclaration:
         "inherent",
         "is_builtin",
         "is_numbered",
+        "is_symbol_table",
         "is_terminator",
-        "is_verified_alone",
         "legalization",
         "mnemonic",
         "name",
@@ -341,9 +344,8 @@ class OperationDeclaration:
         self.testing: bool = testing
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
+        self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
-        # Whether operations with the same types, attributes and segments are all correct or all broken.
-        self.is_verified_alone: bool = not regions and not traits & (TERMINATOR | SURROUNDINGS)
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:
@@ -403,12 +405,3 @@ class OperationDeclaration:
 
     def __repr__(self) -> str:
         return f"<OperationDeclaration {self.name}>"
-
-
-def _forget_types() -> None:
-    """Empty what remembers answers about types."""
-    for constraint in _CONSTRAINTS:
-        constraint.accepted.clear()
-
-
-forget_with(_forget_types)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.escapes import harmless, harmless_line
+from tileir.ir.hooks import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
-from tileir.ir.reducing import REDUCING, Reduced
+from tileir.ir.quoting import harmless, harmless_line
 
 # Of a location that is spelled out before a message, as much as this is shown.
 _LONGEST_PREFIX: Final = 1 << 16
@@ -64,7 +64,7 @@ class Diagnostic:
         return Diagnostic(self.severity, self.message, self.location, notes)
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 # What a message of several lines is laid out with.
@@ -132,7 +132,7 @@ class TileIRError(Exception):
         return self
 
     def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
+        return HOOKS.reduce(self)
 
 
 class ParseError(TileIRError):

@@ -1,8 +1,12 @@
-"""How strings and names are spelled: quoted where they have to be; and what messages call arguments of Python."""
+"""Strings and names as they are written: quoted in programs, harmless on a terminal; Python's types in messages.
+
+A program may hold any bytes in its strings, names and comments, and its file may have any name.  On a terminal,
+characters that it would obey are spelled out: no color, no cursor movement, no title, no reversed reading direction.
+"""
 
 from __future__ import annotations
 
-from tileir.annotations import Iterable
+from tileir.annotations import Final, Iterable
 
 
 def quote(value: str) -> str:
@@ -51,3 +55,50 @@ def names_given(argument: str, value: object) -> tuple[str, ...]:
     if "" in names or not isinstance(value, Iterable):
         raise TypeError(f"{argument} is a name or a list of names, not {repr(value)[:60]}")
     return tuple(names)
+
+
+# --- terminals ---
+
+# Where control characters stand in Unicode: C0, DEL and C1; separators of lines; marks that turn the direction of
+# reading; bytes that are not UTF-8, as Python holds them.
+_SEPARATORS: Final = "\u2028\u2029"
+_DIRECTIONS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_REPLACEMENT: Final = "\ufffd"
+
+
+def is_control(character: str) -> bool:
+    """Whether a terminal may obey a character."""
+    code = ord(character)
+    if code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000:
+        return True
+    return character in _SEPARATORS or character in _DIRECTIONS
+
+
+def harmless(text: str, keep: str = "") -> str:
+    """A text with control characters spelled out, as in `\\x1b`, except those in `keep`."""
+    if text.isprintable():
+        return text
+    return "".join([_spelled(c) if is_control(c) and c not in keep else c for c in text])
+
+
+def harmless_line(text: str) -> str:
+    """A source line with one visible character for each control character, so that columns stay; tabs are kept."""
+    if text.isprintable():
+        return text
+    return "".join([_picture(c) if is_control(c) and c != "\t" else c for c in text])
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code < 0xDD00:
+        # A byte of the file.
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _picture(character: str) -> str:
+    """U+2400 and after show C0."""
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else _REPLACEMENT

@@ -153,7 +153,6 @@ def unregistered(name: str) -> OperationDeclaration:
         )
         found.name = name
         found.unregistered = True
-        found.is_verified_alone = False
         found = intern(_unregistered, name, found, 4)
     return found
 

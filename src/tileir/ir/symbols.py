@@ -18,12 +18,11 @@ from tileir.ir.attributes import (
     symbol_attribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import SYMBOL_TABLE
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Invalid, note
 
 
 def is_symbol_table(operation: Operation) -> bool:
-    return bool(operation.declaration.traits & SYMBOL_TABLE)
+    return operation.declaration.is_symbol_table
 
 
 def nearest_symbol_table(operation: Operation) -> Operation | None:
@@ -62,6 +61,26 @@ def verify_symbol(operation: Operation) -> None:
     parent = operation.parent_operation
     if parent is not None and not parent.declaration.unregistered and not is_symbol_table(parent):
         raise Invalid("symbol's parent must have the SymbolTable trait")
+
+
+def verify_symbol_names(table: Operation) -> None:
+    """The symbols of a table have different names."""
+    seen: dict[str, Operation] = {}
+    for region in table.regions:
+        for block in region.blocks:
+            for operation in block:
+                name = operation.symbol_name
+                if name is None:
+                    continue
+                first = seen.get(name)
+                if first is not None:
+                    raise Invalid(
+                        f"redefinition of symbol named '{name}'",
+                        operation.location,
+                        [note("see existing symbol definition here", first.location)],
+                        bare=True,
+                    )
+                seen[name] = operation
 
 
 class SymbolTable:

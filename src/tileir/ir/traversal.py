@@ -1,9 +1,15 @@
-"""Orders in which the operations of a program are visited; none of them recurses, because programs may nest deeply."""
+"""Visit, copy and compare operations with everything in them, and ask what executing them may touch.
+
+Nothing here recurses, because programs may nest deeper than Python's stack.
+"""
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, TOKEN_ORDERED
+from tileir.ir.location import Location, resolved
+from tileir.ir.values import Value
 
 # How deep regions are read from text and from bytecode.  Every level of a text is indented further than the one around
 # it, so what is printed grows with the square of the depth; NVIDIA's tools take 5,000 levels and crash on 6,000.
@@ -70,3 +76,203 @@ def functions(root: Operation) -> list[Operation]:
                         stack.append(cursor)
                     cursor = cursor.previous
     return found
+
+
+# --- effects ---
+
+
+def is_pure(operation: Operation) -> bool:
+    """No memory effect, and executing it where the program would not is harmless."""
+    return bool(operation.declaration.traits & PURE)
+
+
+def is_memory_effect_free(operation: Operation) -> bool:
+    """Neither it nor anything inside it reads, writes or allocates; an operation nobody declared might."""
+    traits = operation.declaration.traits
+    if traits & (PURE | NO_MEMORY_EFFECT):
+        return True
+    if not traits & REGION_EFFECTS:
+        return False
+    # An explicit list, because programs may nest deeply: operations that are what they contain.
+    pending: list[Operation] = [operation]
+    while pending:
+        for region in pending.pop().regions:
+            for block in region.blocks:
+                cursor = block.first
+                while cursor is not None:
+                    traits = cursor.declaration.traits
+                    if not traits & (PURE | NO_MEMORY_EFFECT):
+                        if not traits & REGION_EFFECTS:
+                            return False
+                        pending.append(cursor)
+                    cursor = cursor.next
+    return True
+
+
+def memory_changes(root: Operation) -> set[Operation]:
+    """The operations within `root` after which memory may have other contents than before them.
+
+    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, behind which
+    the writes of others can be seen; or is an operation nobody declared.
+    """
+    found: set[Operation] = set()
+    for operation in root.walk():
+        declaration = operation.declaration
+        if (
+            declaration.writes is not None
+            or declaration.unregistered
+            or (declaration.traits & TOKEN_ORDERED and declaration.reads is None)
+        ):
+            cursor: Operation | None = operation
+            while cursor is not None and cursor not in found:
+                found.add(cursor)
+                cursor = cursor.parent_operation if cursor is not root else None
+    return found
+
+
+# --- copies ---
+
+
+def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Operation:
+    """A deep copy, in no block, with the same locations.
+
+    An operand found in `mapping` is replaced by what it maps to, one defined inside the operation by its copy, and any
+    other is shared.  The results and block arguments of the operation and of all inside it are added to `mapping`.
+    """
+    values: dict[Value, Value] = {} if mapping is None else mapping
+    blocks: dict[Block, Block] = {}
+    pairs: list[tuple[Operation, Operation]] = []
+    copy = _copy_without_operands(operation, values, blocks, pairs)
+    # `pairs` grows while it is read: an explicit worklist, because programs may nest deeper than Python's stack.
+    # Operands come last, because a use may stand before its definition.
+    index = 0
+    while index < len(pairs):
+        source, target = pairs[index]
+        for old, new in zip(source.regions, target.regions, strict=True):
+            _copy_blocks(old, new, values, blocks, pairs)
+        index += 1
+    for source, target in pairs:
+        operands: list[Value] = [values.get(value, value) for value in source.operands]
+        target.set_operands(operands, source.segments)
+        if source.successors is not None:
+            target.successors = [blocks.get(block, block) for block in source.successors]
+    return copy
+
+
+def _copy_without_operands(
+    source: Operation,
+    values: dict[Value, Value],
+    blocks: dict[Block, Block],
+    pairs: list[tuple[Operation, Operation]],
+) -> Operation:
+    target = Operation(
+        source.declaration,
+        [],
+        [result.type for result in source.results],
+        dict(source.attributes) if source.attributes else NO_ATTRIBUTES,
+        [Region() for _ in source.regions] if source.regions else NO_REGIONS,
+        source.location,
+    )
+    for old, new in zip(source.results, target.results, strict=True):
+        values[old] = new
+    pairs.append((source, target))
+    return target
+
+
+def _copy_blocks(
+    source: Region,
+    target: Region,
+    values: dict[Value, Value],
+    blocks: dict[Block, Block],
+    pairs: list[tuple[Operation, Operation]],
+) -> None:
+    for block in source.blocks:
+        new_block = Block()
+        blocks[block] = new_block
+        target.append(new_block)
+        for argument in block.arguments:
+            values[argument] = new_block.add_argument(argument.type, argument.location)
+        for operation in block:
+            new_block.append(_copy_without_operands(operation, values, blocks, pairs))
+
+
+# --- equality ---
+
+
+def structurally_equal(left: Operation, right: Operation, *, locations: bool = False) -> bool:
+    """Whether two operations agree in everything but the identity of what they contain.
+
+    Names, attributes, types, regions and blocks must be the same and operands must correspond; values from outside
+    must be the very same ones.  With `locations` the operations' locations must agree too (those of block arguments
+    are not compared: most custom syntax has no place for them).
+    """
+    values: dict[Value, Value] = {}
+    blocks: dict[Block, Block] = {}
+    # An explicit worklist, because programs may nest deeper than Python's stack.  Operands are compared at the end,
+    # when every definition has met its counterpart: a use may stand before its definition.
+    pairs: list[tuple[Operation, Operation]] = [(left, right)]
+    index = 0
+    while index < len(pairs):
+        one, other = pairs[index]
+        index += 1
+        if not _same_head(one, other, locations):
+            return False
+        for mine, theirs in zip(one.results, other.results, strict=True):
+            values[mine] = theirs
+        for inner, counterpart in zip(one.regions, other.regions, strict=True):
+            if not _pair_blocks(inner, counterpart, values, blocks, pairs):
+                return False
+    for one, other in pairs:
+        for used, expected in zip(one.operands, other.operands, strict=True):
+            if values.get(used, used) is not expected:
+                return False
+        for target, wanted in zip(one.successors or [], other.successors or [], strict=True):
+            if blocks.get(target, target) is not wanted:
+                return False
+    return True
+
+
+def _same_head(one: Operation, other: Operation, locations: bool) -> bool:
+    """Everything about two operations except which operands they take and what is inside."""
+    return (
+        one.declaration is other.declaration
+        and one.attributes == other.attributes
+        and len(one.operands) == len(other.operands)
+        and one.declaration.segment_lengths(one) == other.declaration.segment_lengths(other)
+        and [result.type for result in one.results] == [result.type for result in other.results]
+        and len(one.regions) == len(other.regions)
+        and len(one.successors or []) == len(other.successors or [])
+        and (not locations or same_location(one.location, other.location))
+    )
+
+
+def same_location(one: Location, other: Location) -> bool:
+    """Locations are interned, except positions in a text, which are compared by file, line and column."""
+    return one is other or resolved(one) is resolved(other)
+
+
+def _pair_blocks(
+    one: Region,
+    other: Region,
+    values: dict[Value, Value],
+    blocks: dict[Block, Block],
+    pairs: list[tuple[Operation, Operation]],
+) -> bool:
+    """Let the blocks, arguments and operations of two regions meet; False where they do not fit."""
+    if len(one.blocks) != len(other.blocks):
+        return False
+    for block, counterpart in zip(one.blocks, other.blocks, strict=True):
+        if [a.type for a in block.arguments] != [a.type for a in counterpart.arguments]:
+            return False
+        blocks[block] = counterpart
+        for argument, theirs in zip(block.arguments, counterpart.arguments, strict=True):
+            values[argument] = theirs
+        mine = block.first
+        yours = counterpart.first
+        while mine is not None and yours is not None:
+            pairs.append((mine, yours))
+            mine = mine.next
+            yours = yours.next
+        if mine is not None or yours is not None:
+            return False
+    return True

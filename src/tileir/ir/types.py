@@ -9,14 +9,14 @@ the factory returns the one instance there is (the types draft, "TypeStorage and
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.hooks import Shared
 from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
-from tileir.ir.reducing import REDUCING, Reduced
 
 # Of a type or attribute, a debugger is shown so many characters.
 LONGEST_SHOWN: Final = 200
 
 
-class Type:
+class Type(Shared):
     """Base of all types."""
 
     __slots__ = ("spelling", "text")
@@ -36,17 +36,6 @@ class Type:
     def __repr__(self) -> str:
         """The spelling, of a very long one the beginning."""
         return self.text if len(self.text) <= LONGEST_SHOWN else self.text[:LONGEST_SHOWN] + "..."
-
-    # There is one of each: a copy is the thing itself.
-
-    def __copy__(self) -> Type:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Type:
-        return self
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
 
 
 class IntegerType(Type):

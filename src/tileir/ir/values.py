@@ -1,14 +1,11 @@
-"""Values: the results of operations and the arguments of blocks, and who uses them.
-
-A program has many values, and most of them have one user or two: these need no list, few no dictionary.
-"""
+"""Values: the results of operations and the arguments of blocks, and their users."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
+from tileir.ir.hooks import ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
-from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -16,48 +13,30 @@ if TYPE_CHECKING:
 
 # Past this many uses a value's users move from a list to a dictionary, so that dropping one stays cheap.
 _MANY_USERS: Final = 24
-_MANY_OPERANDS: Final = 16
 
 
-class Scope:
-    """A block that is being verified: what it defines is visible while it is open, within the same area.
-
-    An area is what an isolated operation has inside, in one verification.
-    """
-
-    __slots__ = ("area", "is_open")
-
-    def __init__(self, area: object) -> None:
-        self.area: object = area
-        self.is_open: bool = True
-
-
-class Value:
+class Value(ProgramPart):
     """Something an operation can take: the result of an operation or the argument of a block.
 
-    `index` tells which result of the operation or which argument of the block it is.  `scope` is where a verification
-    has come upon its definition last, and `place` where a printer has kept its name last: who looks there has to see
-    whether it is this value's.
+    `index` is its position among the results of the operation or the arguments of the block.  `place` is where the
+    last printer has kept its name; it is a hint, which the printer checks.
     """
 
-    __slots__ = ("_users", "index", "place", "scope", "type")
+    __slots__ = ("_users", "index", "place", "type")
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
-        self.scope: Scope | None = None
-        # The only use; one entry per use in a pair or a list; once there are many, the number of uses per operation.
-        self._users: Operation | tuple[Operation, Operation] | list[Operation] | dict[Operation, int] | None = None
-        # Small ones: a value is no larger for both of them.
+        # The only user; a list with one entry per use; of many uses, how many each operation has.
+        self._users: Operation | list[Operation] | dict[Operation, int] | None = None
+        # Four bytes each in the compiled build.
         self.index: i32 = 0
         self.place: i32 = 0
 
     def add_user(self, user: Operation) -> None:
-        """Note one use by `user`; an operation that takes the value twice is noted twice."""
+        """Add one use by `user`; an operation that takes the value twice is added twice."""
         users = self._users
         if users is None:
             self._users = user
-        elif isinstance(users, tuple):
-            self._users = [users[0], users[1], user]
         elif isinstance(users, list):
             if len(users) < _MANY_USERS:
                 users.append(user)
@@ -70,17 +49,12 @@ class Value:
         elif isinstance(users, dict):
             users[user] = users.get(user, 0) + 1
         else:
-            self._users = (users, user)
+            self._users = [users, user]
 
     def drop_user(self, user: Operation) -> None:
-        """Take one use by `user` back."""
+        """Remove one use by `user`."""
         users = self._users
-        if isinstance(users, tuple):
-            one, other = users
-            if user is not one and user is not other:
-                raise ValueError("not a user of this value")
-            self._users = other if user is one else one
-        elif isinstance(users, list):
+        if isinstance(users, list):
             users.remove(user)
         elif isinstance(users, dict):
             count = users[user]
@@ -100,7 +74,7 @@ class Value:
     @property
     def use_count(self) -> int:
         users = self._users
-        if isinstance(users, (tuple, list)):
+        if isinstance(users, list):
             return len(users)
         if isinstance(users, dict):
             return sum(users.values())
@@ -108,10 +82,8 @@ class Value:
 
     @property
     def has_one_user_at_most(self) -> bool:
-        """Whether no two operations take this value; costs the same however many there are."""
+        """Whether at most one operation takes this value; constant time."""
         users = self._users
-        if isinstance(users, tuple):
-            return users[0] is users[1]
         if isinstance(users, list):
             return len(users) <= 1 or (len(users) < 4 and all(user is users[0] for user in users))
         return len(users) <= 1 if isinstance(users, dict) else True
@@ -122,7 +94,7 @@ class Value:
         users = self._users
         if users is None:
             return []
-        if isinstance(users, (tuple, list, dict)):
+        if isinstance(users, (list, dict)):
             return list(dict.fromkeys(users))
         return [users]
 
@@ -134,14 +106,6 @@ class Value:
             return
         for user in self.users:
             operands = user.operands
-            if len(operands) > _MANY_OPERANDS:
-                # The built-in search is faster; values are equal when they are identical.
-                place = 0
-                for _ in range(operands.count(self)):
-                    place = operands.index(self, place)
-                    operands[place] = other
-                    other.add_user(user)
-                continue
             for index in range(len(operands)):
                 if operands[index] is self:
                     operands[index] = other
@@ -157,22 +121,12 @@ class Value:
         """The block this value is defined in."""
         return None
 
-    def __copy__(self) -> Value:
-        raise part_of_a_program(self)
-
-    def __deepcopy__(self, memo: object) -> Value:
-        raise part_of_a_program(self)
-
-    def __reduce__(self) -> Reduced:
-        return REDUCING.reduce(self)
-
 
 class OperationResult(Value):
     __slots__ = ("operation",)
 
     def __init__(self, type: Type, operation: Operation, index: int) -> None:
         self.type = type
-        self.scope = None
         self._users = None
         self.index = index
         self.place = 0
@@ -185,9 +139,6 @@ class OperationResult(Value):
     @property
     def parent_block(self) -> Block | None:
         return self.operation.parent
-
-    def __repr__(self) -> str:
-        return REDUCING.describe(self)
 
 
 class BlockArgument(Value):
@@ -202,6 +153,3 @@ class BlockArgument(Value):
     @property
     def parent_block(self) -> Block | None:
         return self.block
-
-    def __repr__(self) -> str:
-        return REDUCING.describe(self)

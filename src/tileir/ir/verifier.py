@@ -7,166 +7,110 @@ operations inside) the rules about its regions.  One error is reported per opera
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import (
+    GRAPH_REGION,
     ISOLATED,
-    NEWEST,
     NO_TERMINATOR,
+    ONE,
+    OPTIONAL,
+    SEGMENTS,
     SINGLE_BLOCK,
-    SYMBOL_TABLE,
     TERMINATOR,
+    VARIADIC,
+    OperandDeclaration,
     OperationDeclaration,
-    Version,
 )
-from tileir.ir.declared_rules import verify_declaration
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
-from tileir.ir.location import Location
-from tileir.ir.symbols import Symbols
-from tileir.ir.values import Scope
-
-# After this many characters of findings verification stops: messages spell types out, hostile files have long types in
-# every operation, and nobody reads on here.
-_MAXIMUM_TEXT: Final = 1 << 24
-
-# For the first operations, comparing structural keys costs more than it saves.
-_FEW: Final = 64
-
-# What may happen to hints nobody knows.
-HINT_MODES: Final = ("ignore", "warn", "error")
-
-
-class VerifyContext:
-    """Settings and findings of one verification.
-
-    `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
-    `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
-    about, where it is about one.  `symbols` knows what references mean.
-    """
-
-    __slots__ = (
-        "diagnostics",
-        "errors",
-        "first_only",
-        "hints",
-        "stopped",
-        "subjects",
-        "symbols",
-        "text_left",
-        "version",
-    )
-
-    def __init__(
-        self,
-        version: Version = NEWEST,
-        hints: str = "ignore",
-        first_only: bool = False,
-        symbols: Symbols | None = None,
-    ) -> None:
-        self.version: Version = version
-        self.hints: str = hints
-        self.first_only: bool = first_only
-        self.diagnostics: list[Diagnostic] = []
-        self.subjects: list[Operation | None] = []
-        self.errors: int = 0
-        self.stopped: bool = False
-        self.text_left: int = _MAXIMUM_TEXT
-        self.symbols: Symbols = symbols if symbols is not None else Symbols()
-
-    def report(
-        self,
-        severity: str,
-        message: str,
-        location: Location,
-        notes: list[Diagnostic] | None = None,
-        subject: Operation | None = None,
-    ) -> None:
-        """Report a finding at a location, with the text as it stands."""
-        self.subjects.append(subject)
-        self.diagnostics.append(Diagnostic(severity, message, location, notes))
-        self.text_left -= len(message)
-        if severity == "error":
-            self.errors += 1
-            if self.first_only or self.text_left < 0:
-                self.stopped = True
-
-    def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:
-        """Report an error of an operation, with its name in front."""
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("error", words, operation.location, notes, operation)
-
-    def warn(self, operation: Operation, message: str) -> None:
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("warning", words, operation.location, None, operation)
-
-
-def operation_name(operation: Operation, version: Version) -> str:
-    """The full name as the text of a dialect version spells it."""
-    declaration = operation.declaration
-    if declaration.newer_mnemonic is None:
-        return declaration.name
-    return declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(version)
+from tileir.ir.symbols import verify_symbol_names
+from tileir.ir.types import Type
+from tileir.ir.values import Value
+from tileir.ir.verify_context import VerifyContext, operation_name
+from tileir.ir.versions import Version
 
 
 def verify_operation(root: Operation, context: VerifyContext) -> None:
     """Verify an operation and all it contains; findings go to `context.diagnostics`."""
-    in_order = _verify_tree(root, context)
-    # Dominance of a program with broken structure only repeats what was said.
-    if not context.errors and not in_order:
-        # Few programs need it.
-        from tileir.ir.dominance import verify_dominance
-
-        verify_dominance(root, context.report)
+    uses = _verify_tree(root, context)
+    # Dominance of a program with broken structure only repeats what was reported.
+    if not context.errors:
+        for operation, value in uses:
+            _report_use(operation, value, context)
 
 
 class _Open:
-    """An operation whose regions are being verified: the blocks still to come, and where the one at hand goes on.
+    """An operation whose regions are being verified.
 
-    `area` is where what the blocks define is visible, and `scope` that of the block at hand.
+    `blocks` are those still to come, each with the other blocks that dominate it.  `visible` has the values that
+    operations of the current block may use.  `defined` has those of them that the block defines: they are dropped
+    from `visible` at its end, where blocks outside or after it share the set (`shares`).
     """
 
-    __slots__ = ("area", "block", "blocks", "errors", "next", "operation", "scope", "sound")
+    __slots__ = (
+        "block",
+        "blocks",
+        "defined",
+        "errors",
+        "next",
+        "operation",
+        "shares",
+        "sound",
+        "unordered",
+        "visible",
+    )
 
-    def __init__(self, operation: Operation, sound: bool, errors: int, area: object) -> None:
+    def __init__(self, operation: Operation, sound: bool, errors: int, visible: set[Value]) -> None:
+        declaration = operation.declaration
+        is_isolated = declaration.has_trait(ISOLATED)
         self.operation: Operation = operation
         self.sound: bool = sound
         self.errors: int = errors
-        self.area: object = object() if operation.declaration.traits & ISOLATED else area
-        self.scope: Scope = Scope(self.area)
-        self.blocks: list[Block] = [block for region in operation.regions for block in region.blocks]
-        self.blocks.reverse()
+        self.visible: set[Value] = set() if is_isolated else visible
+        self.unordered: bool = declaration.has_trait(GRAPH_REGION) or declaration.unregistered
+        self.blocks: list[tuple[Block, list[Block]]] = []
+        for region in reversed(operation.regions):
+            self.blocks.extend(reversed(_with_dominators(region.blocks)))
+        self.shares: bool = not is_isolated or len(self.blocks) > 1
+        self.defined: list[Value] = []
         self.block: Block | None = None
         self.next: Operation | None = None
 
     def enter_block(self) -> None:
         """Begin with the next block."""
-        block = self.block = self.blocks.pop()
+        block, dominators = self.blocks.pop()
+        self.block = block
         self.next = block.first
-        self.scope = Scope(self.area)
-        for argument in block.arguments:
-            argument.scope = self.scope
+        self.defined = list(block.arguments)
+        for other in dominators:
+            self.defined.extend(other.arguments)
+            for operation in other:
+                self.defined.extend(operation.results)
+        if self.unordered:
+            for operation in block:
+                self.defined.extend(operation.results)
+        self.visible.update(self.defined)
 
     def leave_block(self) -> None:
-        self.scope.is_open = False
+        if self.shares:
+            self.visible.difference_update(self.defined)
         self.block = None
 
 
-def _verify_tree(root: Operation, context: VerifyContext) -> bool:
-    """Each operation before what it contains, with an explicit stack, because programs may nest deeply.
+def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operation, Value]]:
+    """Verify each operation before what it contains; return the uses that no definition dominates.
 
-    Gives whether every value was come upon before its uses, and in a place from which it reaches them.  If not, it may
-    still do so: in regions of several blocks and where order does not matter, or if another thread verifies as well.
+    The stack is explicit, because programs may nest deeply.
     """
-    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors, object())]
-    verified = _Verified()
+    uses: list[tuple[Operation, Value]] = []
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors, set())]
     while path and not context.stopped:
         top = path[-1]
         block = top.block
         if block is not None:
-            inner = _verify_row(top.next, context, verified, top.scope)
+            inner = _verify_row(top, context, uses)
             if inner is not None:
                 top.next = inner.next
-                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors, top.area))
+                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors, top.visible))
                 continue
             _verify_end(block, top.operation.declaration, context)
             top.leave_block()
@@ -175,13 +119,35 @@ def _verify_tree(root: Operation, context: VerifyContext) -> bool:
         else:
             path.pop()
             if path:
-                # What an operation gives is visible behind it, not inside it.
-                for result in top.operation.results:
-                    result.scope = path[-1].scope
+                # The results of an operation are visible behind it, not inside it.
+                path[-1].visible.update(top.operation.results)
+                path[-1].defined.extend(top.operation.results)
             # The rules about a region's contents take for granted that the contents are sound.
             if top.operation.regions and top.sound and context.errors == top.errors:
                 _verify_region_rules(top.operation, context)
-    return verified.in_order
+    return uses
+
+
+def _verify_row(top: _Open, context: VerifyContext, uses: list[tuple[Operation, Value]]) -> Operation | None:
+    """Verify the operations of a block up to the next one with regions, and return that one."""
+    operation = top.next
+    visible, shares = top.visible, top.shares
+    while operation is not None:
+        for value in operation.operands:
+            if value not in visible:
+                uses.append((operation, value))
+        if operation.regions:
+            return operation
+        for result in operation.results:
+            # In an unordered block it is visible already.
+            visible.add(result)
+            if shares:
+                top.defined.append(result)
+        _verify_own_rules(operation, context)
+        if context.stopped:
+            return None
+        operation = operation.next
+    return None
 
 
 def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
@@ -190,7 +156,7 @@ def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
     if declaration.unregistered:
         return False
     try:
-        verify_declaration(operation, declaration, context.version)
+        _verify_declaration(operation, declaration, context.version)
         if declaration.verify is not None:
             declaration.verify(operation, context)
     except Invalid as failure:
@@ -203,8 +169,8 @@ def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
 def _verify_region_rules(operation: Operation, context: VerifyContext) -> None:
     declaration = operation.declaration
     try:
-        if declaration.traits & SYMBOL_TABLE:
-            _verify_symbols(operation)
+        if declaration.is_symbol_table:
+            verify_symbol_names(operation)
         if declaration.verify_regions is not None:
             declaration.verify_regions(operation, context)
     except Invalid as failure:
@@ -215,56 +181,6 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
     location = failure.location if failure.location is not None else operation.location
     prefix = "" if failure.bare else f"'{operation_name(operation, context.version)}' op "
     context.report("error", prefix + failure.message, location, failure.notes, operation)
-
-
-class _Verified:
-    """The structural keys of operations found correct in one context, and how many operations were verified.
-
-    `in_order` tells whether all values were come upon before their uses.
-    """
-
-    __slots__ = ("count", "in_order", "known")
-
-    def __init__(self) -> None:
-        self.in_order: bool = True
-        self.known: set[tuple[object, ...]] = set()
-        self.count: int = 0
-
-
-def _verify_row(
-    operation: Operation | None, context: VerifyContext, verified: _Verified, scope: Scope
-) -> Operation | None:
-    """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
-    while operation is not None:
-        for value in operation.operands:
-            found = value.scope
-            if found is not scope and (found is None or not found.is_open or found.area is not scope.area):
-                verified.in_order = False
-        if operation.regions:
-            return operation
-        for result in operation.results:
-            result.scope = scope
-        if operation.declaration.is_verified_alone:
-            _verify_alone(operation, context, verified)
-        else:
-            _verify_own_rules(operation, context)
-        if context.stopped:
-            return None
-        operation = operation.next
-    return None
-
-
-def _verify_alone(operation: Operation, context: VerifyContext, verified: _Verified) -> None:
-    """Verify an operation that is correct if one like it is."""
-    if verified.count < _FEW:
-        verified.count += 1
-        _verify_own_rules(operation, context)
-        return
-    key = operation.structural_key()
-    if key not in verified.known:
-        findings = len(context.diagnostics)
-        if _verify_own_rules(operation, context) and len(context.diagnostics) == findings:
-            verified.known.add(key)
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
@@ -282,20 +198,249 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         context.report("error", words, last.location, None, last)
 
 
-def _verify_symbols(table: Operation) -> None:
-    seen: dict[str, Operation] = {}
-    for region in table.regions:
-        for block in region.blocks:
-            for operation in block:
-                name = operation.symbol_name
-                if name is None:
-                    continue
-                first = seen.get(name)
-                if first is not None:
-                    raise Invalid(
-                        f"redefinition of symbol named '{name}'",
-                        operation.location,
-                        [note("see existing symbol definition here", first.location)],
-                        bare=True,
-                    )
-                seen[name] = operation
+# --- dominance ---
+
+
+def _with_dominators(blocks: list[Block]) -> list[tuple[Block, list[Block]]]:
+    """Each block with the other blocks of its region that dominate it.
+
+    Only operations of other dialects have several blocks.
+    """
+    if len(blocks) <= 1:
+        return [(block, []) for block in blocks]
+    dominators = _dominators(blocks, {block: index for index, block in enumerate(blocks)})
+    return [
+        (block, [other for number, other in enumerate(blocks) if number != index and dominators[index] >> number & 1])
+        for index, block in enumerate(blocks)
+    ]
+
+
+def _dominators(blocks: list[Block], number: dict[Block, int]) -> list[int]:
+    """For each block the set of blocks that dominate it, as a bit set; an unreachable block sees everything."""
+    everything = (1 << len(blocks)) - 1
+    predecessors: list[list[int]] = [[] for _ in blocks]
+    for index, block in enumerate(blocks):
+        last = block.last
+        if last is not None and last.successors is not None:
+            for successor in last.successors:
+                if successor in number:
+                    predecessors[number[successor]].append(index)
+    dominators = [1] + [everything] * (len(blocks) - 1)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(1, len(blocks)):
+            meet = everything
+            for predecessor in predecessors[index]:
+                meet &= dominators[predecessor]
+            meet |= 1 << index
+            if meet != dominators[index]:
+                dominators[index] = meet
+                changed = True
+    return dominators
+
+
+def _report_use(operation: Operation, value: Value, context: VerifyContext) -> None:
+    """Report an operand that its definition does not dominate."""
+    index = operation.operands.index(value)
+    definition = value.defining_operation
+    notes: list[Diagnostic] = []
+    if definition is not None:
+        notes.append(note(f"operand defined here ({_relation(operation, definition)})", definition.location))
+    context.report("error", f"operand #{index} does not dominate this use", operation.location, notes)
+
+
+def _relation(use: Operation, definition: Operation) -> str:
+    if use.parent is definition.parent:
+        return "op in the same block"
+    use_region = use.parent.parent if use.parent is not None else None
+    definition_region = definition.parent.parent if definition.parent is not None else None
+    if use_region is definition_region:
+        return "op in the same region"
+    if _contains(definition_region, use):
+        return "op in a parent region"
+    if _contains(use_region, definition):
+        return "op in a child region"
+    return "op is neither in a parent nor in a child region"
+
+
+def _contains(region: Region | None, operation: Operation) -> bool:
+    cursor: Operation | None = operation
+    while cursor is not None and region is not None:
+        if cursor.parent is not None and cursor.parent.parent is region:
+            return True
+        cursor = cursor.parent_operation
+    return False
+
+
+# --- the rules of a declaration ---
+
+
+def _type_key(operation: Operation) -> tuple[object, ...]:
+    """What the declared type rules of an operation depend on."""
+    operands = operation.operands
+    results = operation.results
+    if len(results) == 1 and operation.segments is None:
+        # Most operations: what is found out below, in one step.
+        if not operands:
+            return (0, results[0].type)
+        if len(operands) == 1:
+            return (operands[0].type, 1, results[0].type)
+        if len(operands) == 2:
+            return (operands[0].type, operands[1].type, 2, results[0].type)
+    types: list[object] = [value.type for value in operands]
+    # Tells where the results begin: none and one operand more have the same types.
+    types.append(len(types))
+    for result in results:
+        types.append(result.type)
+    if operation.segments is not None:
+        types.append(operation.segments)
+    return tuple(types)
+
+
+def _verify_declaration(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
+    """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
+    key = _type_key(operation)
+    known = key in declaration.verified_types
+    _verify_region_count(operation, declaration)
+    if not known:
+        _verify_counts(operation, declaration)
+    if declaration.traits & TERMINATOR:
+        parent = operation.parent
+        if parent is not None and parent.last is not operation:
+            raise Invalid("must be the last operation in the parent block")
+    if declaration.attributes:
+        _verify_attributes(operation, declaration)
+    if not known:
+        _verify_types(operation, declaration, version)
+    if declaration.regions or operation.regions:
+        _verify_regions(operation, declaration)
+    if not known:
+        for rule in declaration.rules:
+            if not rule.check(operation):
+                raise Invalid(rule.message)
+        declaration.verified_types.add(key)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _verify_region_count(operation: Operation, declaration: OperationDeclaration) -> None:
+    declared_regions = len(declaration.regions)
+    if len(operation.regions) != declared_regions:
+        optional = sum(1 for r in declaration.regions if r.optional)
+        if not declared_regions - optional <= len(operation.regions) <= declared_regions:
+            if declared_regions == 0:
+                raise Invalid("requires zero regions")
+            raise Invalid("requires one region" if declared_regions == 1 else f"expected {declared_regions} regions")
+
+
+def _verify_counts(operation: Operation, declaration: OperationDeclaration) -> None:
+    _verify_count(declaration.results, len(operation.results), "result")
+    _verify_count(declaration.operands, len(operation.operands), "operand")
+    if declaration.traits & SEGMENTS:
+        _verify_segments(operation, declaration)
+
+
+def _verify_count(declared: tuple[OperandDeclaration, ...], found: int, noun: str) -> None:
+    least = 0
+    for each in declared:
+        if each.count == ONE:
+            least += 1
+    if least == len(declared):
+        if found != least:
+            if least == 0:
+                raise Invalid(f"requires zero {noun}s")
+            if noun == "result" and least == 1:
+                raise Invalid("requires one result")
+            if noun == "operand" and least == 1:
+                raise Invalid("requires a single operand")
+            raise Invalid(f"expected {_plural(least, noun)}, but found {found}")
+    elif found < least:
+        raise Invalid(f"expected {least} or more {noun}s, but found {found}")
+    elif found > len(declared) and not any(d.count == VARIADIC for d in declared):
+        raise Invalid(f"expected at most {_plural(len(declared), noun)}, but found {found}")
+
+
+def _verify_segments(operation: Operation, declaration: OperationDeclaration) -> None:
+    segments = operation.segments
+    if segments is None or len(segments) != len(declaration.operands):
+        found = 0 if segments is None else len(segments)
+        raise Invalid(
+            f"'operandSegmentSizes' attribute for specifying operand segments must have "
+            f"{len(declaration.operands)} elements, but got {found}"
+        )
+    if sum(segments) != len(operation.operands):
+        raise Invalid(
+            f"operand count ({len(operation.operands)}) does not match with the total size ({sum(segments)}) "
+            "specified in attribute 'operandSegmentSizes'"
+        )
+    start = 0
+    for index, declared in enumerate(declaration.operands):
+        length = segments[index]
+        if declared.count == ONE and length != 1:
+            raise Invalid(f"operand group starting at #{start} requires 1 element, but found {length}")
+        if declared.count == OPTIONAL and length > 1:
+            raise Invalid(f"operand group starting at #{start} requires 0 or 1 element, but found {length}")
+        start += length
+
+
+def _verify_attributes(operation: Operation, declaration: OperationDeclaration) -> None:
+    present = operation.attributes
+    for declared in declaration.attributes:
+        value = present.get(declared.name)
+        if value is None:
+            if declared.default is None and not declared.optional:
+                raise Invalid(f"requires attribute '{declared.name}'")
+        elif not declared.constraint.predicate(value):
+            raise Invalid(
+                f"attribute '{declared.name}' failed to satisfy constraint: {declared.constraint.description}"
+            )
+
+
+def _verify_types(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
+    operands = operation.operands
+    if declaration.plain_operands:
+        for index, declared in enumerate(declaration.operands):
+            _verify_type("operand", index, operands[index].type, declared, version)
+    else:
+        lengths = declaration.segment_lengths(operation)
+        first = 0
+        for number, declared in enumerate(declaration.operands):
+            for index in range(first, first + lengths[number]):
+                _verify_type("operand", index, operands[index].type, declared, version)
+            first += lengths[number]
+    declared_results = declaration.results
+    last = len(declared_results) - 1
+    for index, result in enumerate(operation.results):
+        declared = declared_results[index if index < last else last]
+        _verify_type("result", index, result.type, declared, version)
+
+
+def _verify_type(noun: str, index: int, type: Type, declared: OperandDeclaration, version: Version) -> None:
+    if not declared.constraint.accepts(type):
+        variadic = "variadic of " if declared.count == VARIADIC else ""
+        raise Invalid(
+            f"{noun} #{index} must be {variadic}{declared.constraint.wording(version)}, but got '{type.text}'"
+        )
+    if not type.is_portable:
+        raise Invalid(f"{noun} #{index} must have a portable type, but got '{type.text}'")
+
+
+def _verify_regions(operation: Operation, declaration: OperationDeclaration) -> None:
+    for index, region in enumerate(operation.regions):
+        declared = declaration.regions[min(index, len(declaration.regions) - 1)]
+        count = len(region.blocks)
+        if declared.blocks == 1 and count != 1 and not (count == 0 and declared.optional):
+            name = f" ('{declared.name}')" if declared.name else ""
+            raise Invalid(f"region #{index}{name} failed to verify constraint: region with 1 blocks")
+        if declared.blocks == -1 and count > 1:
+            raise Invalid(f"expects region #{index} to have 0 or 1 blocks")
+        if (
+            count == 1
+            and declaration.traits & SINGLE_BLOCK
+            and not declaration.traits & NO_TERMINATOR
+            and region.blocks[0].first is None
+        ):
+            raise Invalid("expects a non-empty block")

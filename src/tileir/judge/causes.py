@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import PurePath
 
 import tileir.dialect.ops  # noqa: F401  # which declares the operations
-from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, TYPES
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.registry import REGISTRY
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.ir.declaration import version_named
 from tileir.ir.quoting import type_words
+from tileir.ir.versions import version_named
 from tileir.passes.registry import (
     ANY,
     FUNCTION,

@@ -25,8 +25,8 @@ from tileir.ir.declaration import (
     SYMBOL,
     TERMINATOR,
 )
-from tileir.ir.equality import structurally_equal
 from tileir.ir.location import UnknownLocation, joined_location
+from tileir.ir.traversal import structurally_equal
 from tileir.ir.values import Value
 from tileir.rewrite.dead import DeadCode, remove_dead
 

@@ -15,7 +15,7 @@ site), or the first file position directly among its parts (fused).
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import (
+from tileir.dialect.debug_info import (
     DICompileUnit,
     DIFile,
     DILocation,

@@ -49,14 +49,16 @@ from tileir.dialect.ops import (
     UNPACK,
 )
 from tileir.ir.attributes import TypeAttribute, type_attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_4, OperationDeclaration, Version, version_text
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.traversal import clone
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import verify_operation
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import NEWEST, V13_4, Version, version_text
 from tileir.passes.downlevel_expand import (
     can_insert,
     can_round,

@@ -17,8 +17,8 @@ from tileir.dialect.types import (
     tensor_view_type,
     tile_type,
 )
-from tileir.ir.declaration import V13_3, V13_4, Version
 from tileir.ir.types import FunctionType, Type, function_type
+from tileir.ir.versions import V13_3, V13_4, Version
 
 
 def newer_type(type: Type, version: Version) -> tuple[str, Version] | None:

@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from tileir.dialect.ops import BREAK, IF, LOOP, RETURN
 from tileir.dialect.types import TensorViewType, TileViewType
-from tileir.ir.clone import clone
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.diagnostics import PassError, note
 from tileir.ir.location import UNKNOWN, Location, call_site_location, resolved
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
 from tileir.ir.values import Value
 
 

@@ -61,12 +61,11 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, IntegerAttribute, integer_attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute
 from tileir.ir.location import joined_location
-from tileir.ir.traversal import functions, post_order
+from tileir.ir.traversal import clone, functions, post_order
 from tileir.ir.types import I1, I64, IntegerType
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.facts import Facts

@@ -13,7 +13,7 @@ A new name that another symbol of the table has already is refused; so is a scop
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import (
+from tileir.dialect.debug_info import (
     DILexicalBlock,
     DILocation,
     DISubprogram,

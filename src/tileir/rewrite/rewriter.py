@@ -8,8 +8,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Sequence
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location

@@ -6,7 +6,7 @@ import re
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import Version
+from tileir.ir.versions import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.types import TypeCursor
 

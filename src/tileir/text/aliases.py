@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import DebugScope, DILocation, children
+from tileir.dialect.debug_info import DebugScope, DILocation, children
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.equality import same_location
 from tileir.ir.location import FileLocation, Location, resolved
 from tileir.ir.quoting import quote
+from tileir.ir.traversal import same_location
 
 # What is longer is cut where it is spelled.
 _LONG_NAME: Final = 1 << 16

@@ -334,7 +334,7 @@ class AttributeCursor(DialectAttributeCursor):
         self.skip_balanced()
         end = self.source.token_offset(self.position - 1)
         # Imported here: hardly any program has one.
-        from tileir.dialect.cute import parse_cute
+        from tileir.dialect.attributes import parse_cute
 
         try:
             return parse_cute(kind, self.source.text[inner:end])

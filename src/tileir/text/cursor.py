@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
 from tileir.ir.types import FloatType
+from tileir.ir.versions import NEWEST, Version
 from tileir.text.lexer import TOKEN, tokenize, unescape
 
 # What is read by functions that call themselves may nest this deep on one stack: regions, which go on on another stack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import (
+from tileir.dialect.debug_info import (
     DebugScope,
     DICompileUnit,
     DIFile,

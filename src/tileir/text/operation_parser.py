@@ -11,10 +11,11 @@ from __future__ import annotations
 from tileir.annotations import Callable, NoReturn
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import Version
 from tileir.text.building import build_operation
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure

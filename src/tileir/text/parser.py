@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
+from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState

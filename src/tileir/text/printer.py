@@ -5,11 +5,13 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text
-from tileir.ir.core import PRINTING, Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, NEWEST, SYMBOL_TABLE, OperationDeclaration, Version, version_named
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.hooks import HOOKS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST, Version, version_named
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
@@ -394,10 +396,11 @@ def _disassembly(module: Operation, printer: Printer) -> str:
     return printer.text()
 
 
-def print_for_core(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+def print_for_core(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     """The text as `Operation.text` asks for it."""
+    assert isinstance(operation, Operation)
     number = NEWEST if version is None else version_named(version)
     return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)
 
 
-PRINTING.print_operation = print_for_core
+HOOKS.print_operation = print_for_core

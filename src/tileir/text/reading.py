@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
-from tileir.ir.collector import CollectorPaused
-from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
+from tileir.ir.hooks import HOOKS
 from tileir.ir.location import CharacterLocation, SourceText, file_location
+from tileir.ir.versions import NEWEST, Version
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser
 from tileir.text.values import StopParsing
@@ -34,14 +35,14 @@ _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+def _print_when_asked(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     # Reading needs no printer; what was read is printed all the same when somebody asks.
     from tileir.text.printer import print_for_core
 
     return print_for_core(operation, generic, debug_info, names, version)
 
 
-PRINTING.print_operation = _print_when_asked
+HOOKS.print_operation = _print_when_asked
 
 
 def generic_form(parser: OperationParser, name: str) -> Operation:

@@ -7,10 +7,11 @@ a row of statements: one block of a region, or the whole text.
 from __future__ import annotations
 
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation, renew
 from tileir.ir.values import Value
+from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser

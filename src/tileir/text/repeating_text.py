@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import Version
 from tileir.ir.location import SourceText, TextLocation
 from tileir.ir.values import Value
+from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser

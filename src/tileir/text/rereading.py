@@ -17,12 +17,12 @@ from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
 
 from tileir.annotations import Final
-from tileir.ir.collector import CollectorPaused
+from tileir.collector import CollectorPaused
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import TextLocation, renew
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST, Version
 from tileir.text.reading import wrap_top_level
 from tileir.text.recording import Body, RecordingParser, RegionNames, Scope, Statement
 from tileir.text.renumbering import renumber, renumber_diagnostics, renumber_names

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from tileir.ir.declaration import V13_1, OperationDeclaration, Version, version_named, version_text
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import V13_1, Version, version_named, version_text
 
 _UNKNOWN_NAME = re.compile(
     r"custom op '([^']*)' is unknown|unregistered operation '(cuda_tile\.[^']*)' found in dialect"

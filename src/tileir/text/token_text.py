@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.token_starts import TokenStarts
+from tileir.ir.location import TokenStarts
 from tileir.text.lexer import TOKEN
 from tileir.text.types import DIALECT_TYPES
 

@@ -7,11 +7,11 @@ A dialect type arrives as one token and is looked up whole; only a spelling neve
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import Type, function_type, opaque_type
+from tileir.ir.versions import Version
 from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
 from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, Value
+from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.locations import LocationCursor
 

@@ -10,7 +10,7 @@ import os
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.diagnostics import has_errors
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,

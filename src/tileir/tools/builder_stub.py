@@ -16,7 +16,8 @@ from tileir.declarations import declarations
 from tileir.dialect.enums import PADDING, enum_kind_of
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
 from tileir.dialect.signature import Parameter, Signature, signature_of
-from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.declaration import OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.versions import NEWEST_NAME
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 from tileir.tools.output import write_output
 from tileir.tools.programs import run_process
@@ -37,8 +38,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
 from tileir.ir.attributes import Attribute
-from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import Block, Operation, Region
+from tileir.ir.core import Block, InsertionPoint, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.types import Type

@@ -11,7 +11,8 @@ from tileir.analyze.documentation.pages import Page, Paragraph, Section, Table, 
 from tileir.bytecode.annotated_values import ATTRIBUTE_TAGS, DEBUG_TAGS, TYPE_TAGS
 from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES
 from tileir.bytecode.types import SCALARS, TAG_GATES
-from tileir.ir.declaration import V13_1, OperationDeclaration, Version, version_text
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.versions import V13_1, Version, version_text
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
 

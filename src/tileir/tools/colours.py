@@ -1,6 +1,6 @@
 """Diagnostics in colour: the place and the message in bold, the severity and the caret in the colours of clang.
 
-What is painted has gone through `tileir.ir.escapes` before: every escape sequence in the output comes from here.
+What is painted has gone through `tileir.ir.quoting` before: every escape sequence in the output comes from here.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import Arguments, ToolFailure
 from tileir.tools.programs import STANDARD_INPUT, tell
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
 from tileir.tools.programs import guarded
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
-from tileir.ir.declaration import version_text
 from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.versions import version_text
 from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline

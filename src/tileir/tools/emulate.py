@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_USAGE, Option, Usage
 
 if TYPE_CHECKING:

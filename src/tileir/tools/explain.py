@@ -11,7 +11,7 @@ from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
 from tileir.analyze.documentation.vocabulary import close_names, find, groups
 from tileir.annotations import Final
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Usage
 from tileir.tools.colours import BOLD, CYAN, PLAIN
 

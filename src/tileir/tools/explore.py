@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tileir.execute.argument_words import natural
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
 from tileir.tools.output import check_target, write_output

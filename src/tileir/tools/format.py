@@ -7,7 +7,7 @@ import re
 import sys
 
 from tileir.bytecode.magic import is_bytecode
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
 from tileir.tools.output import write_output
 from tileir.tools.programs import STANDARD_INPUT, decode, guarded, may_be_program, no_program, read_bytes, refuse_script

@@ -6,7 +6,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tileir.ir.escapes import harmless, harmless_line
+from tileir.ir.quoting import harmless, harmless_line
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.programs import (
     BYTECODE,
@@ -145,7 +145,7 @@ def _show_installation(as_json: bool) -> None:
 def _installation(engines: list[Engine], failures: dict[str, str]) -> dict[str, Any]:
     from tileir import __version__
     from tileir.execute.engines import gpu_choice_words
-    from tileir.ir.declaration import NEWEST_NAME
+    from tileir.ir.versions import NEWEST_NAME
 
     found: dict[str, Any] = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
     for engine in engines:
@@ -183,7 +183,7 @@ def _confinement() -> dict[str, str]:
 def identity_text() -> str:
     """Which tileir this is."""
     from tileir import __version__
-    from tileir.ir.declaration import NEWEST_NAME
+    from tileir.ir.versions import NEWEST_NAME
 
     return f"tileir {__version__} (CUDA Tile IR {NEWEST_NAME})"
 

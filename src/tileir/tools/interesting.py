@@ -24,7 +24,7 @@ from tileir.analyze.reducing.questions import (
 from tileir.analyze.reducing.search import Test
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
 from tileir.tools.programs import reason
 

@@ -12,10 +12,10 @@ from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VERSION_NAMES
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.escapes import harmless
 from tileir.ir.location import UnknownLocation
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import VERSION_NAMES
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.programs import (
     READING_OPTIONS,

@@ -194,7 +194,7 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import completion
 
         return completion.run(rest, COMMANDS)
-    from tileir.ir.escapes import harmless
+    from tileir.ir.quoting import harmless
 
     what = "option" if command.startswith("-") else "command"
     print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)

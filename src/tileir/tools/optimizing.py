@@ -7,9 +7,9 @@ import sys
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
-from tileir.ir.declaration import Version, version_text
 from tileir.ir.diagnostics import PassError, TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import Version, version_text
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.programs import read_bytes, tell
 

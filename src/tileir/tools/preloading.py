@@ -28,17 +28,17 @@ else:
 
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
-annotations ir ir.escapes tools.arguments bytecode bytecode.magic ir.floats ir.interning ir.quoting ir.reducing
-ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.type_rules ir.declaration
-ir.registry ir.declared_rules ir.symbols ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
+annotations ir ir.quoting tools.arguments bytecode bytecode.magic ir.floats ir.interning ir.hooks
+ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.versions ir.symbols ir.verify_context
+ir.declaration ir.registry ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
 dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
-dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector
+dialect.hints dialect.inference dialect.ops.control_flow dialect.ops.structure collector
 ir.traversal text text.state text.draft_spellings text.directive text.attribute_syntax text.enum_syntax text.format
 dialect.ops.core text.structure_syntax text.aggregate_syntax text.access_syntax
 dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
 """
 DISASSEMBLING = """
-bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names text.lines
+bytecode.primitives bytecode.container bytecode.origin bytecode.layouts text.aliases text.names text.lines
 text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability bytecode.types
 bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader bytecode.body_reader
 bytecode.reader

@@ -14,10 +14,10 @@ from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.execute.places import frames_of
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.escapes import harmless
 from tileir.ir.location import TextLocation
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import VERSION_NAMES, version_named
 
 # Of the kinds of operations, and of the files that debug information names, as many are shown to people.
 _MOST_SHOWN = 12

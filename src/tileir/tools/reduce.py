@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -170,7 +170,7 @@ class _Reducing:
         from tileir.bytecode.magic import is_bytecode
         from tileir.bytecode.origin import origin_of
         from tileir.interface import from_bytecode
-        from tileir.ir.declaration import NEWEST
+        from tileir.ir.versions import NEWEST
 
         if not is_bytecode(self._data):
             text = self._data.decode("utf-8", "surrogateescape")

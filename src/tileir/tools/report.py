@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.programs import guarded
 

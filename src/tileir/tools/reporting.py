@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN, UnknownLocation
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.programs import SCRIPT, STANDARD_INPUT, TEXT, Program, with_suggestions
 

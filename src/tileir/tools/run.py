@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.execute.argument_words import natural
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, is_array, mistake, save
 from tileir.tools.guard import in_child

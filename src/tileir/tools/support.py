@@ -19,7 +19,6 @@ from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, MODULE
 from tileir.dialect.types import pointer_type, scalar_tile, tile_type
 from tileir.ir.declaration import (
     ELEMENTWISE,
-    NEWEST,
     NO_MEMORY_EFFECT,
     PURE,
     REGION_EFFECTS,
@@ -28,13 +27,12 @@ from tileir.ir.declaration import (
     SYMBOL_TABLE,
     TERMINATOR,
     TOKEN_ORDERED,
-    V13_1,
     OperandDeclaration,
     OperationDeclaration,
-    version_text,
 )
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
+from tileir.ir.versions import NEWEST, V13_1, version_text
 from tileir.passes import downlevel, legalize
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
 from tileir.passes.legalize_expand import EXPANSIONS

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
     from tileir.judge.progress import SweepProgress

@@ -6,7 +6,7 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 from __future__ import annotations
 
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 _COMMANDS = {"error": "error", "warning": "warning", "remark": "notice"}
 

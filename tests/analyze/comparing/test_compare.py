@@ -110,7 +110,7 @@ class _OffByOne(tileir.Engine):
 
     def prepare(self, entry: Any, globals: Any, settings: Any) -> Any:
         from tileir.execute.engines import find_engine
-        from tileir.ir.clone import clone
+        from tileir.ir.traversal import clone
 
         module = entry
         while module.parent_operation is not None:

@@ -8,8 +8,8 @@ from random import Random
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import I64
 
 Edit = Callable[[Operation, Random], Operation | None]
@@ -135,7 +135,7 @@ def set_operand(module: Operation, rng: Random) -> Operation | None:
 
 def duplicate(module: Operation, rng: Random) -> Operation | None:
     """Put a copy behind an operation."""
-    from tileir.ir.clone import clone
+    from tileir.ir.traversal import clone
 
     able = [each for each in _inside(module) if not each.regions and is_memory_effect_free(each)]
     if not able:

@@ -13,7 +13,7 @@ from tests.generators.programs import random_module
 from tests.optional import needs
 
 import tileir
-from tileir.ir.clone import clone
+from tileir.ir.traversal import clone
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ATTENTION = (EXAMPLES / "attention.mlir").read_text()

@@ -19,8 +19,8 @@ from tileir.dialect.types import TileType
 from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.execute.stated_launches import LaunchWords
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 from tileir.ir.types import I8, I64, Type
 from tileir.ir.values import Value
 

@@ -20,7 +20,7 @@ from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import structurally_equal
 from tileir.text.printer import print_disassembly
 
 

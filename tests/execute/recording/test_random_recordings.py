@@ -17,7 +17,7 @@ from tileir.execute.entries import entries_of
 from tileir.execute.launch import Kernel
 from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_4
+from tileir.ir.versions import V13_4
 
 SCHEDULES = ("forward", "reverse", "random:1", "interleaved")
 _MOST_STEPS = 800

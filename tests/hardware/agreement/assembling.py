@@ -18,7 +18,7 @@ from tests.hardware.agreement.program import Program
 import tileir
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
-from tileir.ir.clone import clone
+from tileir.ir.traversal import clone
 
 TOGETHER = 24
 """Kernels in one file; starting the assembler takes as long as a few of them."""

@@ -15,9 +15,8 @@ from tileir.dialect import ops
 from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
 from tileir.execute.entries import entries_of
 from tileir.execute.interpreter.engine import Interpreter
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
 from tileir.judge.items import Item
 from tileir.judge.judging.programs import judge_program
 from tileir.judge.judging.work import Work

@@ -8,7 +8,7 @@ import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, applied, changed, pieces
 
-from tileir.ir.equality import structurally_equal
+from tileir.ir.traversal import structurally_equal
 from tileir.serve.language.actions import FIX_ALL, code_actions, fix_all, good_remedies
 from tileir.serve.language.advice import advise
 from tileir.serve.language.analysis import PlacedDiagnostic, PlacedFix, Settings

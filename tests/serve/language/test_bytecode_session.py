@@ -11,7 +11,7 @@ from tests.serve.language.test_reading import PROGRAM
 from tests.serve.language.wire import Editor
 
 import tileir
-from tileir.ir.declaration import NEWEST, V13_2
+from tileir.ir.versions import NEWEST, V13_2
 from tileir.serve.language.analysis import Settings
 from tileir.serve.language.client_settings import changed_settings, settings_for
 from tileir.serve.language.document import Document

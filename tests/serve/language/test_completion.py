@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 from tests.serve.language.programs import applied
 
 import tileir
-from tileir.ir.declaration import V13_1
+from tileir.ir.versions import V13_1
 from tileir.serve.language.analysis import Settings
 from tileir.serve.language.completion import complete, resolve
 from tileir.serve.language.document import Document

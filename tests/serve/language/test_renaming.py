@@ -6,8 +6,8 @@ import pytest
 from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, changed, marked, pieces, text_at
 
+from tileir.execute.digest import structural_digest
 from tileir.ir.core import Operation
-from tileir.ir.digest import structural_digest
 from tileir.serve.language.document import Document
 from tileir.serve.language.names import Name
 from tileir.serve.language.renaming import RenameRefused, prepare_rename, rename

@@ -8,8 +8,9 @@ import tileir
 from tileir.analyze.documentation.example_programs import ITEMS, MODULES
 from tileir.analyze.documentation.pages import operations
 from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
-from tileir.ir.declaration import NEWEST, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST
 from tileir.serve.language.choosing import Placeholder, Pool, Visible
 from tileir.serve.language.expected import Expectation
 from tileir.serve.language.snippets import plain_text, snippet_text, statement_pieces

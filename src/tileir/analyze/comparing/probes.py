@@ -25,8 +25,8 @@ from tileir.dialect.types import PointerType, TileType, pointer_mistake, pointer
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
 from tileir.execute.entries import select_entry
 from tileir.ir.attributes import type_attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 from tileir.ir.types import I8, I32, I64, Type, function_type
 from tileir.ir.values import Value
 

@@ -22,10 +22,10 @@ from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, Registers
 from tileir.execute.interpreter.operations import ROSTER
 from tileir.ir import floats
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import PURE
 from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.traversal import clone
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
 

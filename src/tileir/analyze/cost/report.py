@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tileir.execute.timing import duration
 from tileir.execute.work.result import quantity
-from tileir.ir.escapes import harmless_line
+from tileir.ir.quoting import harmless_line
 
 _MOST_KINDS: Final = 12
 """Kinds of operations that are listed."""

@@ -15,8 +15,8 @@ from tileir.analyze.difference.matching import Matching, Naming, matched
 from tileir.analyze.difference.names import ProgramNames, shown_names
 from tileir.analyze.difference.summary import summary_of
 from tileir.analyze.difference.symbols import paired_symbols, unwrapped
+from tileir.collector import CollectorPaused
 from tileir.interface import load
-from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import type_words

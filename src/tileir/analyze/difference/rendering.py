@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from tileir.analyze.difference.listing import Listing, Mark, Piece, Row, marked_words
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 _PLAIN: Final = "\033[0m"
 _COLOURS: Final[dict[Mark, str]] = {

@@ -1,6 +1,6 @@
 """What the documentation says, apart from how it is laid out.
 
-A page is made from a declaration (or from `dialect/documentation.py` for what has none).  `tileir explain` lays it out
+A page is made from a declaration (or from `meanings.py` for what has none).  `tileir explain` lays it out
 for a terminal, `tileir.tools.reference` as Markdown, so both say the same.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.analyze.documentation.builder_examples import builder_example
 from tileir.analyze.documentation.grammar import allowed_keywords, grammar
-from tileir.dialect.documentation import Documentation
+from tileir.analyze.documentation.meanings import Documentation
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
@@ -23,7 +23,6 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     GRAPH_REGION,
     ISOLATED,
-    NEWEST,
     NO_MEMORY_EFFECT,
     NO_TERMINATOR,
     OPTIONAL,
@@ -41,10 +40,9 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeConstraint,
-    Version,
-    version_text,
 )
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import NEWEST, Version, version_text
 
 
 class Paragraph(NamedTuple):

@@ -15,8 +15,8 @@ from tileir.dialect.types import (
     TileType,
     TileViewType,
 )
-from tileir.ir.declaration import NEWEST
 from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.versions import NEWEST
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import TypeCursor
 

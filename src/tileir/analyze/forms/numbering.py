@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from tileir.dialect.attributes import DILocation
+from tileir.dialect.debug_info import DILocation
 from tileir.execute.entries import select_entry
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.location import (
     UNKNOWN,
@@ -24,7 +23,7 @@ from tileir.ir.location import (
     OpaqueLocation,
     file_location,
 )
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
 
 _FILE: Final = "operation of the tile program"
 """The file of locations that are numbers; the line is the number, counted from 1."""

@@ -12,8 +12,8 @@ from tileir.analyze.lint.rule import GROUPS, Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
-from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.versions import NEWEST, Version, version_named
 
 ALL: Final = "all"
 # How exactly a word names a rule.

@@ -10,9 +10,10 @@ from tileir.analyze.lint.varying import Varying
 from tileir.annotations import Final
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, FOR, LOAD_VIEW_TKO, LOOP, STORE_VIEW_TKO
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import NEWEST, OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.token_order import TokenOrder
 

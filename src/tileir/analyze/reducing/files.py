@@ -9,7 +9,7 @@ from tileir.analyze.reducing.program import Program
 from tileir.bytecode.layouts import to_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.stated_launches import LaunchWords, stated_launch
-from tileir.ir.declaration import Version
+from tileir.ir.versions import Version
 
 
 class ProgramFile:

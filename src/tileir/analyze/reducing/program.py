@@ -5,11 +5,10 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import NamedTuple
 
-from tileir.ir.clone import clone
+from tileir.execute.digest import structural_digest
 from tileir.ir.core import Operation
-from tileir.ir.digest import structural_digest
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
-from tileir.ir.traversal import is_function, pre_order
+from tileir.ir.traversal import clone, is_function, pre_order
 
 # What a reader gives to everything in a text.
 _POSITIONS = (TextLocation, CharacterLocation)

@@ -11,10 +11,10 @@ from tileir.analyze.reducing.search import Search
 from tileir.analyze.reducing.searching import ProgramKind, search_program
 from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
 from tileir.interface import load, verify
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import type_words
+from tileir.ir.traversal import clone
 
 
 class Reduction:

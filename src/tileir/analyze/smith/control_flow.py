@@ -9,9 +9,9 @@ from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Block, Region
-from tileir.ir.declaration import V13_2
 from tileir.ir.types import I1, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_2
 
 _MOST_CARRIED = 3
 _MOST_STATEMENTS = 6

@@ -8,7 +8,6 @@ from tileir.dialect import ops
 from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.types import ELEMENT_SINCE, tile_mistake, tile_type
 from tileir.ir.attributes import UNIT, Attribute
-from tileir.ir.declaration import V13_1, V13_4
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -28,6 +27,7 @@ from tileir.ir.types import (
     TF32,
     Type,
 )
+from tileir.ir.versions import V13_1, V13_4
 
 INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)

@@ -8,7 +8,6 @@ from tileir.dialect import ops
 from tileir.dialect.enums import ROUNDING, SIGNEDNESS
 from tileir.dialect.types import ELEMENT_SINCE, tile_type
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import V13_1
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -24,6 +23,7 @@ from tileir.ir.types import (
     TF32,
     Type,
 )
+from tileir.ir.versions import V13_1
 
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
 # bits that tensor cores keep of a sum of f8.

@@ -16,7 +16,6 @@ from tileir.execute.stated_launches import LaunchWords
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import (
     BF16,
@@ -33,6 +32,7 @@ from tileir.ir.types import (
     Type,
     function_type,
 )
+from tileir.ir.versions import NEWEST, Version, version_named
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""

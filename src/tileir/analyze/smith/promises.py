@@ -9,8 +9,8 @@ from tileir.dialect.attributes import bounded, div_by, same_elements
 from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.dialect.types import TOKEN, scalar_tile
 from tileir.ir.attributes import Attribute, string_attribute
-from tileir.ir.declaration import V13_2
 from tileir.ir.types import I1, I32, FloatType, IntegerType
+from tileir.ir.versions import V13_2
 
 
 def _assert(writer: Writer) -> None:

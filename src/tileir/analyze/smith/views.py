@@ -21,9 +21,10 @@ from tileir.dialect.types import (
     tensor_view_type,
 )
 from tileir.ir.attributes import dense_array_attribute
-from tileir.ir.declaration import V13_3, V13_4, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, I32, I64, FloatType, Type
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_3, V13_4
 
 # Twice as large along each dimension they still fit into an array.
 _TILES: tuple[Shape, ...] = ((4,), (8,), (16,), (32,), (2, 4), (4, 4), (4, 8), (8, 2), (1, 8), (2, 2, 4))

@@ -13,11 +13,12 @@ from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, MEMO
 from tileir.dialect.types import TOKEN, TileType, pointer_type, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes, element_mask
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
+from tileir.ir.versions import Version
 
 SHAPES: tuple[Shape, ...] = (
     (4,), (8,), (16,), (32,), (64,), (128,), (2, 8), (4, 8), (8, 4), (8, 8), (16, 4), (1, 16), (16, 1), (2, 4, 4),

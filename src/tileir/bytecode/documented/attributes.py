@@ -32,11 +32,11 @@ from tileir.ir.attributes import (
     string_attribute,
     type_attribute,
 )
-from tileir.ir.declaration import NEWEST
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.interning import LEAF, intern, register
 from tileir.ir.quoting import quote
 from tileir.ir.types import I1, I64, FloatType, IntegerType, Type
+from tileir.ir.versions import NEWEST
 
 STRING: Final = 1
 FLOAT: Final = 2

@@ -19,8 +19,8 @@ from tileir.dialect.enums import (
     ROUNDING,
     SIGNEDNESS,
 )
-from tileir.ir.declaration import V13_1
 from tileir.ir.enums import EnumAttribute, EnumKind
+from tileir.ir.versions import V13_1
 
 
 class EnumReader:

@@ -54,10 +54,11 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
-from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
+from tileir.ir.versions import V13_1, version_text
 
 _KNOWN_FLAGS: Final = FLAG_PRIVATE | FLAG_ENTRY
 _NO_DICTIONARY: Final = "failed to read attribute dictionary"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode import records
 from tileir.bytecode.records import AttributeField, Record
-from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, V13_1, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import V13_1
 
 # The last opcode of the bytecode draft's dispatcher.
 MAXIMUM_OPCODE: Final = 109

@@ -11,8 +11,8 @@ from tileir.bytecode.strings import StringTable
 from tileir.bytecode.tables import Tables, TableWriter
 from tileir.bytecode.trace import Trace
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import V13_1
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.versions import V13_1
 
 
 class DocumentedDebugTable(DebugTable):

@@ -36,8 +36,8 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.declaration import NEWEST, V13_1
 from tileir.ir.types import F8E8M0FNU, FunctionType, Type
+from tileir.ir.versions import NEWEST, V13_1
 
 MAXIMUM_TYPE_TAG: Final = 18
 LEAF_TAG: Final = 18

@@ -39,12 +39,13 @@ from tileir.ir.attributes import (
     string_attribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
 from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import is_function
+from tileir.ir.versions import V13_1, version_text
 
 _ORDER: Final = (
     sections.GLOBAL,

@@ -27,21 +27,21 @@ from tileir.ir.declaration import (
     OPEN_BITS,
     REGION_EFFECTS,
     SINGLE_BLOCK,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
+    TypeRule,
     attribute,
     operand,
     result,
 )
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.effects import is_memory_effect_free, is_pure
 from tileir.ir.registry import REGISTRY
-from tileir.ir.type_rules import TypeRule
+from tileir.ir.traversal import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type
-from tileir.ir.verifier import VerifyContext, operation_name
+from tileir.ir.verify_context import VerifyContext, operation_name
+from tileir.ir.versions import V13_4
 
 _AT_LEAST_ONE_OPERAND: Final = TypeRule(lambda op: bool(op.operands), "expected 1 or more operands, but found 0")
 

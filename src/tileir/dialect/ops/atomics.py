@@ -18,6 +18,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
 from tileir.dialect.memory_model import (
+    index_types,
     is_word,
     optional_same_shape,
     pointee_of,
@@ -26,9 +27,9 @@ from tileir.dialect.memory_model import (
     verify_atomic_ordering,
     verify_load_ordering,
     verify_store_ordering,
+    view_of,
 )
 from tileir.dialect.types import TOKEN, GatherScatterViewType, TileType
-from tileir.dialect.view_rules import index_types, view_of
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ATOMIC,
@@ -36,18 +37,18 @@ from tileir.ir.declaration import (
     OPTIONAL,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_3,
     VARIADIC,
     OperationDeclaration,
     attribute,
     operand,
     result,
+    same_type,
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3
 
 
 def _value_element(operation: Operation, name: str) -> Type:

@@ -17,7 +17,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 
 def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None:

@@ -12,13 +12,7 @@ from tileir.dialect.constraints import (
     STRING,
     UNIT_ATTRIBUTE,
 )
-from tileir.dialect.control_flow_rules import (
-    quoted,
-    result_types,
-    value_types,
-    verify_carried_values,
-    verify_result_types,
-)
+from tileir.dialect.functions import quoted, result_types, value_types, verify_carried_values, verify_result_types
 from tileir.dialect.inference import Inference, expected_results, expected_types, given_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
@@ -31,8 +25,6 @@ from tileir.ir.declaration import (
     SIDE_EFFECT,
     SINGLE_BLOCK,
     TERMINATOR,
-    V13_2,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
@@ -43,7 +35,8 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, FunctionType, Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_2, V13_4
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 

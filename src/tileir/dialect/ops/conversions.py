@@ -29,11 +29,10 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    V13_3,
-    V13_4,
     AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
+    TypeRule,
     Verifier,
     attribute,
     operand,
@@ -41,7 +40,6 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -60,7 +58,8 @@ from tileir.ir.types import (
     IntegerType,
     Type,
 )
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3, V13_4
 
 _CHAPTER: Final = "Conversions"
 _SIGNEDNESS: Final = attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the integers are signed or unsigned")

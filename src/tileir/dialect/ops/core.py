@@ -35,20 +35,20 @@ from tileir.ir.declaration import (
     CONSTANT_LIKE,
     ELEMENTWISE,
     PURE,
-    SURROUNDINGS,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
+    TypeRule,
     attribute,
     operand,
     result,
+    same_type,
 )
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import F4E2M1FN, I32, Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_4
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 
@@ -231,7 +231,7 @@ EXTRACT: Final[OperationDeclaration] = REGISTRY.add(
             operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
         ),
         results=(result("result", ANY_TILE, "the sub-tile"),),
-        traits=PURE | SURROUNDINGS,
+        traits=PURE,
         fixed_types={"indices": _SCALAR_I32_TYPE},
         rules=(same_rank("source", "result"),),
         verify=_verify_extract,

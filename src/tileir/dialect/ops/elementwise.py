@@ -6,16 +6,15 @@ from tileir.annotations import Final
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
-    V13_1,
     AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
     Verifier,
-    Version,
     operand,
     result,
 )
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import V13_1, Version
 
 _PAIR: Final = (("lhs", "rhs", "result"),)
 

@@ -32,7 +32,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 CHAPTER: Final = "Floating point"
 

@@ -22,19 +22,16 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     OPEN_BITS,
     PURE,
-    V13_2,
-    V13_3,
-    V13_4,
     AttributeDeclaration,
     OperationDeclaration,
-    Version,
     attribute,
     operand,
     result,
 )
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, I8, I16, I32
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_2, V13_3, V13_4, Version
 
 _HALF: Final = "f16 and bf16 are computed in f32."
 _FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS

@@ -20,7 +20,6 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     NO_MEMORY_EFFECT,
     PURE,
-    V13_2,
     AttributeDeclaration,
     OperationDeclaration,
     attribute,
@@ -29,7 +28,8 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_2
 
 _CHAPTER: Final = "Integer"
 _OVERFLOW: Final[tuple[AttributeDeclaration, ...]] = (

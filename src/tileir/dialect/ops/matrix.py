@@ -14,7 +14,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPEN_BITS, PURE, V13_3, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPEN_BITS, PURE, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import (
@@ -31,7 +31,8 @@ from tileir.ir.types import (
     TF32,
     Type,
 )
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3
 
 _MMAF_ACCUMULATOR: Final = tile_of((F16, F32, F64), phrase="mmaf acc/result tile type of")
 _MMAI_ACCUMULATOR: Final = tile_of((I32,), phrase="mmai acc tile type of")

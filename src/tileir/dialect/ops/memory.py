@@ -38,8 +38,6 @@ from tileir.ir.declaration import (
     SEGMENTS,
     SIDE_EFFECT,
     TOKEN_ORDERED,
-    V13_3,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     attribute,
@@ -49,7 +47,8 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3, V13_4
 
 
 def _verify_join(operation: Operation, context: VerifyContext) -> None:

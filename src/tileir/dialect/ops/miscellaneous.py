@@ -28,7 +28,6 @@ from tileir.ir.declaration import (
     PURE,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_2,
     VARIADIC,
     OperationDeclaration,
     attribute,
@@ -39,7 +38,8 @@ from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1, TF32, IntegerType, Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_2
 
 # The largest divisor, so that multiples of it can be reckoned with in 64 bits (the types draft, "DivByAttr Verifier").
 _LARGEST_DIVISOR: Final = 1 << 62

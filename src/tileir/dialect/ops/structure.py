@@ -35,10 +35,8 @@ from tileir.ir.declaration import (
     NO_TERMINATOR,
     PURE,
     SINGLE_BLOCK,
-    SURROUNDINGS,
     SYMBOL,
     SYMBOL_TABLE,
-    V13_3,
     OperationDeclaration,
     RegionDeclaration,
     attribute,
@@ -49,7 +47,8 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64, Type
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 
@@ -219,7 +218,7 @@ GET_GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
         example="%p = get_global @table : tile<ptr<f32>>",
         attributes=(attribute("name", FLAT_SYMBOL, "the variable"),),
         results=(result("result", SCALAR_POINTER, "a pointer to its first element"),),
-        traits=PURE | SURROUNDINGS,
+        traits=PURE,
         verify=_verify_get_global,
         inference=Inference(_global_pointer),
         syntax="$name attr-dict ':' type($result)",

@@ -27,7 +27,6 @@ from tileir.ir.declaration import (
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
-    Version,
     attribute,
     operand,
     result,
@@ -35,7 +34,8 @@ from tileir.ir.declaration import (
 from tileir.ir.enums import EnumKind
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I32
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import Version
 
 # Bytecode versions no tool writes for users: what changes between them tries the gates by version.
 V250_0: Final[Version] = (250, 0)

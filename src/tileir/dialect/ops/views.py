@@ -19,7 +19,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
 from tileir.dialect.inference import Inference, index_type, scalar_sizes, tile_of_view
-from tileir.dialect.memory_model import verify_load, verify_store
+from tileir.dialect.memory_model import verify_load, verify_store, verify_view_access, verify_view_source
 from tileir.dialect.types import (
     DYNAMIC,
     TOKEN,
@@ -31,7 +31,6 @@ from tileir.dialect.types import (
     TileType,
     TileViewType,
 )
-from tileir.dialect.view_rules import verify_view_access, verify_view_source
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
@@ -39,8 +38,6 @@ from tileir.ir.declaration import (
     PURE,
     SEGMENTS,
     TOKEN_ORDERED,
-    V13_3,
-    V13_4,
     VARIADIC,
     OperationDeclaration,
     TypeConstraint,
@@ -52,7 +49,8 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
+from tileir.ir.versions import V13_3, V13_4
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))

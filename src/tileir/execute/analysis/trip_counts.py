@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import FOR, LOOP
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
 
 

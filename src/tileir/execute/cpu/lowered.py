@@ -25,8 +25,8 @@ from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.errors import ExecutionError, LaunchError
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 from tileir.passes.pipeline import PassReport, run_passes
 
 

@@ -31,7 +31,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import TOKEN_ORDERED, OperationDeclaration
-from tileir.ir.effects import memory_changes
+from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.script_variables import ArrayReference, Content, Description, Missing, TileContent
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
-from tileir.ir.effects import memory_changes
+from tileir.ir.traversal import memory_changes
 
 
 def summary_answer(recording: Recording) -> dict[str, Any]:

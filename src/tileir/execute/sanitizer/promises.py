@@ -17,7 +17,7 @@ from tileir.execute.sanitizer.report import Finding, Place
 from tileir.execute.wording import bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, Value
 

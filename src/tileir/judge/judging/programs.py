@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from tileir.execute.sanitizer.report import SanitizerError
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.traversal import clone
 from tileir.judge.causes import cause_of
 from tileir.judge.judging.agreement import compare_results, open_operations
 from tileir.judge.judging.launches import Results, copies, ready, run, time_launches

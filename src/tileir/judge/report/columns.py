@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 
 _GAP = "  "
 

@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.contents import Contents, summary_of
 from tileir.judge.report.entries import OUTCOMES, SweepEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.judge.errors import ResultsError
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.programs import content_of, text_of

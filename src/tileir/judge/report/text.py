@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.judge.report.clusters import FailureKind
 from tileir.judge.report.columns import Column, shortened, table
 from tileir.judge.report.contents import Contents, counted, summary_of

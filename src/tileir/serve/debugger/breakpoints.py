@@ -11,8 +11,8 @@ from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import StaticValue
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
-from tileir.ir.effects import memory_changes
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.evaluation import COMMON_NAMES, ExpressionMistake
 from tileir.serve.debugger.expressions import Expression

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import harmless
 
 Answer = dict[str, Any]
 """An answer as JSON has it; `assets/types.d.ts` says what each holds."""

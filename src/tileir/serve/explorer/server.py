@@ -25,7 +25,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tileir.browser.one_file import policy
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.serve.addresses import is_own, is_token, new_token, receive
 from tileir.serve.explorer.page import page
 from tileir.serve.explorer.questions import QuestionError

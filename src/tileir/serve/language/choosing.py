@@ -19,8 +19,9 @@ from tileir.ir.attributes import (
     float_attribute,
     integer_attribute,
 )
-from tileir.ir.declaration import NEWEST, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import OperandDeclaration, OperationDeclaration
 from tileir.ir.types import F32, I32, I64, FloatType, Type
+from tileir.ir.versions import NEWEST
 from tileir.serve.language.expected import Expectation
 from tileir.serve.language.forms import VALUE, Choice, Node, Part, Repeated, Sequence, form_of
 

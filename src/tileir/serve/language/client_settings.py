@@ -15,7 +15,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from tileir.ir.declaration import NEWEST, VERSIONS, version_text
+from tileir.ir.versions import NEWEST, VERSIONS, version_text
 from tileir.serve.language.analysis import Settings
 
 

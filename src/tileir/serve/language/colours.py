@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from lsprotocol import types as lsp
 
-from tileir.dialect.documentation import ELEMENT_TYPES
+from tileir.analyze.documentation.meanings import ELEMENT_TYPES
 from tileir.dialect.enums import PADDING
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE

@@ -23,8 +23,9 @@ from tileir.dialect.ops import (
     SCAN,
     YIELD,
 )
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, Version
+from tileir.ir.declaration import VARIADIC, OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.versions import Version
 from tileir.serve.language.choosing import Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
 from tileir.serve.language.completion_parts import add_open_type, add_parts

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.analyze.documentation.grammar import legal_keywords
+from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, KEYWORDS, TYPES
 from tileir.analyze.documentation.pages import attribute_words, prose, type_words
-from tileir.dialect.documentation import ATTRIBUTES, ELEMENT_TYPES, KEYWORDS, TYPES
 from tileir.dialect.enums import MEMORY_SCOPE, PADDING
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Block
-from tileir.ir.declaration import OPTIONAL, V13_1, OperationDeclaration
+from tileir.ir.declaration import OPTIONAL, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
+from tileir.ir.versions import V13_1
 from tileir.serve.language.choosing import Piece, Placeholder, Pool
 from tileir.serve.language.completion_items import Items, Kind
 from tileir.serve.language.expected import Expectation

@@ -31,7 +31,7 @@ from tileir.ir.location import UNKNOWN
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, Type
 from tileir.ir.values import Value
-from tileir.ir.verifier import VerifyContext
+from tileir.ir.verify_context import VerifyContext
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.

@@ -12,15 +12,16 @@ from lsprotocol import types as lsp
 
 from tileir.analyze.documentation.grammar import grammar, legal_keywords
 from tileir.analyze.documentation.markdown import facts_line, section_lines
+from tileir.analyze.documentation.meanings import ELEMENT_TYPES, ENUMERATIONS, KEYWORDS
 from tileir.analyze.documentation.pages import Page, attribute_words, operation_page, prose
 from tileir.analyze.documentation.vocabulary import find
 from tileir.analyze.documentation.written_types import type_facts
-from tileir.dialect.documentation import ELEMENT_TYPES, ENUMERATIONS, KEYWORDS
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.types import TileType
-from tileir.ir.declaration import NEWEST, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.enums import EnumKind
 from tileir.ir.types import Type
+from tileir.ir.versions import NEWEST
 from tileir.serve.language.document import Document
 from tileir.serve.language.forms import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.number_words import number_words

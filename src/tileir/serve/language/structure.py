@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.location import TokenStarts
 from tileir.ir.registry import REGISTRY
-from tileir.ir.token_starts import TokenStarts
 from tileir.text.token_text import TokenText
 
 _CLOSING = {")": "(", "]": "[", ">": "<", "}": "{"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tileir.ir.declaration import Version
 from tileir.ir.types import Type
+from tileir.ir.versions import Version
 from tileir.serve.language.document import Document
 from tileir.serve.language.forms import TYPE
 from tileir.serve.language.names import Name

@@ -9,7 +9,7 @@ from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, FOR, IF, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, RETURN
 from tileir.ir.core import Operation
-from tileir.ir.effects import memory_changes
+from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 
 

@@ -14,8 +14,8 @@ from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.gpu.architectures import Architecture
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST
 from tileir.ir.types import BF16, Type, flattened
+from tileir.ir.versions import NEWEST
 
 
 def _newer(subject: Subject) -> Iterable[LintFinding]:

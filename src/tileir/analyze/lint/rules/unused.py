@@ -11,7 +11,7 @@ from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, MAKE_TOKEN
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument
 
 

@@ -42,7 +42,7 @@ from tileir.execute.cpu.loops.sinks import (
 from tileir.execute.cpu.loops.statements import Memo, Program, Statement
 from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.ir.values import Value
 from tileir.text.printer import Printer
 

@@ -44,7 +44,7 @@ from tileir.execute.cpu.loops.statements import (
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
-from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import Value
 
 STREAMED_BYTES: Final = 16 << 20

@@ -36,7 +36,7 @@ from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.effects import memory_changes
+from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument, Value
 
 PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)

@@ -23,8 +23,8 @@ from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
 from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.versions import NEWEST
 
 _USUAL: Final = AssemblyOptions()
 

@@ -13,7 +13,7 @@ from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.cached import make_cubin
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.versions import NEWEST, Version
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.program import Program

@@ -13,10 +13,9 @@ from typing import Final
 from tileir.dialect.ops import CONTINUE, FOR, FTOF, IF, PRINT_TKO, PTR_TO_INT
 from tileir.dialect.types import TOKEN, PointerType, TileType
 from tileir.ir.attributes import string_attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation
 from tileir.ir.symbols import lookup_symbol
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import BF16, F16, F32, F64, I64, IntegerType
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit

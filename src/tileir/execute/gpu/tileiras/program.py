@@ -20,13 +20,12 @@ from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
 from tileir.execute.places import place_of
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import file_location
 from tileir.ir.symbols import lookup_symbol
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
+from tileir.ir.versions import NEWEST, Version
 from tileir.passes import debug_scopes, downlevel, legalize
 from tileir.passes.rename import rename_symbol
 

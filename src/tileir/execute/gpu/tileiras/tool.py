@@ -15,7 +15,7 @@ from typing import Any, Final
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.nvidia_packages import find_tool
 from tileir.execute.looks import look_of, name_of
-from tileir.ir.declaration import VERSIONS, Version, version_text
+from tileir.ir.versions import VERSIONS, Version, version_text
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
 CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")

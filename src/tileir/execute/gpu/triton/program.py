@@ -12,10 +12,9 @@ from tileir.execute.entries import select_entry
 from tileir.execute.gpu.triton.errors import TritonError
 from tileir.execute.gpu.triton.launch_values import LaunchValue, argument, constant
 from tileir.execute.gpu.triton.preparing import counted_loops, decided, late_loads
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, PassError
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 from tileir.passes import canonicalize, cse, legalize

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from tileir.execute.schedule import block_at
 from tileir.execute.wording import parenthesized
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.escapes import harmless
+from tileir.ir.quoting import harmless
 from tileir.serve.debugger.breakpoints import AccessKind
 from tileir.serve.debugger.evaluation import ExpressionMistake
 from tileir.serve.debugger.lines import SourcePlace, same_file

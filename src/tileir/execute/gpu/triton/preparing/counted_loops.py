@@ -27,10 +27,8 @@ from typing import Final, NamedTuple
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.ir.attributes import UNIT, Attribute
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.effects import is_pure
-from tileir.ir.traversal import post_order
+from tileir.ir.traversal import clone, is_pure, post_order
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts

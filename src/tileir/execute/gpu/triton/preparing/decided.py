@@ -22,8 +22,7 @@ from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.effects import is_pure
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import is_pure, pre_order
 from tileir.ir.types import FloatType, IntegerType
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit

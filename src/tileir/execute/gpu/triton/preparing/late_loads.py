@@ -15,8 +15,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.ir.core import Block, Operation
-from tileir.ir.effects import memory_changes
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import memory_changes, pre_order
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 _PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)

@@ -9,11 +9,11 @@ from tileir.dialect import ops
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.types import PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
 from tileir.execute.gpu.triton.preparing.cutting import Cut
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.location import Location
+from tileir.ir.traversal import clone
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
 

@@ -25,10 +25,8 @@ from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
 from tileir.execute.gpu.triton.preparing.token_order import check_order
 from tileir.execute.gpu.triton.schedule.features import ProductLoop, features_of
 from tileir.execute.gpu.triton.targets import TritonTarget
-from tileir.ir.clone import clone
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.effects import is_memory_effect_free
-from tileir.ir.traversal import pre_order
+from tileir.ir.traversal import clone, is_memory_effect_free, pre_order
 from tileir.ir.types import F16, I32, IntegerType
 from tileir.ir.values import Value
 from tileir.passes import canonicalize, cse

@@ -1,13 +1,9 @@
-"""What the types, attributes, keywords and versions of cuda_tile mean, in words.
-
-Operations carry their documentation in their declarations; what has no declaration has it here.  Only the tools that
-explain things import this module.
-"""
+"""The documentation of the types, attributes, keywords and versions of cuda_tile; declarations document operations."""
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version
+from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
 
 
 class Documentation:
@@ -42,7 +38,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "An array of elements, the value programs compute with",
         "tile<(EXTENTx...)? ELEMENT>",
-        "A tile has a fixed shape and one element type.  Each extent is a power of two, and a tile has at most 16777216 "
+        "A tile has a fixed shape and one element type.  Each extent is a power of two, and a tile has at most "
+        "16777216 "
         "elements.  Without extents it is 0-D, a scalar: `tile<f32>`.  Elements are numbers or pointers; a tile of "
         "f4E2M1FN that is not 0-D has an even number of them.  There is no implicit broadcasting: the operands of an "
         "operation must have equal shapes.",
@@ -53,7 +50,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "A pointer to a number in memory, as an element of a tile",
         "ptr<ELEMENT (, <none>)?>",
-        "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number type "
+        "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number "
+        "type "
         "except `i4`.  Version 13.4 added a pointer attribute, whose only value is `none`; a `tensor_view` has the "
         "attribute of the pointer it was made from.",
         "tile<ptr<f32>>\ntile<64xptr<i8>>",
@@ -65,7 +63,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "A tensor in memory: a shape and strides over a pointer",
         "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none>)?>",
         "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
-        "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and written "
+        "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and "
+        "written "
         "through a tile view over it.",
         "tensor_view<?x64xf32, strides=[64,1]>\ntensor_view<1024x1024xbf16, strides=[?,1]>\ntensor_view<f32>",
     ),
@@ -73,8 +72,10 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "partition_view",
         "Types",
         "A tensor divided into adjacent tiles that do not overlap",
-        "partition_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW (, dim_map=[DIMENSION, ...])?>",
-        "An access selects a tile by one index per dimension.  The tile has the same rank as the tensor, and its extents are "
+        "partition_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW (, dim_map=[DIMENSION, "
+        "...])?>",
+        "An access selects a tile by one index per dimension.  The tile has the same rank as the tensor, and its "
+        "extents are "
         "powers of two.  `dim_map` maps each dimension of the tile to a dimension of the tensor; the default is the "
         "identity.  Elements outside the tensor read as `padding_value`; without it they are unspecified.  "
         "Values other than `zero` are only for float elements.",
@@ -85,9 +86,11 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "strided_view",
         "Types",
         "Tiles over a tensor at a fixed distance, which may overlap or leave gaps",
-        "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? TENSOR_VIEW "
+        "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? "
+        "TENSOR_VIEW "
         "(, dim_map=[DIMENSION, ...])?>",
-        "Like a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one positive "
+        "Like a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one "
+        "positive "
         "integer per dimension.  If the strides equal the extents of the tile, it is a partition.",
         "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>",
         V13_3,
@@ -97,7 +100,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "Tiles whose positions along one dimension are given individually",
         "gather_scatter_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW, sparse_dim=DIMENSION>",
-        "Along `sparse_dim`, an access takes a one-dimensional tile of positions, one for each element of the tile in that "
+        "Along `sparse_dim`, an access takes a one-dimensional tile of positions, one for each element of the tile in "
+        "that "
         "dimension; along each other dimension it takes one index, as for a `partition_view`.",
         "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>",
         V13_3,
@@ -107,7 +111,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "A value that orders memory operations",
         "token",
-        "Memory operations are ordered by tokens, not by their order in the program.  An operation whose name ends in `_tko` "
+        "Memory operations are ordered by tokens, not by their order in the program.  An operation whose name ends in "
+        "`_tko` "
         "happens after the operations whose tokens it takes, and returns a token for operations that must follow it.  "
         "`make_token` starts a chain, `join_tokens` joins several tokens into one.",
         "token",
@@ -161,7 +166,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Promise of `assume`: elements are multiples of a number",
         "div_by<DIVISOR (, every EXTENT along DIMENSION)?>",
         "For tiles of integers or pointers and, without the second part, for tensor views.  The divisor is a power of "
-        "two up to 2^62.  Every element is a multiple of it.  With `every E along A`, only the first of each group of E "
+        "two up to 2^62.  Every element is a multiple of it.  With `every E along A`, only the first of each group of "
+        "E "
         "elements along dimension A is a multiple, and the other elements of the group count up from it.",
         "div_by<16>\ndiv_by<16, every 4 along 0>",
     ),
@@ -170,7 +176,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Assumptions",
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
-        "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists only "
+        "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists "
+        "only "
         "in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
     ),
@@ -197,7 +204,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Constants",
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
-        "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal integers, decimal "
+        "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal "
+        "integers, decimal "
         "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The drafts write "
         "`dense<0>`, which is also accepted (docs/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
@@ -209,7 +217,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "#cuda_tile.di_loc<LOCATION in SCOPE>",
         "The scope is a subprogram or a lexical block.  Operations of an entry have scopes only if the entry has one, "
         "and all belong to the same subprogram (docs/conflicts.md F).",
-        '#cuda_tile.di_loc<loc("k.py":7:3) in #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = "k", '
+        '#cuda_tile.di_loc<loc("k.py":7:3) in #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = '
+        '"k", '
         'linkageName = "k", compileUnit = <file = <"k.py" in "/src">>>>',
     ),
     Documentation(
@@ -348,6 +357,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
 VERSIONS: Final[dict[Version, str]] = {
     V13_1: "The first public version",
     V13_2: "Tokens for printing, unsigned loops, atan2, the scale type f8E8M0FNU",
-    V13_3: "Strided and gather/scatter views, packed and scaled low-precision formats, alloca, constant and private globals",
+    V13_3: "Strided and gather/scatter views, packed and scaled low-precision formats, alloca, constant and private "
+    "globals",
     V13_4: "Dependent launches, insertion, saturating conversion; the newest version, and tileir's default",
 }

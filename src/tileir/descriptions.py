@@ -10,8 +10,8 @@ from tileir.annotations import Final
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import location_prefix
-from tileir.ir.escapes import harmless
 from tileir.ir.location import Location
+from tileir.ir.quoting import harmless
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult
 

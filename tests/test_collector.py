@@ -7,13 +7,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from types import FrameType
 
 import pytest
 
 import tileir
-from tileir.ir import collector
-from tileir.ir.collector import CollectorPaused
+from tileir.collector import CollectorPaused
 
 PROGRAM = "cuda_tile.module @m { entry @k() { %0 = constant <i32: 1> : tile<i32> return } }"
 
@@ -59,7 +57,7 @@ def test_collector_that_the_user_switched_off_stays_off() -> None:
     assert not gc.isenabled()
 
 
-@pytest.mark.parametrize("first", [0, 10**6])
+@pytest.mark.parametrize("first", [0, 10**7])
 def test_collector_that_the_user_has_look_never_or_rarely_stays_so(first: int) -> None:
     gc.set_threshold(first, *USUAL[1:])
     with CollectorPaused():
@@ -80,45 +78,6 @@ def test_pauses_may_nest_and_end_by_an_exception() -> None:
         assert is_paused()
         raise ZeroDivisionError
     assert not is_paused()
-
-
-def test_pause_whose_end_was_interrupted_ends_with_it() -> None:
-    paused = CollectorPaused()
-    paused.__enter__()
-    assert is_paused()
-    del paused
-    assert not is_paused()
-
-
-@pytest.mark.skipif(
-    not collector.__file__.endswith(".py"), reason="compiled functions are not shown to what traces them"
-)
-def test_pause_whose_end_was_interrupted_ends_though_a_cycle_of_garbage_knows_it() -> None:
-    def interrupt(frame: FrameType, event: str, argument: object) -> None:
-        if frame.f_code.co_name == "__exit__" and isinstance(frame.f_locals.get("self"), CollectorPaused):
-            sys.settrace(None)
-            raise KeyboardInterrupt
-
-    def read() -> None:
-        # The exception knows the traceback, that knows this function, and this function knows the exception.
-        known = None
-        try:
-            tileir.parse(PROGRAM)
-        except KeyboardInterrupt as error:
-            known = error
-        assert known is not None
-
-    trace = sys.gettrace()
-    sys.settrace(interrupt)
-    try:
-        read()
-    finally:
-        sys.settrace(trace)
-    assert is_paused()
-    # A program goes on, and never calls the collector.
-    objects = [[number] for number in range(gc.get_threshold()[0] + USUAL[0])]
-    assert not is_paused()
-    del objects
 
 
 def test_reading_in_threads_leaves_the_collector_on() -> None:
@@ -143,30 +102,10 @@ def test_reading_in_threads_leaves_the_collector_on() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-@pytest.mark.parametrize("own", [False, True])
-def test_forked_process_has_the_pauses_of_its_own_thread_only(own: bool) -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    def pause() -> None:
-        with CollectorPaused():
-            entered.set()
-            leave.wait(60)
-
-    other = threading.Thread(target=pause)
-    other.start()
-    entered.wait(60)
-    mine = CollectorPaused()
-    if own:
-        mine.__enter__()
-    child = os.fork()
-    if child == 0:
-        right = is_paused() == own
-        mine.__exit__()
-        right = right and not is_paused()
-        os._exit(0 if right else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert is_paused()
-    leave.set()
-    other.join()
-    mine.__exit__()
-    assert not is_paused()
+def test_forked_process_has_no_pause() -> None:
+    with CollectorPaused():
+        child = os.fork()
+        if child == 0:
+            os._exit(1 if is_paused() else 0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert is_paused()

@@ -9,9 +9,8 @@ import pytest
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.ir.clone import clone
-from tileir.ir.digest import structural_digest
-from tileir.ir.equality import structurally_equal
+from tileir.execute.digest import structural_digest
+from tileir.ir.traversal import clone, structurally_equal
 
 TEXT = """cuda_tile.module @kernels {
   entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {

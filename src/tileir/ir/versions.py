@@ -1,0 +1,33 @@
+"""The versions of the dialect."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.ir.diagnostics import VersionError
+
+Version = tuple[int, int]
+
+V13_1: Final[Version] = (13, 1)
+V13_2: Final[Version] = (13, 2)
+V13_3: Final[Version] = (13, 3)
+V13_4: Final[Version] = (13, 4)
+NEWEST: Final[Version] = V13_4
+VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4)
+
+
+def version_text(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+VERSION_NAMES: Final[tuple[str, ...]] = tuple([version_text(version) for version in VERSIONS])
+NEWEST_NAME: Final[str] = version_text(NEWEST)
+
+
+def version_named(name: object) -> Version:
+    """The version that a text such as "13.2" names."""
+    if not isinstance(name, str):
+        raise TypeError(f"a version is a text, such as '{NEWEST_NAME}', not {name!r}")
+    for version in VERSIONS:
+        if name == version_text(version):
+            return version
+    raise VersionError(f"'{name}' is not a version of the dialect: {', '.join(VERSION_NAMES)}")
