@@ -218,7 +218,7 @@ class BodyWriter(ByteWriter):
                 self._write_attribute(operation, field)
             self._write_plain_operands(operation, record)
             return
-        lengths = operation.declaration.segment_lengths(operation)
+        lengths = operation.segment_lengths()
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
         for field in record.attributes:

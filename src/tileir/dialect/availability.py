@@ -138,7 +138,7 @@ def newer_piece(operation: Operation, version: Version, types: dict[Type, str | 
                 return attribute_words(declared.name, declared.optional, declared.since, version)
         elif isinstance(value, EnumAttribute) and value.kind.since.get(value.keyword, version) > version:
             return keyword_words(declared.name, version)
-    for declared_operand, length in zip(declaration.operands, declaration.segment_lengths(operation), strict=False):
+    for declared_operand, length in zip(declaration.operands, operation.segment_lengths(), strict=False):
         since = declared_operand.since
         if since is not None and since > version and length:
             return operand_words(declared_operand.name, since, version)

@@ -1,8 +1,9 @@
-"""Writes what type checkers and editors know about the builder: `python -m tileir.tools.builder_stub [FILE]`.
+"""Writes the stub of the builder and the accessors of operations: `python -m tileir.tools.builder_stub [FILE FILE]`.
 
 `Builder` looks its operations up among the declarations when they are called; `tileir/builder.pyi` has a method for
-each, with its arguments, their types and the words of its documentation, written from the same declarations.  The
-same declarations give the same bytes; a test compares them.
+each, with its arguments, their types and its documentation, written from the same declarations.  `ir/accessors.py` has
+a property for each declared name (`accessor_properties.py`).  The same declarations give the same bytes; a test
+compares them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from tileir.dialect.enums import PADDING, enum_kind_of
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
 from tileir.dialect.signature import Parameter, Signature, signature_of
 from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.tools.accessor_properties import accessors
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 from tileir.tools.output import write_output
 from tileir.tools.programs import run_process
 
-FILE: Final = os.path.join("src", "tileir", "builder.pyi")
+FILES: Final = (os.path.join("src", "tileir", "builder.pyi"), os.path.join("src", "tileir", "ir", "accessors.py"))
 
 # Operations whose methods are written by hand, in the builder and below.
 BY_HAND: Final = (CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN)
@@ -216,10 +218,11 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
-        print("usage: python -m tileir.tools.builder_stub [FILE]", file=sys.stderr)
+    if len(arguments) not in (0, 2) or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -m tileir.tools.builder_stub [STUB ACCESSORS]", file=sys.stderr)
         return EXIT_USAGE
-    write_output(arguments[0] if arguments else FILE, stub())
+    for file, text in zip(arguments or FILES, (stub(), accessors()), strict=True):
+        write_output(file, text)
     return EXIT_FINE
 
 
