@@ -22,21 +22,21 @@ _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst
 
 def verify_load_ordering(operation: Operation) -> None:
     """What an atomic or plain load may ask for, whatever its scope."""
-    ordering = operation.keyword("memory_ordering_semantics")
+    ordering = operation.memory_ordering_semantics
     if ordering not in _LOAD_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}")
 
 
 def verify_store_ordering(operation: Operation) -> None:
     """What an atomic or plain store may ask for, whatever its scope."""
-    ordering = operation.keyword("memory_ordering_semantics")
+    ordering = operation.memory_ordering_semantics
     if ordering not in _STORE_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}")
 
 
 def _verify_scope(operation: Operation, noun: str) -> None:
-    ordering = operation.keyword("memory_ordering_semantics")
-    scoped = "memory_scope" in operation.attributes
+    ordering = operation.memory_ordering_semantics
+    scoped = operation.memory_scope is not None
     if ordering == "weak":
         if scoped:
             raise Invalid(f"weak {noun} must not have memory scope")
@@ -58,7 +58,7 @@ def verify_store(operation: Operation) -> None:
 
 def verify_atomic_ordering(operation: Operation) -> None:
     """Ordering of an atomic that reads and writes; its scope is a required attribute."""
-    if operation.keyword("memory_ordering_semantics") not in _ATOMIC_ORDERINGS:
+    if operation.memory_ordering_semantics not in _ATOMIC_ORDERINGS:
         raise Invalid("memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
 
 
@@ -73,7 +73,7 @@ def is_word(element: Type) -> bool:
 
 def verify_atomic_mode(operation: Operation, element: Type) -> None:
     """Which element types each read-modify-write mode works on."""
-    mode = operation.keyword("mode")
+    mode = operation.mode
     if mode == "addf":
         if element not in (F16, BF16, F32, F64):
             raise Invalid("'addf' works only with floats f16, bf16, f32, and f64")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileir.annotations import cast
 from tileir.dialect.hints import verify_hints
 from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
-from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import Type
@@ -14,11 +13,11 @@ from tileir.ir.verifier import VerifyContext
 
 def view_of(operation: Operation) -> TileViewType:
     """The type of a verified operation's `view` operand."""
-    return cast(TileViewType, operation.operand_group("view")[0].type)
+    return cast(TileViewType, operation.view.type)
 
 
 def index_types(operation: Operation) -> list[Type]:
-    return [value.type for value in operation.operand_group("index")]
+    return [value.type for value in operation.index]
 
 
 def verify_view_access(operation: Operation, tile: Type, context: VerifyContext) -> None:
@@ -33,11 +32,9 @@ def verify_view_access(operation: Operation, tile: Type, context: VerifyContext)
         _verify_gather_indices(view, indices)
     else:
         _verify_scalar_indices(indices)
-    inbounds = operation.attributes.get("inbounds")
-    if isinstance(inbounds, DenseArrayAttribute) and len(inbounds.values) != len(indices):
-        raise Invalid(
-            f"inbounds size ({len(inbounds.values)}) must match the number of index dimensions ({len(indices)})"
-        )
+    inbounds = operation.inbounds
+    if inbounds is not None and len(inbounds) != len(indices):
+        raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
     verify_hints(operation, context, "view")
 
 
