@@ -255,7 +255,7 @@ class BodyWriter(ByteWriter):
         if codec == records.ENUM:
             self.varint(self._enumerator(operation, field, value))
         elif codec == records.BOOL_LIST:
-            count = len(operation.operand_group("index"))
+            count = len(operation.index)
             flags = value.values if isinstance(value, DenseArrayAttribute) else (0,) * count
             self.integers(flags, 1)
         elif codec == records.INTEGER and isinstance(value, IntegerAttribute):
