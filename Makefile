@@ -10,6 +10,7 @@ PIP := -m pip --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 STUB := src/tileir/builder.pyi
+ACCESSORS := src/tileir/ir/accessors.py
 SUPPORT := docs/support.md
 LINT := docs/lint.md
 EDITORS := editors
@@ -162,9 +163,9 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors and the stub of the builder
+docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors, the stub of the builder and the accessors of operations
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
-	$(BIN)/python -m tileir.tools.builder_stub $(STUB)
+	$(BIN)/python -m tileir.tools.builder_stub $(STUB) $(ACCESSORS)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
 	$(BIN)/python -m tileir.tools.lint_page $(LINT)
 	$(BIN)/python -m tileir.tools.highlighting $(EDITORS)
@@ -175,8 +176,9 @@ docs-check: $(VENV)/.installed-test
 	@rm -rf build/docs && mkdir -p build/docs
 	@$(BIN)/python -m tileir.tools.reference build/$(REFERENCE) >/dev/null
 	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
-	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi
+	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi build/docs/accessors.py
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
+	@diff $(ACCESSORS) build/docs/accessors.py || { echo "$(ACCESSORS) does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
 	@cp $(LINT) build/$(LINT) && $(BIN)/python -m tileir.tools.lint_page build/$(LINT)
 	@diff $(LINT) build/$(LINT) || { echo "$(LINT) does not match the rules: run make docs"; exit 1; }

@@ -54,7 +54,6 @@ LAYERS = {
 PARTS = {
     "an operation has a declaration, which checks operations": ("ir.core -> ir.declaration",),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
-    "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
     "the printer runs directives, which print with it": (
         "text.directive -> text.printer",
         *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),

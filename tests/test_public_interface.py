@@ -188,7 +188,7 @@ def public_names() -> dict[str, str]:
 
 
 # The engine behind a kernel, and what readers tell the verifier and the printer: for those who work on them.
-INNER = ("CpuKernel", "Alike")
+INNER = ("CpuKernel", "Alike", "BuilderPosition")
 
 
 @pytest.mark.parametrize("name", sorted(public_names()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import runpy
 from pathlib import Path
 from typing import Any
@@ -284,6 +286,42 @@ def test_method_prints_as_its_signature_and_is_listed() -> None:
     )
     assert repr(b.join_tokens) == "join_tokens(*tokens)"
     assert {"addi", "for_", "yield"} <= set(dir(b))
+
+
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [
+        ("addf", "(lhs, rhs, *, rounding_mode='nearest_even', flush_to_zero=False, COMMON)"),
+        ("exti", "(from_, type, signedness, *, COMMON)"),
+        ("join_tokens", "(*tokens, COMMON)"),
+        # Python has no optional parameter before a required one: these are shown by name.
+        ("print_tko", "(*, args=(), token=None, str, COMMON)"),
+        ("store_ptr_tko", "(destination, value, mask=None, token=None, *, memory_ordering_semantics='weak', "
+        "memory_scope=None, optimization_hints=None, COMMON)"),
+    ],
+)  # fmt: skip
+def test_inspect_shows_the_signature_of_an_operation(name: str, signature: str) -> None:
+    method = getattr(Builder(), name)
+    assert str(inspect.signature(method)) == signature.replace("COMMON", "location=None, attributes=None")
+
+
+def test_help_shows_signature_and_documentation() -> None:
+    method = Builder().yield_
+    assert (method.__name__, inspect.isroutine(method)) == ("yield_", True)
+    text = pydoc.plain(pydoc.render_doc(Builder().exti)).split("\n", 2)[2]
+    assert text.startswith("exti(from_, type, signedness, *, location=None, attributes=None)\n")
+    assert "    Extend integers to a greater width (since 13.1).\n" in text
+    assert "    signedness: whether the integers are signed or unsigned." in text
+
+
+def test_every_operation_has_a_signature_and_documentation() -> None:
+    b = Builder()
+    for declaration in REGISTRY.declarations():
+        by_hand = hasattr(Builder, declaration.mnemonic) or hasattr(Builder, f"{declaration.mnemonic}_")
+        if declaration.name.startswith("cuda_tile.") and not by_hand:
+            method = getattr(b, declaration.mnemonic)
+            assert list(inspect.signature(method).parameters)[-2:] == ["location", "attributes"]
+            assert method.__doc__ and method.__doc__.endswith(".")
 
 
 def test_mnemonics_that_are_python_words_are_found_by_their_plain_name(kernel: Any) -> None:

@@ -86,11 +86,11 @@ def test_every_type_attribute_and_location_is_itself(again: Any) -> None:
     ]:  # fmt: skip
         seen.setdefault(type(thing), thing)
     assert len(seen) > 20
-    for thing in seen.values():
-        assert isinstance(thing, (Type, Attribute))
-        if not isinstance(thing, location.TextLocation):
-            assert again(thing) is thing
-            assert again([thing, thing]) == [thing, thing]
+    for value in seen.values():
+        assert isinstance(value, (Type, Attribute))
+        if not isinstance(value, location.TextLocation):
+            assert again(value) is value
+            assert again([value, value]) == [value, value]
 
 
 def test_a_chain_deeper_than_pythons_stack() -> None:

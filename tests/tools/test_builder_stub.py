@@ -13,9 +13,11 @@ import pytest
 import tileir
 from tileir.dialect.signature import signature_of
 from tileir.tools import builder_stub
+from tileir.tools.accessor_properties import accessors
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "src" / "tileir" / "builder.pyi"
+ACCESSORS = ROOT / "src" / "tileir" / "ir" / "accessors.py"
 
 
 def methods(text: str, name: str) -> dict[str, ast.FunctionDef]:
@@ -31,6 +33,7 @@ def arguments(method: ast.FunctionDef) -> list[str]:
 
 def test_the_stub_is_that_of_the_declarations() -> None:
     assert STUB.read_text(encoding="utf-8") == builder_stub.stub(), "run: make docs"
+    assert ACCESSORS.read_text(encoding="utf-8") == accessors(), "run: make docs"
 
 
 def test_every_operation_has_a_method_with_its_arguments_and_words() -> None:

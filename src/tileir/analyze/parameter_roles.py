@@ -104,11 +104,11 @@ def _view(role: Role, maker: Operation, value: Value, itself: bool) -> None:
         role.compared = True
         return
     tensor = cast(TensorViewType, maker.results[0].type)
-    for axis, extent in zip(_dynamic(tensor.shape), maker.operand_group("dynamicShape"), strict=True):
+    for axis, extent in zip(_dynamic(tensor.shape), maker.dynamic_shape, strict=True):
         if extent is value:
             role.used_as_extent = True
             role.tiles += tiles_along(maker, axis)
-    for axis, stride in zip(_dynamic(tensor.strides), maker.operand_group("dynamicStrides"), strict=True):
+    for axis, stride in zip(_dynamic(tensor.strides), maker.dynamic_strides, strict=True):
         if stride is value:
             role.strides.append((maker, axis))
 
@@ -140,7 +140,7 @@ def extent_parameter(access: Operation, axis: int) -> Value | None:
     dynamic = _dynamic(cast(TensorViewType, tensor.results[0].type).shape)
     if along not in dynamic:
         return None
-    return parameter_of(tensor.operand_group("dynamicShape")[dynamic.index(along)])
+    return parameter_of(tensor.dynamic_shape[dynamic.index(along)])
 
 
 def parameter_of(value: Value) -> Value:

@@ -158,7 +158,7 @@ class Reach(Observer):
         if 0 in access.box[1]:
             self.beyond = True
             self._miss(access, view.steps)
-        for extent, value in zip(space, access.operation.operand_group("index"), strict=False):
+        for extent, value in zip(space, access.operation.index, strict=False):
             axis = block_axis(value)
             if axis is not None:
                 self.spaces[axis] = min(self.spaces.get(axis, extent), extent)

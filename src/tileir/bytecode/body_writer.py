@@ -219,7 +219,7 @@ class BodyWriter(ByteWriter):
                 self._write_attribute(operation, field)
             self._write_plain_operands(operation, record)
             return
-        lengths = operation.declaration.segment_lengths(operation)
+        lengths = operation.segment_lengths()
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
         for field in record.attributes:
@@ -256,7 +256,7 @@ class BodyWriter(ByteWriter):
         if codec == records.ENUM:
             self.varint(self._enumerator(operation, field, value))
         elif codec == records.BOOL_LIST:
-            count = len(operation.operand_group("index"))
+            count = len(operation.index)
             flags = value.values if isinstance(value, DenseArrayAttribute) else (0,) * count
             self.integers(flags, 1)
         elif codec == records.INTEGER and isinstance(value, IntegerAttribute):

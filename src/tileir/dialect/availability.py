@@ -7,7 +7,6 @@ What only the drafts have belongs to no version and is left to the legalizer.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import GLOBAL, MODULE
 from tileir.dialect.types import (
     ELEMENT_SINCE,
@@ -85,12 +84,12 @@ def global_words(operation: Operation, version: Version) -> str | None:
     if version >= V13_3:
         return None
     target, name = version_text(version), operation.symbol_name
-    if operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]:
+    if operation.symbol_visibility == "private":
         return (
             f"global `{name}` uses non-public symbol visibility, which cannot be encoded in bytecode version "
             f"{target} (requires bytecode 13.3+)"
         )
-    if "constant" in operation.attributes:
+    if operation.constant:
         return (
             f"constant global `{name}` cannot be encoded in bytecode version {target} "
             "(the `constant` attribute requires bytecode 13.3+)"
@@ -138,7 +137,7 @@ def newer_piece(operation: Operation, version: Version, types: dict[Type, str | 
                 return attribute_words(declared.name, declared.optional, declared.since, version)
         elif isinstance(value, EnumAttribute) and value.kind.since.get(value.keyword, version) > version:
             return keyword_words(declared.name, version)
-    for declared_operand, length in zip(declaration.operands, declaration.segment_lengths(operation), strict=False):
+    for declared_operand, length in zip(declaration.operands, operation.segment_lengths(), strict=False):
         since = declared_operand.since
         if since is not None and since > version and length:
             return operand_words(declared_operand.name, since, version)

@@ -21,15 +21,16 @@ import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.annotations import Callable
 from tileir.dialect.calls import Call
 from tileir.dialect.construct import described, element, tile, value_type
-from tileir.dialect.inference import number_type, result_types
-from tileir.dialect.literals import dense_of, is_number, literal_shape, number_attribute
+from tileir.dialect.inference import result_types
+from tileir.dialect.literals import dense_of, literal_shape, number_attribute
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN, YIELD
-from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
-from tileir.dialect.signature import bind, check_counts, location_argument, signature_of
+from tileir.dialect.scopes import BodyScope, BranchScope, BuilderPosition, EntryScope, LoopScope
+from tileir.dialect.signature import Signature, bind, made_operation, make_operands, python_name, signature_of
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation, Region
-from tileir.ir.declaration import ISOLATED, ONE, SEGMENTS, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.core import Block, InsertionPoint, Operation, Region
+from tileir.ir.declaration import ISOLATED, ONE, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
 from tileir.ir.quoting import type_words
@@ -42,36 +43,46 @@ from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 
 _PREFIX: Final = "cuda_tile."
-# Methods of the builder whose operation has a name that Python keeps for itself.
-_KEYWORD_METHODS: Final = ("for", "global", "if")
-
-
-def _at_work() -> TypeError:
-    return TypeError("a Builder is at work in a program and cannot be copied: copy the module that finish() gives")
 
 
 class OperationMethod:
     """An operation of the builder, ready to be called; it prints as its signature."""
 
-    __slots__ = ("_builder", "declaration")
+    __slots__ = ("_builder", "_signature")
 
     def __init__(self, builder: Builder, declaration: OperationDeclaration) -> None:
         self._builder: Builder = builder
-        self.declaration: OperationDeclaration = declaration
+        self._signature: Signature = signature_of(declaration)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Build the operation: one result is a value, several are a tuple, none is None."""
-        operation = self._builder.build(self.declaration, args, keywords)
-        declared = self.declaration.results
+        operation = self._builder.build(self._signature.declaration, args, keywords)
+        declared = self._signature.declaration.results
         if len(declared) == 1 and declared[0].count == ONE:
             return operation.results[0]
         return tuple(operation.results) if declared else None
 
+    def __get__(self, instance: object, owner: object = None) -> OperationMethod:
+        """Itself: what has this method is a routine for `help`."""
+        return self
+
+    @property
+    def __name__(self) -> str:
+        return python_name(self._signature.declaration.mnemonic)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self._signature.documentation
+
+    @property
+    def __signature__(self) -> object:
+        return self._signature.inspected()
+
     def __repr__(self) -> str:
-        return signature_of(self.declaration).text
+        return self._signature.text
 
 
-class Builder:
+class Builder(BuilderPosition):
     """Builds a module, or at a place inside one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
@@ -96,7 +107,6 @@ class Builder:
             raise TypeError(f"a builder adds to a Block, not to {type_words(block)}")
         self.version: Version = version_named(version)
         self.locations: bool = locations
-        self.scopes: list[Scope] = []
         self._symbols: Symbols = Symbols()
         if block is None:
             block = Block()
@@ -105,7 +115,7 @@ class Builder:
                 attributes["producer"] = string_attribute(producer)
             location = _caller() if locations else UNKNOWN
             Operation(MODULE, [], [], attributes, [Region([block])], location)
-        self.point: InsertionPoint = InsertionPoint(block, before)
+        super().__init__(InsertionPoint(block, before))
 
     @property
     def module(self) -> Operation:
@@ -113,11 +123,9 @@ class Builder:
         found = self.point.block.parent_operation
         if found is None:
             raise BuildError("the block of this builder belongs to no operation")
-        while True:
-            outer = found.parent_operation
-            if outer is None:
-                return found
+        while (outer := found.parent_operation) is not None:
             found = outer
+        return found
 
     def finish(self) -> Operation:
         """The module, verified: `VerifyError` carries every mistake."""
@@ -133,26 +141,20 @@ class Builder:
     # --- any operation ---
 
     def __getattr__(self, name: str) -> Any:
-        mnemonic = name.removesuffix("_")
-        declaration = REGISTRY.by_name.get(_PREFIX + mnemonic)
+        declaration = REGISTRY.by_name.get(_PREFIX + name.removesuffix("_"))
         if declaration is None or name.startswith("_"):
             raise AttributeError(_unknown(name))
-        if mnemonic in _KEYWORD_METHODS and name == mnemonic:
-            return getattr(self, name + "_")
+        if hasattr(Builder, f"{name}_"):
+            # `for`, `global` and `if` by their plain names.
+            return getattr(self, f"{name}_")
         return OperationMethod(self, declaration)
 
     def __repr__(self) -> str:
         around = self.point.block.parent_operation
         return f"<Builder in {around!r}>" if around is not None else "<Builder in a block of no operation>"
 
-    def __copy__(self) -> Builder:
-        raise _at_work()
-
-    def __deepcopy__(self, memo: object) -> Builder:
-        raise _at_work()
-
     def __reduce__(self) -> str:
-        raise _at_work()
+        raise TypeError("a Builder is at work in a program and cannot be copied: copy the module that finish() gives")
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *[d.mnemonic for d in REGISTRY.declarations()]})
@@ -177,12 +179,11 @@ class Builder:
             self._check_place()
             signature = signature_of(declaration)
             bind(signature, call, args, keywords)
-            check_counts(call)
-            constants = _operands(call, location)
+            constants = make_operands(call, location)
             types = result_types(call, signature.inference)
         except BuildError as failure:
             raise BuildError(f"{declaration.mnemonic}: {failure.message}", location) from None
-        operation = _operation(call, types, location)
+        operation = made_operation(call, types, location)
         for constant in constants:
             self.point.insert(constant)
         self.point.insert(operation)
@@ -192,10 +193,12 @@ class Builder:
         return operation
 
     def _location(self, keywords: dict[str, object]) -> Location:
-        given = location_argument(keywords)
-        if given is not None:
-            return given
-        return _caller() if self.locations else UNKNOWN
+        given = keywords.get("location")
+        if given is None:
+            return _caller() if self.locations else UNKNOWN
+        if not isinstance(given, Location):
+            raise BuildError(f"'location' must be a location, got {described(given)}")
+        return given
 
     def _check_place(self) -> None:
         last = self.point.block.last
@@ -221,26 +224,30 @@ class Builder:
 
         `type` is a tile type; an element type means the scalar, or the shape of the lists.
         """
-        try:
-            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
-            dense = dense_of(value, wanted)
-        except BuildError as failure:
-            raise BuildError(f"constant: {failure.message}", self._location(keywords)) from None
-        return self.build(CONSTANT, (wanted, dense), keywords).result
+        dense = self._dense(CONSTANT, value, type, keywords)
+        return self.build(CONSTANT, (dense.type, dense), keywords).result
 
     def global_(self, name: object, value: object, type: object, **keywords: Any) -> Operation:
         """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
-        try:
-            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
-            dense = dense_of(value, wanted)
-        except BuildError as failure:
-            raise BuildError(f"global: {failure.message}", self._location(keywords)) from None
+        dense = self._dense(GLOBAL, value, type, keywords)
         inside = self.point
         self.point = InsertionPoint(self._symbol_table("global"))
         try:
             return self.build(GLOBAL, (name, dense), keywords)
         finally:
             self.point = inside
+
+    def _dense(
+        self, declaration: OperationDeclaration, value: object, type: object, keywords: dict[str, Any]
+    ) -> DenseAttribute:
+        try:
+            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
+            return dense_of(value, wanted)
+        except BuildError as failure:
+            raise self._refused(declaration, failure, keywords) from None
+
+    def _refused(self, declaration: OperationDeclaration, failure: BuildError, keywords: dict[str, Any]) -> BuildError:
+        return BuildError(f"{declaration.mnemonic}: {failure.message}", self._location(keywords))
 
     def _symbol_table(self, what: str) -> Block:
         """The body of the module around the builder."""
@@ -265,7 +272,7 @@ class Builder:
         try:
             types = [value_type(type) for type in argument_types]
         except BuildError as failure:
-            raise BuildError(f"entry: {failure.message}", self._location(keywords)) from None
+            raise self._refused(ENTRY, failure, keywords) from None
         block = Block()
         location = self._location(keywords)
         for type in types:
@@ -353,7 +360,7 @@ class Builder:
             elements = _elements(tiles, neutral)
             numbers = [number_attribute(n, e) for n, e in zip(neutral, elements, strict=True)]
         except BuildError as failure:
-            raise BuildError(f"{declaration.mnemonic}: {failure.message}", self._location(keywords)) from None
+            raise self._refused(declaration, failure, keywords) from None
         keywords["regions"] = [Region([block])]
         keywords["dim"] = dim
         keywords["identities"] = array_attribute(tuple(numbers))
@@ -381,48 +388,6 @@ def _elements(tiles: list[object], identities: list[object]) -> list[Type]:
             raise BuildError(f"'operands' must be tiles, got {described(item)}")
         found.append(item.type.element)
     return found
-
-
-def _operands(call: Call, location: Location) -> list[Operation]:
-    """Turn what was given into values; the constants that numbers became are returned, not inserted yet."""
-    declared = call.declaration.operands
-    for operand in declared:
-        given = call.given.get(operand.name, [])
-        call.operands[operand.name] = [item for item in given if isinstance(item, Value)]
-    constants: list[Operation] = []
-    for operand in declared:
-        given = call.given.get(operand.name, [])
-        if not any(is_number(item) for item in given):
-            continue
-        values: list[Value] = []
-        for position, item in enumerate(given):
-            if not isinstance(item, Value):
-                type = number_type(call, operand, position)
-                if not isinstance(type, TileType):
-                    call.fail(
-                        f"the type of {described(item)} for '{operand.name}' is not known; give a value, "
-                        f"like constant({described(item)}, type)"
-                    )
-                attributes: dict[str, Attribute] = {"value": dense_of(item, type)}
-                constant = Operation(CONSTANT, [], [type], attributes, NO_REGIONS, location)
-                constants.append(constant)
-                item = constant.result
-            values.append(item)
-        call.operands[operand.name] = values
-    return constants
-
-
-def _operation(call: Call, types: list[Type], location: Location) -> Operation:
-    declaration = call.declaration
-    operands: list[Value] = []
-    for operand in declaration.operands:
-        operands.extend(call.operands[operand.name])
-    segments: tuple[int, ...] | None = None
-    if declaration.traits & SEGMENTS:
-        segments = tuple([len(call.operands[operand.name]) for operand in declaration.operands])
-    attributes = call.attributes if call.attributes else NO_ATTRIBUTES
-    regions = call.regions if call.regions else NO_REGIONS
-    return Operation(declaration, operands, types, attributes, regions, location, segments)
 
 
 def _unknown(name: str) -> str:

@@ -9,7 +9,6 @@ from tileir.ir.attributes import Attribute, IntegerAttribute
 from tileir.ir.core import Block, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
-from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -28,9 +27,7 @@ class Call:
         "declaration",
         "extras",
         "given",
-        "location",
         "operands",
-        "raw_attributes",
         "regions",
         "symbols",
     )
@@ -41,10 +38,8 @@ class Call:
         self.given: dict[str, list[object]] = {}
         self.operands: dict[str, list[Value]] = {}
         self.extras: dict[str, object] = {}
-        self.raw_attributes: dict[str, object] = {}
         self.attributes: dict[str, Attribute] = {}
         self.regions: list[Region] = []
-        self.location: Location = UNKNOWN
         self.symbols: Symbols = symbols
 
     def fail(self, message: str) -> NoReturn:

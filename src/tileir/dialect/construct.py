@@ -103,34 +103,32 @@ def padding_value(source: object) -> EnumAttribute | None:
     raise BuildError(f"'padding' must be one of {', '.join(PADDING.cases)} or None, got {described(source)}")
 
 
-def _tensor(source: object, what: str) -> TensorViewType:
-    if isinstance(source, TensorViewType):
-        return source
-    raise BuildError(f"{what}: expected a tensor_view type, got {described(source)}")
+def _view(
+    what: str, tile_shape: object, tensor: object, padding: object, dim_map: object, has_map: bool = True
+) -> tuple[tuple[int, ...], TensorViewType, EnumAttribute | None, tuple[int, ...]]:
+    """The parameters that all views have: tile shape, tensor, padding and dimension map."""
+    dims = extents(tile_shape, what)
+    if not isinstance(tensor, TensorViewType):
+        raise BuildError(f"{what}: expected a tensor_view type, got {described(tensor)}")
+    pad = padding_value(padding)
+    mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, what)
+    _check(what, view_mistake(dims, tensor, pad, mapping if has_map else None))
+    return dims, tensor, pad, mapping
 
 
 def partition_view(
     tile_shape: object, tensor: object, padding: object = None, dim_map: object = None
 ) -> PartitionViewType:
     """`partition_view((64, 64), tensor, padding="zero", dim_map=(1, 0))`."""
-    dims = extents(tile_shape, "partition_view")
-    over = _tensor(tensor, "partition_view")
-    pad = padding_value(padding)
-    mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, "partition_view")
-    _check("partition_view", view_mistake(dims, over, pad, mapping))
-    return partition_view_type(dims, over, pad, mapping)
+    return partition_view_type(*_view("partition_view", tile_shape, tensor, padding, dim_map))
 
 
 def strided_view(
     tile_shape: object, tensor: object, traversal_strides: object, padding: object = None, dim_map: object = None
 ) -> StridedViewType:
     """`strided_view((64, 64), tensor, traversal_strides=(32, 64))`."""
-    dims = extents(tile_shape, "strided_view")
-    over = _tensor(tensor, "strided_view")
+    dims, over, pad, mapping = _view("strided_view", tile_shape, tensor, padding, dim_map)
     steps = extents(traversal_strides, "strided_view")
-    pad = padding_value(padding)
-    mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, "strided_view")
-    _check("strided_view", view_mistake(dims, over, pad, mapping))
     _check("strided_view", strided_view_mistake(len(dims), steps))
     return strided_view_type(dims, over, steps, pad, mapping)
 
@@ -139,11 +137,8 @@ def gather_scatter_view(
     tile_shape: object, tensor: object, sparse_dim: object, padding: object = None
 ) -> GatherScatterViewType:
     """`gather_scatter_view((64, 64), tensor, sparse_dim=0)`."""
-    dims = extents(tile_shape, "gather_scatter_view")
-    over = _tensor(tensor, "gather_scatter_view")
+    dims, over, pad, _ = _view("gather_scatter_view", tile_shape, tensor, padding, None, has_map=False)
     (sparse,) = extents(sparse_dim, "gather_scatter_view")[:1] or (DYNAMIC,)
-    pad = padding_value(padding)
-    _check("gather_scatter_view", view_mistake(dims, over, pad, None))
     _check("gather_scatter_view", gather_view_mistake(over, sparse))
     return gather_scatter_view_type(dims, over, sparse, pad)
 

@@ -11,7 +11,6 @@ from tileir.annotations import Final, cast
 from tileir.dialect.constraints import shape_of
 from tileir.dialect.hints import verify_hints
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
-from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TypeRule, named_types
 from tileir.ir.diagnostics import Invalid
@@ -25,21 +24,21 @@ _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst
 
 def verify_load_ordering(operation: Operation) -> None:
     """What an atomic or plain load may ask for, whatever its scope."""
-    ordering = operation.keyword("memory_ordering_semantics")
+    ordering = operation.memory_ordering_semantics
     if ordering not in _LOAD_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}")
 
 
 def verify_store_ordering(operation: Operation) -> None:
     """What an atomic or plain store may ask for, whatever its scope."""
-    ordering = operation.keyword("memory_ordering_semantics")
+    ordering = operation.memory_ordering_semantics
     if ordering not in _STORE_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}")
 
 
 def _verify_scope(operation: Operation, noun: str) -> None:
-    ordering = operation.keyword("memory_ordering_semantics")
-    scoped = "memory_scope" in operation.attributes
+    ordering = operation.memory_ordering_semantics
+    scoped = operation.memory_scope is not None
     if ordering == "weak":
         if scoped:
             raise Invalid(f"weak {noun} must not have memory scope")
@@ -61,7 +60,7 @@ def verify_store(operation: Operation) -> None:
 
 def verify_atomic_ordering(operation: Operation) -> None:
     """Ordering of an atomic that reads and writes; its scope is a required attribute."""
-    if operation.keyword("memory_ordering_semantics") not in _ATOMIC_ORDERINGS:
+    if operation.memory_ordering_semantics not in _ATOMIC_ORDERINGS:
         raise Invalid("memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
 
 
@@ -76,7 +75,7 @@ def is_word(element: Type) -> bool:
 
 def verify_atomic_mode(operation: Operation, element: Type) -> None:
     """Which element types each read-modify-write mode works on."""
-    mode = operation.keyword("mode")
+    mode = operation.mode
     if mode == "addf":
         if element not in (F16, BF16, F32, F64):
             raise Invalid("'addf' works only with floats f16, bf16, f32, and f64")
@@ -140,11 +139,11 @@ def optional_same_type(optional: str, other: str, message: str) -> TypeRule:
 
 def view_of(operation: Operation) -> TileViewType:
     """The type of a verified operation's `view` operand."""
-    return cast(TileViewType, operation.operand_group("view")[0].type)
+    return cast(TileViewType, operation.view.type)
 
 
 def index_types(operation: Operation) -> list[Type]:
-    return [value.type for value in operation.operand_group("index")]
+    return [value.type for value in operation.index]
 
 
 def verify_view_access(operation: Operation, tile: Type, context: VerifyContext) -> None:
@@ -159,11 +158,9 @@ def verify_view_access(operation: Operation, tile: Type, context: VerifyContext)
         _verify_gather_indices(view, indices)
     else:
         _verify_scalar_indices(indices)
-    inbounds = operation.attributes.get("inbounds")
-    if isinstance(inbounds, DenseArrayAttribute) and len(inbounds.values) != len(indices):
-        raise Invalid(
-            f"inbounds size ({len(inbounds.values)}) must match the number of index dimensions ({len(indices)})"
-        )
+    inbounds = operation.inbounds
+    if inbounds is not None and len(inbounds) != len(indices):
+        raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
     verify_hints(operation, context, "view")
 
 

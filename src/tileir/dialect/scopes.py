@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.inference import expected_types
 from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
-from tileir.ir.types import Type
 from tileir.ir.values import OperationResult, Value
 
-if TYPE_CHECKING:
-    from tileir.dialect.builder import Builder
+
+class BuilderPosition:
+    """Where a builder inserts operations, and the scopes that are open there."""
+
+    def __init__(self, point: InsertionPoint) -> None:
+        self.point: InsertionPoint = point
+        self.scopes: list[Scope] = []
 
 
 class Scope:
@@ -27,8 +30,8 @@ class Scope:
 
     __slots__ = ("_outer", "block", "builder", "operation")
 
-    def __init__(self, builder: Builder, operation: Operation, block: Block) -> None:
-        self.builder: Builder = builder
+    def __init__(self, builder: BuilderPosition, operation: Operation, block: Block) -> None:
+        self.builder: BuilderPosition = builder
         self.operation: Operation = operation
         self.block: Block = block
         self._outer: InsertionPoint | None = None
@@ -41,16 +44,19 @@ class Scope:
     @property
     def result(self) -> Value:
         """The only result of the operation."""
-        results = self.operation.results
-        if len(results) != 1:
-            raise BuildError(f"{self.name}: 'result' is for one result, there are {len(results)}; use 'results'")
-        return results[0]
+        return self._only(self.results, "result")
 
     @property
     def name(self) -> str:
         return self.operation.declaration.mnemonic
 
-    def go_in(self) -> None:
+    def _only(self, values: tuple[Value, ...], name: str) -> Value:
+        if len(values) != 1:
+            what = "result" if name == "result" else "carried value"
+            raise BuildError(f"{self.name}: '{name}' is for one {what}, there are {len(values)}; use '{name}s'")
+        return values[0]
+
+    def _enter(self) -> None:
         if self._outer is not None:
             raise BuildError(f"{self.name}: the block is open already")
         if self.block.first is not None:
@@ -59,41 +65,46 @@ class Scope:
         self.builder.point = InsertionPoint(self.block)
         self.builder.scopes.append(self)
 
-    def go_out(self, failed: bool) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        operation = self.operation
+        if kind is None and not operation.results:
+            # The types of the results are known once a terminator gives values.
+            given = self._first_terminator()
+            values = given.operands if given is not None else []
+            operation.results = tuple([OperationResult(value.type, operation, i) for i, value in enumerate(values)])
         if self._outer is not None:
             self.builder.point = self._outer
             self._outer = None
             self.builder.scopes.pop()
-        if not failed:
-            self.end_block()
+        if kind is None:
+            self._end_block()
 
-    @property
-    def terminator(self) -> OperationDeclaration:
-        """The operation that ends the block where none was built."""
-        declared = self.operation.declaration.regions
-        implied = declared[0].implicit_terminator if declared else None
-        return implied if implied is not None else YIELD
+    def _first_terminator(self) -> Operation | None:
+        """The terminator that gives the operation its results, where its declaration leaves them open."""
+        return None
 
-    def end_block(self) -> None:
+    def _end_block(self) -> None:
         """Make sure that the block ends as it must."""
         last = self.block.last
         if last is not None and last.declaration.is_terminator:
             return
-        expected = expected_types(self.operation, self.terminator)
+        terminator = self._implied_terminator()
+        expected = expected_types(self.operation, terminator)
         if expected:
             types = ", ".join([type.spelling for type in expected])
             raise BuildError(
-                f"{self.name}: the block must end with {self.terminator.mnemonic}_(..) of {len(expected)} "
+                f"{self.name}: the block must end with {terminator.mnemonic}_(..) of {len(expected)} "
                 f"value{'' if len(expected) == 1 else 's'}: {types}",
                 self.operation.location,
             )
-        self.block.append(Operation(self.terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
+        self.block.append(Operation(terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
 
-    def set_result_types(self, types: list[Type]) -> None:
-        """Give the operation results of these types, once they are known."""
-        operation = self.operation
-        if not operation.results:
-            operation.results = tuple([OperationResult(type, operation, index) for index, type in enumerate(types)])
+    def _implied_terminator(self) -> OperationDeclaration:
+        declared = self.operation.declaration.regions
+        implied = declared[0].implicit_terminator if declared else None
+        return implied if implied is not None else YIELD
 
 
 class EntryScope(Scope):
@@ -102,13 +113,8 @@ class EntryScope(Scope):
     __slots__ = ()
 
     def __enter__(self) -> tuple[Value, ...]:
-        self.go_in()
+        self._enter()
         return tuple(self.block.arguments)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.go_out(kind is not None)
 
 
 class BranchScope(Scope):
@@ -117,20 +123,16 @@ class BranchScope(Scope):
     __slots__ = ()
 
     def __enter__(self) -> BranchScope:
-        self.go_in()
+        self._enter()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _first_terminator(self) -> Operation | None:
         last = self.block.last
-        if kind is None and last is not None and last.declaration is YIELD:
-            self.set_result_types([value.type for value in last.operands])
-        self.go_out(kind is not None)
+        return last if last is not None and last.declaration is YIELD else None
 
     def else_(self) -> BranchScope:
         """The other side: `with branch.else_(): ...`."""
-        region = self.operation.regions[1]
+        region = self.operation.else_region
         if region.blocks:
             raise BuildError("if: there is an else branch already", self.operation.location)
         block = Block()
@@ -144,17 +146,27 @@ class LoopScope(Scope):
     __slots__ = ()
 
     def __enter__(self) -> LoopScope:
-        self.go_in()
+        self._enter()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None and self.operation.declaration is LOOP:
-            found = _first_break(self.block)
-            if found is not None:
-                self.set_result_types([value.type for value in found.operands])
-        self.go_out(kind is not None)
+    def _first_terminator(self) -> Operation | None:
+        """The first break that leaves a `loop`; only ifs can stand in between."""
+        if self.operation.declaration is not LOOP:
+            return None
+        # An explicit stack, because ifs may nest deeply: where to go on in blocks.
+        pending: list[Operation | None] = [self.block.first]
+        while pending:
+            cursor = pending.pop()
+            while cursor is not None:
+                if cursor.declaration is BREAK:
+                    return cursor
+                if cursor.declaration is IF:
+                    pending.append(cursor.next)
+                    for region in reversed(cursor.regions):
+                        pending.extend([inner.first for inner in reversed(region.blocks)])
+                    break
+                cursor = cursor.next
+        return None
 
     @property
     def index(self) -> Value:
@@ -171,29 +183,7 @@ class LoopScope(Scope):
     @property
     def value(self) -> Value:
         """The only value carried from one iteration to the next."""
-        values = self.values
-        if len(values) != 1:
-            raise BuildError(f"{self.name}: 'value' is for one carried value, there are {len(values)}; use 'values'")
-        return values[0]
-
-
-def _first_break(block: Block) -> Operation | None:
-    """The first break that leaves the loop a block belongs to; only ifs can stand in between."""
-    # An explicit stack, because ifs may nest deeply: where to go on in blocks.
-    pending: list[Operation | None] = [block.first]
-    while pending:
-        cursor = pending.pop()
-        while cursor is not None:
-            if cursor.declaration is BREAK:
-                return cursor
-            if cursor.declaration is IF:
-                pending.append(cursor.next)
-                for region in reversed(cursor.regions):
-                    for inner in reversed(region.blocks):
-                        pending.append(inner.first)
-                break
-            cursor = cursor.next
-    return None
+        return self._only(self.values, "value")
 
 
 class BodyScope(Scope):
@@ -202,13 +192,8 @@ class BodyScope(Scope):
     __slots__ = ()
 
     def __enter__(self) -> BodyScope:
-        self.go_in()
+        self._enter()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.go_out(kind is not None)
 
     @property
     def arguments(self) -> tuple[Value, ...]:

@@ -8,43 +8,60 @@ parameter the values may also stand one by one.  A name that is a Python keyword
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from keyword import iskeyword
+
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.calls import Call
 from tileir.dialect.construct import described
-from tileir.dialect.enums import MEMORY_ORDERING
-from tileir.dialect.inference import Inference, inference_of
-from tileir.dialect.literals import any_attribute, declared_attribute
-from tileir.ir.core import Region
+from tileir.dialect.inference import Inference, inference_of, number_type
+from tileir.dialect.literals import any_attribute, declared_attribute, dense_of, is_number
+from tileir.dialect.ops import CONSTANT
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Region
 from tileir.ir.declaration import (
     ONE,
-    OPTIONAL,
+    SEGMENTS,
     VARIADIC,
     AttributeDeclaration,
     OperandDeclaration,
     OperationDeclaration,
 )
-from tileir.ir.diagnostics import BuildError
 from tileir.ir.location import Location
+from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.ir.versions import version_text
+
+if TYPE_CHECKING:
+    import inspect
+
+# What every operation takes beside its own parameters.
+COMMON: Final = ("location", "attributes")
+
+
+def python_name(name: str) -> str:
+    """A declared name as a Python parameter or method has it: `from_` for `from`."""
+    return f"{name}_" if iskeyword(name) else name
 
 
 class Parameter:
-    """One argument: exactly one of `operand`, `attribute` and `extra` says what it is."""
+    """One argument: an operand, an attribute, or where it is neither a part of the result type or the regions."""
 
-    __slots__ = ("attribute", "extra", "name", "operand", "required")
+    __slots__ = ("attribute", "default", "name", "operand", "required")
 
     def __init__(
         self,
         name: str,
-        required: bool,
+        required: bool = False,
+        default: object = None,
         operand: OperandDeclaration | None = None,
         attribute: AttributeDeclaration | None = None,
     ) -> None:
         self.name: str = name
         self.required: bool = required
+        self.default: object = default
         self.operand: OperandDeclaration | None = operand
         self.attribute: AttributeDeclaration | None = attribute
-        self.extra: bool = operand is None and attribute is None
 
     @property
     def noun(self) -> str:
@@ -52,9 +69,16 @@ class Parameter:
             return "operand"
         return "attribute" if self.attribute is not None else "argument"
 
+    @property
+    def text(self) -> str:
+        return self.name if self.required else f"{self.name}={self.default!r}"
+
 
 class Signature:
-    """The parameters of an operation."""
+    """The parameters of an operation.
+
+    With `spread` the only positional one is a variadic operand, whose values may stand one by one.
+    """
 
     __slots__ = ("by_name", "declaration", "inference", "keyword_only", "positional", "spread")
 
@@ -62,61 +86,87 @@ class Signature:
         self.declaration: OperationDeclaration = declaration
         self.inference: Inference = inference_of(declaration)
         self.positional: list[Parameter] = []
-        self.keyword_only: list[Parameter] = []
         for operand in declaration.operands:
             if operand.name not in self.inference.hidden:
-                self.positional.append(Parameter(operand.name, operand.count == ONE, operand=operand))
-        for name in self.inference.required:
-            self.positional.append(Parameter(name, True))
-        for name in self.inference.optional:
-            self.keyword_only.append(Parameter(name, False))
+                default = () if operand.count == VARIADIC else None
+                self.positional.append(Parameter(operand.name, operand.count == ONE, default, operand=operand))
+        self.positional += [Parameter(name, True) for name in self.inference.required]
+        self.keyword_only: list[Parameter] = [Parameter(name) for name in self.inference.optional]
         for attribute in declaration.attributes:
-            required = attribute.default is None and not attribute.optional and not _is_weak_by_default(self, attribute)
-            (self.positional if required else self.keyword_only).append(
-                Parameter(attribute.name, required, attribute=attribute)
-            )
+            value = _default(declaration, attribute)
+            required = value is None and not attribute.optional
+            parameter = Parameter(attribute.name, required, value, attribute=attribute)
+            (self.positional if required else self.keyword_only).append(parameter)
         if declaration.regions:
-            self.keyword_only.append(Parameter("regions", False))
-        self.by_name: dict[str, Parameter] = {}
-        for parameter in [*self.positional, *self.keyword_only]:
-            self.by_name[parameter.name] = parameter
+            self.keyword_only.append(Parameter("regions"))
+        self.by_name: dict[str, Parameter] = {each.name: each for each in (*self.positional, *self.keyword_only)}
         only = self.positional[0].operand if len(self.positional) == 1 else None
         self.spread: bool = only is not None and only.count == VARIADIC
 
     @property
     def text(self) -> str:
         """The signature as a reader of error messages sees it: `addi(lhs, rhs, *, overflow='none')`."""
-        parts = [p.name if p.required else f"{p.name}={_default_text(p)}" for p in self.positional]
-        if self.spread:
-            parts = [f"*{self.positional[0].name}"]
-        elif self.keyword_only:
+        parts = [f"*{self.positional[0].name}"] if self.spread else [each.text for each in self.positional]
+        if self.keyword_only and not self.spread:
             parts.append("*")
-        parts.extend([f"{p.name}={_default_text(p)}" for p in self.keyword_only])
+        parts += [each.text for each in self.keyword_only]
         return f"{self.declaration.mnemonic}({', '.join(parts)})"
 
+    def ways(self) -> list[tuple[list[Parameter], list[Parameter]]]:
+        """The parameters by position and by name, as Python functions.
 
-def _default_text(parameter: Parameter) -> str:
-    attribute = parameter.attribute
-    if attribute is not None:
-        if attribute.constraint.kind == "unit":
-            return "False"
-        if attribute.default is not None:
-            return (
-                repr(attribute.default.bare_text)
-                if attribute.constraint.kind == "enum"
-                else attribute.default.bare_text
-            )
-        if not attribute.optional:
-            return "'weak'"
-    if parameter.operand is not None and parameter.operand.count == VARIADIC:
-        return "()"
-    return "None"
+        Operations may have an optional operand before an attribute that is required.  Python has no such function, so
+        there is one for each number of optional operands that are given by position.
+        """
+        parameters = self.positional
+        last = max([index for index, parameter in enumerate(parameters) if parameter.required], default=-1)
+        early = [index for index, parameter in enumerate(parameters[: last + 1]) if not parameter.required]
+        return [(parameters[:stop], [*parameters[stop:], *self.keyword_only]) for stop in [*early, len(parameters)]]
+
+    def inspected(self) -> inspect.Signature:
+        """The signature for `inspect.signature` and `help`; of several ways the one with the most names."""
+        # Takes longer to import than most programs to build.
+        import inspect
+
+        kind = inspect.Parameter.VAR_POSITIONAL if self.spread else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        by_place, by_name = self.ways()[0]
+        found: list[inspect.Parameter] = []
+        for each in by_place:
+            default = inspect.Parameter.empty if each.required or self.spread else each.default
+            found.append(inspect.Parameter(python_name(each.name), kind, default=default))
+        for each in [*by_name, *[Parameter(name) for name in COMMON]]:
+            default = inspect.Parameter.empty if each.required else each.default
+            found.append(inspect.Parameter(python_name(each.name), inspect.Parameter.KEYWORD_ONLY, default=default))
+        return inspect.Signature(found)
+
+    @property
+    def documentation(self) -> str:
+        """The summary of the operation and a line for each operand and attribute."""
+        declaration = self.declaration
+        since = "" if declaration.since is None else f" (since {version_text(declaration.since)})"
+        lines = [f"{_sentence(declaration.summary)[:-1]}{since}."]
+        parts = [(each.name, each.documentation) for each in declaration.operands]
+        parts += [(each.name, each.documentation) for each in declaration.attributes]
+        told = [f"{python_name(name)}: {_sentence(text)}" for name, text in parts if name in self.by_name]
+        return "\n".join([*lines, "", *told] if told else lines)
 
 
-def _is_weak_by_default(signature: Signature, attribute: AttributeDeclaration) -> bool:
-    """A load or store that does not synchronise with anybody needs not say so."""
-    scope = signature.declaration.inherent.get("memory_scope")
-    return attribute.name == "memory_ordering_semantics" and scope is not None and scope.optional
+def _sentence(text: str) -> str:
+    words = " ".join(text.split())
+    return words if words.endswith(".") else words + "."
+
+
+def _default(declaration: OperationDeclaration, attribute: AttributeDeclaration) -> object:
+    """The Python value that stands for an attribute that is not given; None where there is none."""
+    kind = attribute.constraint.kind
+    if kind == "unit":
+        return False
+    if attribute.default is not None:
+        return attribute.default.bare_text if kind == "enum" else int(attribute.default.bare_text)
+    # A load or store that does not synchronize with anybody need not say so.
+    scope = declaration.inherent.get("memory_scope")
+    is_weak = attribute.name == "memory_ordering_semantics" and scope is not None and scope.optional
+    return "weak" if is_weak else None
 
 
 _signatures: Final[dict[OperationDeclaration, Signature]] = {}
@@ -155,7 +205,7 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
             bound[name] = value
         elif name == "attributes":
             discardable = value
-        elif name != "location":
+        elif name not in COMMON:
             call.fail(f"there is no argument '{keyword}': {signature.text}")
     for parameter in signature.positional:
         if parameter.required and (parameter.name not in bound or bound[parameter.name] is None):
@@ -164,18 +214,24 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
         if value is not None:
             _place(call, signature.by_name[name], value)
     signature.inference.prepare(call)
-    _convert_attributes(signature, call, discardable)
+    for declared in signature.declaration.attributes:
+        given = bound.get(declared.name)
+        if given is None and declared.default is None:
+            given = signature.by_name[declared.name].default
+        found = declared_attribute(declared, given) if given is not None else None
+        # An attribute at its default is left out, as the parser leaves it out.
+        if found is not None and found is not declared.default:
+            call.attributes[declared.name] = found
+    if discardable is not None:
+        _add_discardable(call, discardable)
 
 
 def _place(call: Call, parameter: Parameter, value: object) -> None:
-    operand = parameter.operand
-    if operand is not None:
-        if operand.count == VARIADIC:
-            call.given[operand.name] = list(value) if isinstance(value, (list, tuple)) else [value]
+    if parameter.operand is not None:
+        if parameter.operand.count == VARIADIC and isinstance(value, (list, tuple)):
+            call.given[parameter.name] = list(value)
         else:
-            call.given[operand.name] = [value]
-    elif parameter.attribute is not None:
-        call.raw_attributes[parameter.name] = value
+            call.given[parameter.name] = [value]
     elif parameter.name == "regions":
         if not isinstance(value, (list, tuple)):
             call.fail(f"'regions' must be a list of regions, got {described(value)}")
@@ -183,45 +239,61 @@ def _place(call: Call, parameter: Parameter, value: object) -> None:
             if not isinstance(region, Region):
                 call.fail(f"'regions' must be a list of regions, got {described(region)} in it")
             call.regions.append(region)
-    else:
+    elif parameter.attribute is None:
         call.extras[parameter.name] = value
 
 
-def _convert_attributes(signature: Signature, call: Call, discardable: object) -> None:
-    for declared in signature.declaration.attributes:
-        value = call.raw_attributes.get(declared.name)
-        if value is None:
-            if _is_weak_by_default(signature, declared):
-                call.attributes[declared.name] = MEMORY_ORDERING["weak"]
-            continue
-        found = declared_attribute(declared, value)
-        # An attribute at its default is left out, as the parser leaves it out.
-        if found is not None and found is not declared.default:
-            call.attributes[declared.name] = found
-    if discardable is None:
-        return
-    if not isinstance(discardable, dict):
-        call.fail(f"'attributes' must be a dictionary, got {described(discardable)}")
-    for name, value in discardable.items():
-        if not isinstance(name, str) or name in signature.declaration.inherent:
+def _add_discardable(call: Call, attributes: object) -> None:
+    if not isinstance(attributes, dict):
+        call.fail(f"'attributes' must be a dictionary, got {described(attributes)}")
+    for name, value in attributes.items():
+        if not isinstance(name, str) or name in call.declaration.inherent:
             call.fail(f"'attributes' takes the names of discardable attributes, got {described(name)}")
         call.attributes[name] = any_attribute(value)
 
 
-def check_counts(call: Call) -> None:
-    """Operands of one value have one, values are values."""
-    for operand in call.declaration.operands:
+def make_operands(call: Call, location: Location) -> list[Operation]:
+    """Turn what was given into values; the constants that numbers became are returned, not inserted yet."""
+    declared = call.declaration.operands
+    for operand in declared:
         given = call.given.get(operand.name, [])
-        if operand.count in (ONE, OPTIONAL) and len(given) > 1:
+        if operand.count != VARIADIC and len(given) > 1:
             call.fail(f"operand '{operand.name}' takes one value, got {len(given)}")
         for item in given:
-            if isinstance(item, (list, tuple)) or not isinstance(item, (Value, bool, int, float)):
+            if not isinstance(item, Value) and not is_number(item):
                 call.fail(f"operand '{operand.name}' must be a value or a number, got {described(item)}")
+        call.operands[operand.name] = [item for item in given if isinstance(item, Value)]
+    constants: list[Operation] = []
+    for operand in declared:
+        given = call.given.get(operand.name, [])
+        if not any(is_number(item) for item in given):
+            continue
+        values: list[Value] = []
+        for position, item in enumerate(given):
+            if not isinstance(item, Value):
+                type = number_type(call, operand, position)
+                if not isinstance(type, TileType):
+                    call.fail(
+                        f"the type of {described(item)} for '{operand.name}' is not known; give a value, "
+                        f"like constant({described(item)}, type)"
+                    )
+                attributes: dict[str, Attribute] = {"value": dense_of(item, type)}
+                constant = Operation(CONSTANT, [], [type], attributes, NO_REGIONS, location)
+                constants.append(constant)
+                item = constant.result
+            values.append(item)
+        call.operands[operand.name] = values
+    return constants
 
 
-def location_argument(keywords: dict[str, object]) -> Location | None:
-    """The `location` of a call, where one was given."""
-    found = keywords.get("location")
-    if found is None or isinstance(found, Location):
-        return found
-    raise BuildError(f"'location' must be a location, got {described(found)}")
+def made_operation(call: Call, types: list[Type], location: Location) -> Operation:
+    declaration = call.declaration
+    operands: list[Value] = []
+    for operand in declaration.operands:
+        operands.extend(call.operands[operand.name])
+    segments: tuple[int, ...] | None = None
+    if declaration.traits & SEGMENTS:
+        segments = tuple([len(call.operands[operand.name]) for operand in declaration.operands])
+    attributes = call.attributes if call.attributes else NO_ATTRIBUTES
+    regions = call.regions if call.regions else NO_REGIONS
+    return Operation(declaration, operands, types, attributes, regions, location, segments)

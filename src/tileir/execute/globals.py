@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy
 
@@ -11,9 +11,7 @@ from tileir.dialect.ops import GLOBAL
 from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 
 
 class Globals:
@@ -29,8 +27,8 @@ class Globals:
                 self._add(operation)
 
     def _add(self, operation: Operation) -> None:
-        value = cast(DenseAttribute, operation.attributes["value"])
-        alignment = cast(IntegerAttribute, operation.attribute("alignment")).value
+        value = operation.value_attribute
+        alignment = operation.alignment
         content = to_memory(value.element_type, numpy.resize(constant_elements(value), prod(value.shape)))
         name = operation.symbol_name or ""
         try:
@@ -40,7 +38,7 @@ class Globals:
                 f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than is available"
             ) from None
         region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
-        if "constant" in operation.attributes:
+        if operation.constant:
             region.writable = False
             region.data.flags.writeable = False
         self.regions[name] = region

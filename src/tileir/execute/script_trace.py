@@ -118,7 +118,7 @@ class ScriptTrace:
             if access.kind == "atomic"
             else f"{target} ="
         )
-        indices = operation.operand_group("index") if access.view is not None else []
+        indices = operation.index if access.view is not None else []
         for value, content in zip(operation.operands, self._operands, strict=True):
             if not isinstance(value.type, TileType) or isinstance(value.type.element, PointerType):
                 continue

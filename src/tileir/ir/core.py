@@ -8,6 +8,7 @@ Lists that are nearly always empty or short are shared or small: a program has m
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
+from tileir.ir.accessors import Accessors
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.hooks import HOOKS, ProgramPart
@@ -25,7 +26,7 @@ NO_REGIONS: Final[list[Region]] = []
 NO_OPERANDS: Final[list[Value]] = []
 
 
-class Operation(ProgramPart):
+class Operation(Accessors):
     """One operation.
 
     `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
@@ -33,6 +34,7 @@ class Operation(ProgramPart):
     `set_operand` or `set_operands`.  The `declaration` stays: what is to be another operation is replaced.
     `segments` gives the length of each operand group where the declaration has more than one of variable length.
     A new operation stands at the end of `block`, where that is given, or in no block.
+    Operands, attributes and results have a property by their declared name (`ir.accessors`): `loop.lower_bound`.
     """
 
     __slots__ = (
@@ -61,8 +63,8 @@ class Operation(ProgramPart):
         successors: list[Block] | None = None,
         block: Block | None = None,
     ) -> None:
-        self.declaration: OperationDeclaration = declaration
-        self.operands: list[Value] = operands
+        self.declaration = declaration
+        self.operands = operands
         for value in operands:
             # `Value.add_user` where it takes one step: most uses.
             if value._users is None:
@@ -70,16 +72,16 @@ class Operation(ProgramPart):
             else:
                 value.add_user(self)
         if len(result_types) == 1:
-            self.results: tuple[OperationResult, ...] = (OperationResult(result_types[0], self, 0),)
+            self.results = (OperationResult(result_types[0], self, 0),)
         else:
             self.results = tuple([OperationResult(type, self, index) for index, type in enumerate(result_types)])
-        self.attributes: dict[str, Attribute] = attributes
+        self.attributes = attributes
         self.regions: list[Region] = regions
         if regions:
             for region in regions:
                 region.parent = self
         self.location: Location = location
-        self.segments: tuple[int, ...] | None = segments
+        self.segments = segments
         self.successors: list[Block] | None = successors
         self.parent: Block | None = block
         self.next: Operation | None = None
@@ -106,30 +108,6 @@ class Operation(ProgramPart):
         (only,) = self.results
         return only
 
-    def attribute(self, name: str) -> Attribute | None:
-        """An attribute, or its declared default, or None."""
-        found = self.attributes.get(name)
-        return found if found is not None else self.declaration.defaults.get(name)
-
-    def keyword(self, name: str) -> str:
-        """The keyword of an enum attribute, or of its declared default; empty where there is none."""
-        found = self.attribute(name)
-        return found.keyword if isinstance(found, EnumAttribute) else ""
-
-    def operand_group(self, name: str) -> list[Value]:
-        """The operands declared under a name: one, none or several."""
-        if len(self.declaration.operands) == 1:
-            return self.operands
-        if not isinstance(name, str):
-            raise TypeError(f"an operand has a string for a name, not {name!r}")
-        start, end = self.declaration.operand_range(self, name)
-        return self.operands[start:end]
-
-    def operand(self, name: str) -> Value | None:
-        """The operand declared under a name, None where it is optional and absent."""
-        group = self.operand_group(name)
-        return group[0] if group else None
-
     def structural_key(self) -> tuple[object, ...]:
         """The declaration, attributes, operand group lengths and types.
 
@@ -152,6 +130,34 @@ class Operation(ProgramPart):
         for result in results:
             found.append(result.type)
         return tuple(found)
+
+    # The regions by their declared names; operands, attributes and results are in `ir.accessors`.
+
+    @property
+    def body(self) -> Region:
+        return self._region("body")
+
+    @property
+    def body_region(self) -> Region:
+        return self._region("bodyRegion")
+
+    @property
+    def region(self) -> Region:
+        return self._region("region")
+
+    @property
+    def then_region(self) -> Region:
+        return self._region("thenRegion")
+
+    @property
+    def else_region(self) -> Region:
+        return self._region("elseRegion")
+
+    def _region(self, name: str) -> Region:
+        for index, declared in enumerate(self.declaration.regions):
+            if declared.name == name:
+                return self.regions[index]
+        raise self._not_declared(name)
 
     @property
     def is_unused(self) -> bool:

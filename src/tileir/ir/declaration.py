@@ -371,29 +371,6 @@ class OperationDeclaration:
         """The position of a declared operand."""
         return self._operand_index[name]
 
-    def operand_range(self, operation: Operation, name: str) -> tuple[int, int]:
-        """Start and end of a declared operand's values in `operation.operands`."""
-        index = self._operand_index[name]
-        if self.plain_operands:
-            return index, index + 1
-        segments = operation.segments
-        if segments is None:
-            lengths = self.segment_lengths(operation)
-            start = sum(lengths[:index])
-            return start, start + lengths[index]
-        start = 0
-        for number in range(index):
-            start += segments[number]
-        return start, start + segments[index]
-
-    def segment_lengths(self, operation: Operation) -> list[int]:
-        """How many values each declared operand has."""
-        if operation.segments is not None:
-            return list(operation.segments)
-        single = sum(1 for o in self.operands if o.count == ONE)
-        spare = max(len(operation.operands) - single, 0)
-        return [1 if o.count == ONE else spare for o in self.operands]
-
     def spelled_name(self, version: Version) -> str:
         """The mnemonic in the text of a dialect version (13.4 renamed one operation, docs/conflicts.md A16)."""
         if self.newer_mnemonic is not None and version >= V13_4:

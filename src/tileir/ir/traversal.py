@@ -238,7 +238,7 @@ def _same_head(one: Operation, other: Operation, locations: bool) -> bool:
         one.declaration is other.declaration
         and one.attributes == other.attributes
         and len(one.operands) == len(other.operands)
-        and one.declaration.segment_lengths(one) == other.declaration.segment_lengths(other)
+        and one.segment_lengths() == other.segment_lengths()
         and [result.type for result in one.results] == [result.type for result in other.results]
         and len(one.regions) == len(other.regions)
         and len(one.successors or []) == len(other.successors or [])

@@ -405,7 +405,7 @@ def _verify_types(operation: Operation, declaration: OperationDeclaration, versi
         for index, declared in enumerate(declaration.operands):
             _verify_type("operand", index, operands[index].type, declared, version)
     else:
-        lengths = declaration.segment_lengths(operation)
+        lengths = operation.segment_lengths()
         first = 0
         for number, declared in enumerate(declaration.operands):
             for index in range(first, first + lengths[number]):

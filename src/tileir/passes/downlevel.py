@@ -272,7 +272,7 @@ def _forward_token(operation: Operation) -> None:
     result = operation.results[0]
     if not result.has_uses:
         return
-    token = operation.operand("token")
+    token = operation.token
     if token is None:
         token = Emit(operation).operation(MAKE_TOKEN, [], [result.type]).results[0]
     result.replace_all_uses_with(token)
@@ -280,11 +280,11 @@ def _forward_token(operation: Operation) -> None:
 
 def _untie_print(operation: Operation) -> int:
     """Take the tokens off a print."""
-    had = operation.operand_group("token")
+    had = operation.token is not None
     if not had and not operation.results[0].has_uses:
         return 0
     _forward_token(operation)
     if had:
-        values = operation.operand_group("args")
+        values = operation.args
         operation.set_operands(values, (len(values), 0))
     return 1

@@ -122,7 +122,7 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     if target.element is I1:
         return emit.compare_floats("not_equal", "unordered", value, emit.number(type, 0.0))
     width = width_of(target)
-    signed = operation.keyword("signedness") == "signed"
+    signed = operation.signedness == "signed"
     least, limit = (-(1 << (width - 1)), 1 << (width - 1)) if signed else (0, 1 << width)
     high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
     low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
@@ -198,7 +198,7 @@ def rounded_conversion(emit: Emit, operation: Operation) -> Value:
     Where the target holds every number of the source no mode makes a difference.
     """
     value = operation.operands[0]
-    keyword = operation.keyword("rounding_mode") or "nearest_even"
+    keyword = operation.rounding_mode
     target = tile_of(operation.results[0]).element
     if is_widening(tile_of(value).element, target):
         return emit.convert(FTOF, value, target)

@@ -210,40 +210,41 @@ def _access_attributes(operation: Operation) -> dict[str, Attribute]:
     return {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
 
 
+def _given(*values: Value | None) -> list[Value]:
+    return [value for value in values if value is not None]
+
+
 def _load(operation: Operation, warnings: list[Diagnostic]) -> None:
     _widen_scope(operation, warnings)
-    mask = operation.operand_group("mask")
-    token = operation.operand_group("token")
+    mask, token = operation.mask, operation.token
     loaded = Emit(operation).operation(
         LOAD_PTR_TKO,
-        [*operation.operand_group("ptr"), *mask, *token],
+        _given(operation.ptr, mask, token),
         [result.type for result in operation.results],
         _access_attributes(operation),
-        (1, len(mask), 0, len(token)),
+        (1, int(mask is not None), 0, int(token is not None)),
     )
     replace(operation, list(loaded.results))
 
 
 def _store(operation: Operation, warnings: list[Diagnostic]) -> None:
     _widen_scope(operation, warnings)
-    mask = operation.operand_group("mask")
-    token = operation.operand_group("token")
+    mask, token = operation.mask, operation.token
     stored = Emit(operation).operation(
         STORE_PTR_TKO,
-        [*operation.operand_group("ptr"), *operation.operand_group("value"), *mask, *token],
+        _given(operation.ptr, operation.value, mask, token),
         [result.type for result in operation.results],
         _access_attributes(operation),
-        (1, 1, len(mask), len(token)),
+        (1, 1, int(mask is not None), int(token is not None)),
     )
     replace(operation, list(stored.results))
 
 
 def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
-    scope = operation.attribute("scope")
-    if scope is not None and scope.text.endswith("<cluster>"):
+    if operation.scope == "cluster":
         text = "'cuda_tile.barrier' op: a barrier of scope 'cluster' has no public form and only orders this tile block"
         warnings.append(Diagnostic("warning", text, operation.location))
-    token = operation.operand("token")
+    token = operation.token
     if token is None:
         token = Emit(operation).operation(MAKE_TOKEN, [], [operation.results[0].type]).results[0]
     replace(operation, [token])

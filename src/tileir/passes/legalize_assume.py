@@ -12,7 +12,6 @@ from tileir.dialect.ops import ANDI, ASSUME, CMPI, REMI
 from tileir.dialect.types import TileType, is_power_of_two
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import signed_value
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit
@@ -52,11 +51,7 @@ def _constant(value: Value) -> int | None:
 
 def _said(comparison: Operation) -> tuple[Value, PredicateAttribute] | None:
     value, other = comparison.operands
-    predicate = comparison.attribute("comparison_predicate")
-    signedness = comparison.attribute("signedness")
-    if not isinstance(predicate, EnumAttribute) or not isinstance(signedness, EnumAttribute):
-        return None
-    keyword = predicate.keyword
+    keyword = comparison.comparison_predicate
     bits = _constant(other)
     if bits is None:
         bits = _constant(value)
@@ -71,7 +66,7 @@ def _said(comparison: Operation) -> tuple[Value, PredicateAttribute] | None:
         multiple = _multiple(value)
         if multiple is not None:
             return multiple
-    lower, upper = _bounds(keyword, signedness.keyword == "signed", width, bits)
+    lower, upper = _bounds(keyword, comparison.signedness == "signed", width, bits)
     least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     if (lower is None and upper is None) or not least <= (lower or 0) <= greatest:
         return None

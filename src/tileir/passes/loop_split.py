@@ -173,18 +173,16 @@ def _candidates(loop: Operation) -> dict[Operation, _Condition]:
 
 def _condition(loop: Operation, comparison: Operation) -> _Condition | None:
     """A comparison, turned so that the induction variable is on the left."""
-    if comparison.attribute("signedness") is not SIGNEDNESS[_signedness(loop)]:
+    if comparison.signedness != _signedness(loop):
         return None
-    predicate = comparison.attribute("comparison_predicate")
+    keyword = comparison.comparison_predicate
+    swapped = _SWAPPED.get(keyword)
     left, right = comparison.operands
-    for keyword, swapped in _SWAPPED.items():
-        if predicate is COMPARISON_PREDICATE[keyword]:
-            on_left = left is _induction_variable(loop)
-            bound = right if on_left else left
-            if _is_inside(bound, loop):
-                return None
-            return _Condition(comparison, keyword if on_left else swapped, bound)
-    return None
+    on_left = left is _induction_variable(loop)
+    bound = right if on_left else left
+    if swapped is None or _is_inside(bound, loop):
+        return None
+    return _Condition(comparison, keyword if on_left else swapped, bound)
 
 
 def _induction_variable(loop: Operation) -> BlockArgument:
@@ -192,7 +190,7 @@ def _induction_variable(loop: Operation) -> BlockArgument:
 
 
 def _signedness(loop: Operation) -> str:
-    return "unsigned" if "unsignedCmp" in loop.attributes else "signed"
+    return "unsigned" if loop.unsigned_cmp else "signed"
 
 
 def _is_inside(value: Value, loop: Operation) -> bool:

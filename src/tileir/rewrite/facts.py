@@ -289,7 +289,7 @@ def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
     """Rule 2."""
     lower, upper, step = facts
     width = width_of(loop.operands[0].type)
-    signed = "unsignedCmp" not in loop.attributes
+    signed = not loop.unsigned_cmp
     low = lower.range(signed)[0]
     high = upper.range(signed)[1] - 1
     if high < low:

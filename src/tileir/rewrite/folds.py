@@ -12,7 +12,6 @@ from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, IF, SELECT
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1
 from tileir.rewrite.driver import Fold, FoldResult
 from tileir.rewrite.float_addition import add_constants
@@ -29,11 +28,9 @@ def fold_addf(operation: Operation) -> FoldResult:
     """F2 (the folds draft only): the sum of finite constants, rounded and flushed as declared; never an infinity."""
     left = constant_value(operation.operands[0])
     right = constant_value(operation.operands[1])
-    rounding = operation.attribute("rounding_mode")
-    if left is None or right is None or not isinstance(rounding, EnumAttribute):
+    if left is None or right is None:
         return None
-    flush = operation.attribute("flush_to_zero") is not None
-    total = add_constants(left, right, rounding.keyword, flush)
+    total = add_constants(left, right, operation.rounding_mode, operation.flush_to_zero)
     return [total] if total is not None else None
 
 
@@ -95,12 +92,12 @@ def _compared_arms(operation: Operation) -> FoldResult:
     compare = defined_by(condition, CMPI)
     if compare is None:
         return None
-    predicate = compare.attributes.get("comparison_predicate")
-    if not isinstance(predicate, EnumAttribute) or predicate.keyword not in ("equal", "not_equal"):
+    predicate = compare.comparison_predicate
+    if predicate not in ("equal", "not_equal"):
         return None
     left, right = compare.operands
     if (left is chosen and right is otherwise) or (right is chosen and left is otherwise):
-        return [chosen if predicate.keyword == "not_equal" else otherwise]
+        return [chosen if predicate == "not_equal" else otherwise]
     return None
 
 

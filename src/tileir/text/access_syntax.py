@@ -203,18 +203,18 @@ class ViewAccess(Custom):
         scope = attributes.get("memory_scope")
         if scope is not None:
             out.append(f" {scope.bare_text}")
-        view = operation.operand_group("view")[0]
-        indices = operation.operand_group("index")
+        view = operation.view
+        indices = operation.index
         access = f" {names[view]}[{printer.value_list(indices)}]"
         moved: Value | None = None
         if self.is_store:
-            moved = operation.operand_group("tile")[0]
+            moved = operation.tile
             access = f" {names[moved]},{access}"
         elif self.is_reduction:
-            moved = operation.operand_group("value")[0]
+            moved = operation.value
             access = f"{access}, {attributes['mode'].bare_text}, {names[moved]}"
         out.append(access)
-        token = operation.operand("token")
+        token = operation.token
         if token is not None:
             out.append(f" token = {names[token]}")
         hints = attributes.get("optimization_hints")
@@ -260,10 +260,10 @@ class LoadOperands(Doubtful):
         return (mask is None) == (padding is None)
 
     def is_ambiguous(self, operation: Operation) -> bool:
-        padding = operation.operand("paddingValue")
+        padding = operation.padding_value
         return (
             padding is not None
-            and operation.operand("mask") is None
+            and operation.mask is None
             and isinstance(padding.type, TileType)
             and padding.type.element is I1
         )

@@ -226,10 +226,10 @@ class PrintArguments(Custom):
         out = printer.out
         text = operation.attributes["str"]
         out.append(f" {text.bare_text if isinstance(text, StringAttribute) else text.text}")
-        arguments = operation.operand_group("args")
+        arguments = operation.args
         if arguments:
             out.append(f", {printer.value_list(arguments)}")
-        token = operation.operand("token")
+        token = operation.token
         if token is not None:
             out.append(f" token={printer.names[token]}")
         printer.attribute_dictionary(operation, frozenset(["str"]))
@@ -352,8 +352,8 @@ class AtomicOperands(Custom):
         self.set_operands(state, "arg", parser.parse_value_token())
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        pointers = operation.operand_group("pointers")[0]
-        value = operation.operand_group("arg")[0]
+        pointers = operation.pointers
+        value = operation.arg
         mode = operation.attributes["mode"].bare_text
         printer.out.append(f" {printer.names[pointers]}, {mode}, {printer.names[value]}")
 

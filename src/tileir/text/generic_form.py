@@ -56,7 +56,7 @@ def _properties(operation: Operation) -> list[str]:
         sizes = ", ".join([str(size) for size in operation.segments])
         values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
     elif declaration.traits & SEGMENTS:
-        sizes = ", ".join([str(size) for size in declaration.segment_lengths(operation)])
+        sizes = ", ".join([str(size) for size in operation.segment_lengths()])
         values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
     return [values[name] for name in sorted(values)]
 

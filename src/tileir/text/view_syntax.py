@@ -161,8 +161,8 @@ class TensorView(Custom):
         result = operation.results[0].type
         base = operation.operands[0]
         out.append(f" {printer.names[base]}")
-        shape = operation.operand_group("dynamicShape")
-        strides = operation.operand_group("dynamicStrides")
+        shape = operation.dynamic_shape
+        strides = operation.dynamic_strides
         if isinstance(result, TensorViewType):
             out.append(f", shape = [{_sizes(printer, result.shape, shape)}]")
             out.append(f", strides = [{_sizes(printer, result.strides, strides)}]")

@@ -1,13 +1,13 @@
-"""Writes what type checkers and editors know about the builder: `python -m tileir.tools.builder_stub [FILE]`.
+"""Writes the stub of the builder and the accessors of operations: `python -m tileir.tools.builder_stub [FILE FILE]`.
 
 `Builder` looks its operations up among the declarations when they are called; `tileir/builder.pyi` has a method for
-each, with its arguments, their types and the words of its documentation, written from the same declarations.  The
-same declarations give the same bytes; a test compares them.
+each, with its arguments, their types and its documentation, written from the same declarations.  `ir/accessors.py` has
+a property for each declared name (`accessor_properties.py`).  The same declarations give the same bytes; a test
+compares them.
 """
 
 from __future__ import annotations
 
-import keyword
 import os
 import sys
 
@@ -15,14 +15,15 @@ from tileir.annotations import Final
 from tileir.declarations import declarations
 from tileir.dialect.enums import PADDING, enum_kind_of
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
-from tileir.dialect.signature import Parameter, Signature, signature_of
+from tileir.dialect.signature import Parameter, Signature, python_name, signature_of
 from tileir.ir.declaration import OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.versions import NEWEST_NAME
+from tileir.tools.accessor_properties import accessors
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 from tileir.tools.output import write_output
 from tileir.tools.programs import run_process
 
-FILE: Final = os.path.join("src", "tileir", "builder.pyi")
+FILES: Final = (os.path.join("src", "tileir", "builder.pyi"), os.path.join("src", "tileir", "ir", "accessors.py"))
 
 # Operations whose methods are written by hand, in the builder and below.
 BY_HAND: Final = (CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN)
@@ -216,10 +217,11 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
-        print("usage: python -m tileir.tools.builder_stub [FILE]", file=sys.stderr)
+    if len(arguments) not in (0, 2) or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -m tileir.tools.builder_stub [STUB ACCESSORS]", file=sys.stderr)
         return EXIT_USAGE
-    write_output(arguments[0] if arguments else FILE, stub())
+    for file, text in zip(arguments or FILES, (stub(), accessors()), strict=True):
+        write_output(file, text)
     return EXIT_FINE
 
 
@@ -235,65 +237,44 @@ def stub() -> str:
 
 
 def _methods(declaration: OperationDeclaration) -> list[str]:
-    """The lines of an operation: one method, or an overload for each way to mix places and keywords."""
+    """The lines of an operation: one method, or an overload for each way to mix positions and keywords."""
     signature = signature_of(declaration)
-    ways = _ways(signature)
+    name = python_name(declaration.mnemonic)
+    ways = signature.ways()
     lines: list[str] = []
-    for number, arguments in enumerate(ways):
+    for by_place, by_name in ways:
+        arguments = [_argument(signature, each, len(ways) > 1 and not each.required) for each in by_place]
+        if signature.spread:
+            arguments = [f"*{python_name(by_place[0].name)}: _Operands"]
+        else:
+            arguments.append("*")
+        arguments = ["self", *arguments, *[_argument(signature, each) for each in by_name], *_COMMON]
+        head = f"    def {name}({', '.join(arguments)}) -> {_result(declaration)}:"
         if len(ways) > 1:
             lines.append("    @overload")
-        head = f"    def {_name(declaration.mnemonic)}({', '.join(['self', *arguments])}) -> {_result(declaration)}:"
-        if number:
-            lines.append(f"{head} ...")
-        else:
-            lines += [head, *_documentation(declaration, signature)]
+        lines += [f"{head} ..."] if by_place is not ways[0][0] else [head, *_documentation(signature)]
     for alias in (declaration.newer_mnemonic, *declaration.aliases):
         if alias is not None:
-            lines.append(f"    {_name(alias)} = {_name(declaration.mnemonic)}")
+            lines.append(f"    {python_name(alias)} = {name}")
     return lines
-
-
-def _ways(signature: Signature) -> list[list[str]]:
-    """The argument lists of an operation.
-
-    Operations may have an optional operand before an attribute that is required.  Python has no such function, so
-    there is one for each number of optional operands that are given by place.
-    """
-    keywords = [_argument(signature, parameter) for parameter in signature.keyword_only]
-    if signature.spread:
-        spread = f"*{_name(signature.positional[0].name)}: _Operands"
-        return [[spread, *keywords, *_COMMON]]
-    parameters = signature.positional
-    last = max([index for index, parameter in enumerate(parameters) if parameter.required], default=-1)
-    early = [index for index, parameter in enumerate(parameters[: last + 1]) if not parameter.required]
-    ways: list[list[str]] = []
-    for stop in [*early, len(parameters)]:
-        by_place = [_argument(signature, each, index <= last) for index, each in enumerate(parameters[:stop])]
-        by_name = [_argument(signature, each) for each in parameters[stop:]]
-        ways.append([*by_place, "*", *by_name, *keywords, *_COMMON])
-    return ways
 
 
 def _argument(signature: Signature, parameter: Parameter, is_given: bool = False) -> str:
     """One argument; an optional one that `is_given` has no default."""
     attribute = parameter.attribute
-    default = "None"
     if attribute is not None:
         words = _attribute_type(attribute)
-        if not parameter.required:
-            default = _default(attribute)
     elif parameter.operand is not None:
         words = "_Operands" if parameter.operand.count == VARIADIC else "_Operand"
-        if parameter.operand.count == VARIADIC:
-            default = "()"
     elif signature.inference.hidden and parameter.required:
         # Operands are made from it: extents of a tensor may be known only when the kernel runs.
         words = "_Operands"
     else:
         words = _EXTRAS.get(parameter.name, "object")
-    if not parameter.required and default == "None":
+    if not parameter.required and parameter.default is None:
         words += " | None"
-    name = f"{_name(parameter.name)}: {words}"
+    name = f"{python_name(parameter.name)}: {words}"
+    default = f'"{parameter.default}"' if isinstance(parameter.default, str) else repr(parameter.default)
     return name if parameter.required or is_given else f"{name} = {default}"
 
 
@@ -308,15 +289,6 @@ def _attribute_type(declared: AttributeDeclaration) -> str:
     return f"{found} | Attribute" if found is not None else "Attribute"
 
 
-def _default(declared: AttributeDeclaration) -> str:
-    if declared.constraint.kind == "unit":
-        return "False"
-    if declared.default is not None:
-        text = declared.default.bare_text
-        return f'"{text}"' if declared.constraint.kind == "enum" else text
-    return "None" if declared.optional else '"weak"'
-
-
 def _result(declaration: OperationDeclaration) -> str:
     results = declaration.results
     if not results:
@@ -326,28 +298,11 @@ def _result(declaration: OperationDeclaration) -> str:
     return "Value" if len(results) == 1 else f"tuple[{', '.join(['Value'] * len(results))}]"
 
 
-def _documentation(declaration: OperationDeclaration, signature: Signature) -> list[str]:
-    since = "" if declaration.since is None else f" (since {declaration.since[0]}.{declaration.since[1]})"
-    lines = [f'        """{_sentence(declaration.summary)[:-1]}{since}.']
-    told: list[str] = []
-    for operand in declaration.operands:
-        if operand.name in signature.by_name:
-            told.append(f"        {_name(operand.name)}: {_sentence(operand.documentation)}")
-    for attribute in declaration.attributes:
-        if attribute.name in signature.by_name:
-            told.append(f"        {_name(attribute.name)}: {_sentence(attribute.documentation)}")
-    if not told:
-        return [lines[0] + '"""']
-    return [*lines, "", *told, '        """']
-
-
-def _sentence(text: str) -> str:
-    words = " ".join(text.split()).replace("\\", "\\\\").replace('"""', "'''")
-    return words if words.endswith(".") else words + "."
-
-
-def _name(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
+def _documentation(signature: Signature) -> list[str]:
+    text = signature.documentation.replace("\\", "\\\\").replace('"""', "'''")
+    first, *others = [f"        {line}" if line else "" for line in text.splitlines()]
+    quoted = f'        """{first.strip()}'
+    return [quoted, *others, '        """'] if others else [f'{quoted}"""']
 
 
 if __name__ == "__main__":

@@ -95,13 +95,12 @@ def _needed_version(root: Operation) -> str:
 
 
 def _global_facts(operation: Operation) -> dict[str, Any]:
-    value = operation.attributes["value"]
-    assert isinstance(value, DenseAttribute)
+    value = operation.value_attribute
     return {
         "name": operation.symbol_name,
         "type": value.type.spelling,
         "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
-        "constant": "constant" in operation.attributes,
+        "constant": operation.constant,
     }
 
 

@@ -129,7 +129,7 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
             if is_narrow:
                 inner.set_attribute(name, None)
         if inner.declaration is ops.CONSTANT:
-            inner.set_attribute("value", _wide_constant(cast(DenseAttribute, inner.attributes["value"]), wide))
+            inner.set_attribute("value", _wide_constant(inner.value_attribute, wide))
 
 
 def _wide_constant(attribute: DenseAttribute, wide: FloatType) -> DenseAttribute:

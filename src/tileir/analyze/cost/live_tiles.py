@@ -91,7 +91,7 @@ def registers_of(type: TileType) -> int:
 
 def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture) -> bool:
     """Whether a product is of a type and a size that the assembler gives to tensor cores."""
-    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    left, total = _tile(operation.operands[0]), _tile(operation.acc)
     if operation.declaration is MMAF_SCALED:
         return architecture.has_scaled_products
     is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
@@ -272,13 +272,13 @@ def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architect
 
 
 def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
-    is_sum = user.declaration in PRODUCTS and user.operand_group("acc")[0] is value
+    is_sum = user.declaration in PRODUCTS and user.acc is value
     return is_sum and multiplies_on_tensor_cores(user, architecture)
 
 
 def _taken_by_product(operation: Operation, architecture: Architecture) -> int:
     """What a product takes beside the tiles of the program."""
-    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    left, total = _tile(operation.operands[0]), _tile(operation.acc)
     if multiplies_on_tensor_cores(operation, architecture):
         is_short = left.element in (F8E4M3FN, F8E5M2) and total.element is F32 and operation.declaration is MMAF
         if is_short and architecture.has_short_sums and "fast_acc" not in operation.attributes:

@@ -127,7 +127,7 @@ class WrittenText:
     def order(self, later: Operation, earlier: Operation) -> TextEdit | None:
         """An access that takes no token yet takes that of another one before it in its block."""
         name = self._token_name(earlier)
-        if name is None or later.parent is not earlier.parent or later.operand("token") is not None:
+        if name is None or later.parent is not earlier.parent or later.token is not None:
             return None
         for token in self._behind_name(later):
             word = self.tokens[token]

@@ -99,7 +99,7 @@ class Subject:
         declaration = access.declaration
         leading = declaration.reads if declaration.reads is not None else declaration.writes
         values = access.operand_group(leading) if leading is not None else []
-        return [*values, *access.operand_group("index")] if declaration in _VIEW_ACCESSES else values
+        return [*values, *access.index] if declaration in _VIEW_ACCESSES else values
 
     def place(self, access: Operation) -> tuple[int, ...]:
         """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
@@ -107,7 +107,7 @@ class Subject:
 
     def mask(self, access: Operation) -> Value | None:
         """The mask of an access; None where all elements are touched."""
-        return access.operand("mask") if access.declaration not in _VIEW_ACCESSES else None
+        return access.mask if access.declaration not in _VIEW_ACCESSES else None
 
     def accesses(self) -> list[Operation]:
         """The operations that read or write memory, in program order."""

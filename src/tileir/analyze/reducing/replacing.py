@@ -156,7 +156,7 @@ def drop_operand(user: Operation, index: int) -> bool:
     """Take an operand away where the declaration lets it be absent."""
     declaration = user.declaration
     start = 0
-    lengths = declaration.segment_lengths(user)
+    lengths = user.segment_lengths()
     if declaration.unregistered or not declaration.operands:
         return False
     for group, (declared, length) in enumerate(zip(declaration.operands, lengths, strict=True)):

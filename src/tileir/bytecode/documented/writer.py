@@ -340,7 +340,7 @@ class DocumentedBodyWriter(BodyWriter):
             self.varint(kept)
         for result in results[:kept]:
             self.varint(tables.types.index(result.type))
-        lengths = operation.declaration.segment_lengths(operation)
+        lengths = operation.segment_lengths()
         self._refuse_newer_operands(operation, record, lengths)
         self.varint(len(operation.operands))
         for value in operation.operands:

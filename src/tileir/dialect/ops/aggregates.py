@@ -21,7 +21,7 @@ from tileir.dialect.functions import verify_terminator
 from tileir.dialect.inference import Inference
 from tileir.dialect.ops.control_flow import YIELD
 from tileir.dialect.types import TileType, scalar_tile, tile_type
-from tileir.ir.attributes import ArrayAttribute, Attribute, FloatAttribute, IntegerAttribute
+from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     OPEN_BITS,
@@ -51,11 +51,6 @@ def reduced_type(type: TileType, dim: int) -> TileType:
     return tile_type(type.shape[:dim] + type.shape[dim + 1 :], type.element)
 
 
-def _dimension(operation: Operation) -> int:
-    found = operation.attributes.get("dim")
-    return found.value if isinstance(found, IntegerAttribute) else 0
-
-
 def _identity_type(identity: Attribute) -> Type:
     if isinstance(identity, (IntegerAttribute, FloatAttribute, DenseAttribute)):
         return identity.type
@@ -66,8 +61,7 @@ def _verify_aggregate(operation: Operation, context: VerifyContext) -> None:
     operands = operation.operands
     if len(operands) != len(operation.results):
         raise Invalid("expect same number of operands and results")
-    attribute = operation.attributes.get("identities")
-    identities = attribute.elements if isinstance(attribute, ArrayAttribute) else ()
+    identities = operation.identities
     if len(identities) != len(operands):
         raise Invalid(
             f"expect identities to match the number of operands but got: {len(operands)} operands and "
@@ -83,7 +77,7 @@ def _verify_aggregate(operation: Operation, context: VerifyContext) -> None:
                 f"but got: '{element.text}' and '{type.text}'"
             )
     rank = tile_type_of(operands[0]).rank
-    dim = _dimension(operation)
+    dim = operation.dim
     if not 0 <= dim < rank:
         raise Invalid(f"dimension ({dim}) is out of bound [0, {rank})")
 
@@ -111,7 +105,7 @@ def _verify_result_types(operation: Operation, expected: list[Type], context: Ve
 
 
 def _verify_reduce_region(operation: Operation, context: VerifyContext) -> None:
-    dim = _dimension(operation)
+    dim = operation.dim
     _verify_result_types(operation, [reduced_type(tile_type_of(v), dim) for v in operation.operands], context)
     _verify_body(operation, context)
 

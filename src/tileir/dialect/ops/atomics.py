@@ -63,7 +63,7 @@ def _value_element(operation: Operation, name: str) -> Type:
 
 
 def _verify_mask(operation: Operation, value: str, names: str) -> None:
-    mask = operation.operand("mask")
+    mask = operation.mask
     if mask is not None and shape_of(mask.type) != shape_of(operation.operand_group(value)[0].type):
         raise Invalid(f"failed to verify that all of {{{names}}} have same shape")
 
@@ -100,7 +100,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
         raise Invalid("gather_scatter_view is not supported; use partition_view instead")
     if view.padding is not None:
         raise Invalid("views with padding_value are not supported for atomic reductions")
-    value = cast(TileType, operation.operand_group("value")[0].type)
+    value = cast(TileType, operation.value.type)
     if view.tile.element is not value.element:
         raise Invalid(
             f"view element type ('{view.tile.element.text}') must match value element type ('{value.element.text}')"
@@ -110,12 +110,12 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             f"view tile shape {_extents(view.tile.shape)} must match value shape {_extents(value.shape)} "
             "for element-wise atomic operations"
         )
-    if operation.keyword("mode") == "xchg":
+    if operation.mode == "xchg":
         raise Invalid("atomic_red_view_tko op cannot use xchg operation")
     verify_atomic_mode(operation, value.element)
-    if operation.keyword("memory_ordering_semantics") != "relaxed":
+    if operation.memory_ordering_semantics != "relaxed":
         raise Invalid("only 'relaxed' memory ordering is supported for view-based atomic reductions")
-    if operation.keyword("memory_scope") == "sys":
+    if operation.memory_scope == "sys":
         raise Invalid(
             "memory scope 'sys' is not supported for view-based atomic reductions; "
             "use 'tl_blk' or 'device' for TMA compatibility"

@@ -340,7 +340,7 @@ def _verify_loop_regions(operation: Operation, context: VerifyContext) -> None:
 def _expected_by_loop(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
     """The next iteration takes what the first one took."""
     if terminator is CONTINUE:
-        return value_types(around.operand_group("initValues"))
+        return value_types(around.init_values)
     return expected_results(around, terminator)
 
 

@@ -142,7 +142,7 @@ def _newer_ftof_modes(source: Type, target: Type) -> tuple[tuple[str, ...], str]
 
 
 def _verify_ftof(operation: Operation, context: VerifyContext) -> None:
-    mode = operation.keyword("rounding_mode")
+    mode = operation.rounding_mode
     source = element_of(operation.operands[0].type)
     target = element_of(operation.results[0].type)
     if target is F8E8M0FNU:
@@ -160,14 +160,14 @@ def _verify_ftof(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_ftoi(operation: Operation, context: VerifyContext) -> None:
-    if operation.keyword("rounding_mode") != "nearest_int_to_zero":
+    if operation.rounding_mode != "nearest_int_to_zero":
         raise Invalid("invalid rounding mode specified. Only 'nearest_int_to_zero' is supported")
 
 
 def _verify_itof(operation: Operation, context: VerifyContext) -> None:
     if element_of(operation.results[0].type) is F8E8M0FNU:
         raise Invalid("integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
-    if operation.keyword("rounding_mode") != "nearest_even":
+    if operation.rounding_mode != "nearest_even":
         raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
 
 

@@ -29,7 +29,7 @@ from tileir.dialect.constraints import (
 from tileir.dialect.construct import tile
 from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
 from tileir.dialect.types import scalar_tile, with_element
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
+from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     CONSTANT_LIKE,
@@ -92,8 +92,7 @@ BROADCAST: Final[OperationDeclaration] = REGISTRY.add(
 
 
 def _verify_cat(operation: Operation, context: VerifyContext) -> None:
-    attribute = operation.attributes.get("dim")
-    dim = attribute.value if isinstance(attribute, IntegerAttribute) else 0
+    dim = operation.dim
     lhs = tile_type_of(operation.operands[0]).shape
     rhs = tile_type_of(operation.operands[1]).shape
     target = tile_type_of(operation.results[0]).shape
@@ -149,8 +148,7 @@ CAT: Final[OperationDeclaration] = REGISTRY.add(
 
 
 def _verify_constant(operation: Operation, context: VerifyContext) -> None:
-    value = operation.attributes.get("value")
-    if isinstance(value, DenseAttribute) and value.type is not operation.results[0].type:
+    if operation.value_attribute.type is not operation.results[0].type:
         raise Invalid("failed to verify that all of {value, result} have same type")
 
 
@@ -347,8 +345,7 @@ OFFSET: Final[OperationDeclaration] = REGISTRY.add(
 def _verify_permute(operation: Operation, context: VerifyContext) -> None:
     source = tile_type_of(operation.operands[0]).shape
     target = tile_type_of(operation.results[0]).shape
-    attribute = operation.attributes.get("permutation")
-    permutation = attribute.values if isinstance(attribute, DenseArrayAttribute) else ()
+    permutation = operation.permutation
     rank = len(source)
     if rank < 2:
         raise Invalid(f"expects at least rank 2, but got: {rank}")

@@ -12,7 +12,7 @@ from tileir.dialect.constraints import (
     boolean_result,
     enum_attribute,
 )
-from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import binary, unary
 from tileir.ir.core import Operation
@@ -45,16 +45,16 @@ _PROMISE: Final = (
 
 
 def _verify_division(operation: Operation, context: VerifyContext) -> None:
-    rounding = operation.attribute("rounding")
-    if rounding not in (ROUNDING["zero"], ROUNDING["negative_inf"], ROUNDING["positive_inf"]):
+    rounding = operation.rounding
+    if rounding not in ("zero", "negative_inf", "positive_inf"):
         raise Invalid("invalid rounding mode specified, expect one of [zero, negative_inf, positive_inf]")
-    if rounding is ROUNDING["negative_inf"] and operation.attribute("signedness") is SIGNEDNESS["unsigned"]:
+    if rounding == "negative_inf" and operation.signedness == "unsigned":
         raise Invalid("rounding mode 'negative_inf' is not allowed with 'unsigned' flag")
 
 
 def _verify_negation(operation: Operation, context: VerifyContext) -> None:
     # The operation is signed by nature; `no_wrap`, which contains this flag, is let through all the same.
-    if operation.attribute("overflow") is OVERFLOW["no_unsigned_wrap"]:
+    if operation.overflow == "no_unsigned_wrap":
         raise Invalid("'no_unsigned_wrap' overflow flag is not supported")
 
 

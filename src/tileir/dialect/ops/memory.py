@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
@@ -30,7 +30,6 @@ from tileir.dialect.memory_model import (
     verify_store,
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     OPTIONAL,
@@ -67,7 +66,7 @@ def _verify_store_pointer(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_alloca(operation: Operation, context: VerifyContext) -> None:
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    alignment = operation.alignment
     if not is_power_of_two(alignment):
         raise Invalid("'alignment' must be power of two")
     element = pointee_of(operation.results[0].type)

@@ -20,7 +20,6 @@ from tileir.dialect.constraints import (
 from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     BLOCK_ORDER,
@@ -194,8 +193,7 @@ _CONVERSIONS: Final = "diuoxXeEfFgGaAcsSpn%\0"
 
 
 def _verify_print(operation: Operation, context: VerifyContext) -> None:
-    attribute = operation.attributes.get("str")
-    text = attribute.value if isinstance(attribute, StringAttribute) else ""
+    text = operation.str_
     expected = 0
     position = text.find("%")
     while position >= 0:
@@ -211,7 +209,7 @@ def _verify_print(operation: Operation, context: VerifyContext) -> None:
             expected += 1
             # The scan goes on inside the expression, so a `%` that ends one starts the next.
             position = text.find("%", position + 1)
-    found = len(operation.operand_group("args"))
+    found = len(operation.args)
     if expected != found:
         raise Invalid(f"incorrect number of operands: expected {expected}, found {found}")
 

@@ -137,8 +137,7 @@ ENTRY: Final[OperationDeclaration] = REGISTRY.add(
 
 def _verify_global(operation: Operation, context: VerifyContext) -> None:
     verify_symbol(operation)
-    value = operation.attributes.get("value")
-    if isinstance(value, DenseAttribute) and len(value.shape) != 1:
+    if len(operation.value_attribute.shape) != 1:
         raise Invalid("type must have rank 1")
 
 

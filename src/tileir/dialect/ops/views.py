@@ -105,8 +105,8 @@ def _verify_make_tensor_view(operation: Operation, context: VerifyContext) -> No
             f"expected pointer to '{view.element.text}' to build tensor_view of this type, got '{base.pointee.text}'"
         )
     _verify_pointer_attribute(base, view)
-    shape = operation.operand_group("dynamicShape")
-    strides = operation.operand_group("dynamicStrides")
+    shape = operation.dynamic_shape
+    strides = operation.dynamic_strides
     if view.shape.count(DYNAMIC) != len(shape):
         raise Invalid(f"expected {view.shape.count(DYNAMIC)} dynamic shape operands, got {len(shape)}")
     if view.strides.count(DYNAMIC) != len(strides):

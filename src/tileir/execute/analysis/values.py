@@ -7,10 +7,8 @@ from typing import cast
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import DType, constant_elements, memory_bytes, value_dtype
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPEN_BITS
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -39,7 +37,7 @@ def pointee_of(value: Value) -> Type:
 
 def reserved_bytes(operation: Operation) -> int:
     """How much an `alloca` reserves."""
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    count = operation.num_elem
     return count * memory_bytes(pointee_of(operation.results[0]))
 
 
@@ -56,4 +54,4 @@ def scalar_constant(value: Value) -> int | None:
     operation = value.defining_operation
     if operation is None or operation.declaration is not CONSTANT:
         return None
-    return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])
+    return int(constant_elements(operation.value_attribute)[0])

@@ -232,7 +232,7 @@ class Inspector:
 
     def _view(self, site: Site, block: TileBlock, words: Any) -> Access:
         operation = site.operation
-        type = cast(TileViewType, operation.operand_group("view")[0].type)
+        type = cast(TileViewType, operation.view.type)
         element = type.tensor.element
         rank, tile_rank = len(type.tensor.shape), len(type.tile_shape)
         numbers = list(words[2 : 3 + 2 * rank + tile_rank])

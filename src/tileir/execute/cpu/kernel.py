@@ -354,7 +354,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
         writers = []
         for operation in self.lower(options).prints:
-            types = [cast(TileType, value.type) for value in operation.operand_group("args")]
+            types = [cast(TileType, value.type) for value in operation.args]
             writers.append((parts_of(text_of(operation), [type.element for type in types]), types))
 
         # What `write` does may depend on the context of the caller, which a helper thread has not.

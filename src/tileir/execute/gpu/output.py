@@ -24,7 +24,6 @@ from typing import IO, Final, NamedTuple
 
 from tileir.dialect.ops import ASSERT, PRINT_TKO
 from tileir.execute.errors import AssertionFailedError
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 
 _FAILED: Final = (
@@ -137,10 +136,5 @@ def failed_assert(
 
 def asserted(words: str, speech: Speech) -> Operation:
     """The assert that has these words; of several, the first."""
-    said = [each for each in speech.asserts if _message(each) == words]
+    said = [each for each in speech.asserts if each.message == words]
     return said[0] if said else speech.asserts[0]
-
-
-def _message(operation: Operation) -> str:
-    attribute = operation.attributes.get("message")
-    return attribute.value if isinstance(attribute, StringAttribute) else ""

@@ -20,7 +20,7 @@ by element, in the same order, with the same result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy
 
@@ -46,7 +46,6 @@ from tileir.execute.interpreter.compiler import Compiler, Registers, Step
 from tileir.execute.interpreter.elementwise import kernel_of
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.interpreter.shapes import tile_of
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
 from tileir.ir.types import F16, F32, F64, I8, I16, I32, I64
@@ -216,7 +215,7 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
 def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
     operands = [compiler.slot(value) for value in operation.operands]
     results = [compiler.slot(result) for result in operation.results]
-    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    axis = operation.dim
     extent = tile_of(operation.operands[0]).shape[axis]
     scalar = not tile_of(operation.results[0]).shape
     combine = _combination(compiler, operation)
@@ -248,8 +247,8 @@ def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
 def compile_scan(compiler: Compiler, operation: Operation) -> Step:
     operands = [compiler.slot(value) for value in operation.operands]
     results = [compiler.slot(result) for result in operation.results]
-    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
-    reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
+    axis = operation.dim
+    reverse = operation.reverse
     extent = tile_of(operation.operands[0]).shape[axis]
     combine = _combination(compiler, operation)
     only = _single_operation(compiler, operation)

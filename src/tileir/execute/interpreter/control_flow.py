@@ -25,7 +25,6 @@ from tileir.execute.interpreter.compiler import (
 )
 from tileir.execute.interpreter.product_loops import product_loop
 from tileir.execute.observer import TileBlock
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
 
@@ -118,7 +117,7 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
     leave = copy_step(carried, results, None)
     element = cast(IntegerType, cast(TileType, arguments[0].type).element)
     scalar = value_dtype(element).type
-    unsigned = "unsignedCmp" in operation.attributes
+    unsigned = operation.unsigned_cmp
     reserves = reserves_memory(operation.regions[0].block)
     half, whole = 1 << (element.width - 1), 1 << element.width
 
@@ -223,8 +222,7 @@ def compile_return(compiler: Compiler, operation: Operation) -> Step:
 
 def compile_assert(compiler: Compiler, operation: Operation) -> Step:
     condition = compiler.slot(operation.operands[0])
-    attribute = operation.attributes.get("message")
-    message = attribute.value if isinstance(attribute, StringAttribute) else ""
+    message = operation.message
 
     def check(registers: Registers) -> None:
         value = registers[condition]

@@ -75,7 +75,7 @@ def _float_minmax(operation: Operation, exact: bool) -> Kernel:
 
 def _float_compare(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.float_compare(
-        operation.keyword("comparison_predicate"), operation.keyword("comparison_ordering"), _float(operation)
+        operation.comparison_predicate, operation.comparison_ordering or "", _float(operation)
     )
 
 
@@ -97,19 +97,15 @@ def _integer_unary(operation: Operation, exact: bool) -> Kernel:
 
 
 def _integer_signed_binary(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_signed_binary(operation.declaration, _integer(operation), operation.keyword("signedness"))
+    return arithmetic.integer_signed_binary(operation.declaration, _integer(operation), operation.signedness)
 
 
 def _integer_division(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_division(
-        _integer(operation), operation.keyword("signedness"), operation.keyword("rounding") or "zero"
-    )
+    return arithmetic.integer_division(_integer(operation), operation.signedness, operation.rounding)
 
 
 def _integer_compare(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_compare(
-        operation.keyword("comparison_predicate"), _integer(operation), operation.keyword("signedness")
-    )
+    return arithmetic.integer_compare(operation.comparison_predicate, _integer(operation), operation.signedness)
 
 
 def _float_to_float(operation: Operation, exact: bool) -> Kernel:
@@ -118,18 +114,18 @@ def _float_to_float(operation: Operation, exact: bool) -> Kernel:
 
 def _float_to_integer(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.float_to_integer(
-        _float(operation), _integer_target(operation), operation.keyword("signedness"), _rounding(operation)
+        _float(operation), _integer_target(operation), operation.signedness, _rounding(operation)
     )
 
 
 def _integer_to_float(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.integer_to_float(
-        _integer(operation), _float_target(operation), operation.keyword("signedness"), _rounding(operation)
+        _integer(operation), _float_target(operation), operation.signedness, _rounding(operation)
     )
 
 
 def _extend_integer(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.extend_integer(_integer(operation), _integer_target(operation), operation.keyword("signedness"))
+    return arithmetic.extend_integer(_integer(operation), _integer_target(operation), operation.signedness)
 
 
 def _truncate_integer(operation: Operation, exact: bool) -> Kernel:
@@ -153,7 +149,7 @@ def _matrix_float(operation: Operation, exact: bool) -> Kernel:
 
 
 def _matrix_integer(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.matrix_integer(operation.keyword("signedness_lhs"), operation.keyword("signedness_rhs"))
+    return arithmetic.matrix_integer(operation.signedness_lhs, operation.signedness_rhs)
 
 
 def _matrix_scaled(operation: Operation, exact: bool) -> Kernel:

@@ -23,9 +23,7 @@ from tileir.execute.memory import OutsideMemory, read_only, reserved_label
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.execute.origins import describe_miss, origin_of_access
 from tileir.execute.wording import bracketed
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, Type
 
 Watch = Callable[[TileBlock, Any, "Array | None"], "Array | None"]
@@ -211,7 +209,7 @@ def combine_atomically(
 
 def compile_atomic_rmw(compiler: Compiler, operation: Operation) -> Step:
     pointers, argument = (compiler.slot(value) for value in operation.operands[:2])
-    mode = cast(EnumAttribute, operation.attributes["mode"]).keyword
+    mode = operation.mode
     element = pointee(operation, 0)
     kernel = atomic_kernel(mode, element)
 
@@ -294,8 +292,8 @@ def _atomic_step(
 
 
 def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    count = operation.num_elem
+    alignment = operation.alignment
     element = cast(PointerType, tile_of(operation.results[0]).element).pointee
     size = count * memory_bytes(element)
     result = compiler.slot(operation.results[0])

@@ -21,7 +21,6 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.observer import TileBlock
-from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
@@ -120,8 +119,7 @@ def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]
 
 def text_of(operation: Operation) -> str:
     """What a `print_tko` prints, conversions and all."""
-    attribute = operation.attributes.get("str")
-    return attribute.value if isinstance(attribute, StringAttribute) else ""
+    return operation.str_
 
 
 def _written(value: Any, write: Callable[[Any], str]) -> str:
@@ -130,7 +128,7 @@ def _written(value: Any, write: Callable[[Any], str]) -> str:
 
 def compile_print(compiler: Compiler, operation: Operation) -> Step:
     text = text_of(operation)
-    values = operation.operand_group("args")
+    values = operation.args
     slots = [compiler.slot(value) for value in values]
     parts = parts_of(text, [tile_of(value).element for value in values])
     for result in operation.results:

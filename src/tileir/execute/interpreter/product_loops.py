@@ -62,9 +62,9 @@ def product_loop(
     if found is None:
         return None
     left, right, product = found
-    left_view, right_view = (compiler.slot(load.operand_group("view")[0]) for load in (left, right))
-    row, column = (compiler.slot(load.operand_group("index")[number]) for load, number in ((left, 0), (right, 1)))
-    is_shared = compiler.known_before_blocks(left.operand_group("view")[0])
+    left_view, right_view = (compiler.slot(load.view) for load in (left, right))
+    row, column = (compiler.slot(load.index[number]) for load, number in ((left, 0), (right, 1)))
+    is_shared = compiler.known_before_blocks(left.view)
     initial, result = compiler.slot(operation.operands[3]), compiler.slot(operation.results[0])
     tile = cast(TileType, product.results[0].type)
     shape, dtype = tile.shape, value_dtype(tile.element)
@@ -104,7 +104,7 @@ def product_loop(
         registers[result] = multiply(*given[0])
         return None
 
-    wanted = [*operation.operands[:3], left.operand_group("index")[0], right.operand_group("index")[1]]
+    wanted = [*operation.operands[:3], left.index[0], right.index[1]]
     steps = steps_before_blocks(compiler, operation, wanted)
     size = prod(shape) * cast(TileType, product.operands[0].type).shape[1]
     is_known = is_shared and compiler.known_before_blocks(operation.operands[3])
@@ -210,7 +210,7 @@ def _parts(compiler: Compiler, operation: Operation) -> tuple[Operation, Operati
             return None
         sides.append(load)
     counter = block.arguments[0]
-    (i, along), (down, j) = (load.operand_group("index") for load in sides)
+    (i, along), (down, j) = (load.index for load in sides)
     if along is not counter or down is not counter or i in block.arguments or j in block.arguments:
         return None
     return (sides[0], sides[1], product) if accumulates(compiler, product) else None
@@ -221,5 +221,5 @@ def _is_plain(compiler: Compiler, load: Operation, tile: Value, held: int) -> bo
         return False
     if any(other.use_count for other in load.results[1:]):
         return False
-    type = load.operand_group("view")[0].type
+    type = load.view.type
     return isinstance(type, PartitionViewType) and len(type.tile_shape) == 2 and how_held(compiler, load) == held

@@ -42,7 +42,6 @@ from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value
 
@@ -60,9 +59,8 @@ def how_held(compiler: Compiler, load: Operation) -> int:
     options = compiler.options
     if options.interleaved:
         return COPIED
-    ordering = load.attributes["memory_ordering_semantics"]
-    view = load.operand_group("view")[0]
-    if cast(EnumAttribute, ordering).keyword != "weak" or isinstance(view.type, GatherScatterViewType):
+    view = load.view
+    if load.memory_ordering_semantics != "weak" or isinstance(view.type, GatherScatterViewType):
         return COPIED
     tile = load.results[0]
     users = tile.users

@@ -11,9 +11,8 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, SymbolAttribute
+from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1
 from tileir.ir.values import Value
 
@@ -32,7 +31,7 @@ def unary_step(kernel: Callable[[Any], Any], source: int, result: int) -> Step:
 def compile_constant(compiler: Compiler, operation: Operation) -> None:
     # Before there is an array of it, which may take more dimensions than NumPy has.
     compiler.slot(operation.results[0])
-    array = constant_array(cast(DenseAttribute, operation.attributes["value"]))
+    array = constant_array(operation.value_attribute)
     compiler.define(operation.results[0], array if array.ndim else array[()])
 
 
@@ -92,14 +91,14 @@ def compile_reshape(compiler: Compiler, operation: Operation) -> Step:
 
 
 def compile_permute(compiler: Compiler, operation: Operation) -> Step:
-    axes = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
+    axes = operation.permutation
     return unary_step(
         lambda value: value.transpose(axes), compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
     )
 
 
 def compile_cat(compiler: Compiler, operation: Operation) -> Step:
-    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    axis = operation.dim
     left, right = (compiler.slot(value) for value in operation.operands)
     result = compiler.slot(operation.results[0])
 

@@ -32,7 +32,6 @@ from tileir.execute.memory import OutsideMemory
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, IntegerType, Type
 
 
@@ -65,9 +64,9 @@ def _padding_tile(type: TileViewType) -> Array:
 
 def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], list[Any]]:
     """The index of an access as numbers: unsigned, except that positions of a gather view may be negative."""
-    values = operation.operand_group("index")
+    values = operation.index
     slots = [compiler.slot(value) for value in values]
-    view = cast(TileViewType, operation.operand_group("view")[0].type)
+    view = cast(TileViewType, operation.view.type)
     if isinstance(view, GatherScatterViewType):
         sparse = view.sparse_dim
         return lambda registers: [
@@ -119,9 +118,9 @@ def _slices(view: TileView, index: list[Any]) -> tuple[slice, ...]:
 
 
 def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
-    view_slot = compiler.slot(operation.operand_group("view")[0])
+    view_slot = compiler.slot(operation.view)
     result = compiler.slot(operation.results[0])
-    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    type = cast(TileViewType, operation.view.type)
     element, shape = type.tensor.element, type.tile_shape
     dtype, plain = memory_dtype(element), plain_memory(element)
     padding = _padding_tile(type)
@@ -177,7 +176,7 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
 
     if not sliced or watch is not None or len(shape) != 2:
         return load
-    first, second = (compiler.slot(value) for value in operation.operand_group("index"))
+    first, second = (compiler.slot(value) for value in operation.index)
 
     def load_borrowed(registers: Registers) -> None:
         view: TileView = registers[view_slot]
@@ -202,9 +201,9 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
 
 
 def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
-    source = compiler.slot(operation.operand_group("tile")[0])
-    view_slot = compiler.slot(operation.operand_group("view")[0])
-    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    source = compiler.slot(operation.tile)
+    view_slot = compiler.slot(operation.view)
+    type = cast(TileViewType, operation.view.type)
     element, shape = type.tensor.element, type.tile_shape
     plain = plain_memory(element)
     indices = _indices(compiler, operation)
@@ -249,11 +248,11 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
 
 
 def compile_atomic_view(compiler: Compiler, operation: Operation) -> Step:
-    view_slot = compiler.slot(operation.operand_group("view")[0])
-    source = compiler.slot(operation.operand_group("value")[0])
-    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    view_slot = compiler.slot(operation.view)
+    source = compiler.slot(operation.value)
+    type = cast(TileViewType, operation.view.type)
     element, shape = type.tensor.element, type.tile_shape
-    kernel = atomic_kernel(cast(EnumAttribute, operation.attributes["mode"]).keyword, element)
+    kernel = atomic_kernel(operation.mode, element)
     indices = _indices(compiler, operation)
     watch = _watcher(compiler, operation, "atomic", element)
 

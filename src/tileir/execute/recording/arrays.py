@@ -22,7 +22,6 @@ from tileir.execute.recording.timeline import box_of
 from tileir.execute.script_names import script_name
 from tileir.execute.wording import bracketed
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I8, Type
 
 _REPEATED: Final = 1 << 24
@@ -136,7 +135,7 @@ def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Re
     name = text.partition("@")[2]
     for operation in program.module.walk():
         if operation.declaration is GLOBAL and operation.symbol_name == name:
-            value = cast(DenseAttribute, operation.attributes["value"])
+            value = operation.value_attribute
             shape = tuple(value.shape)
             strides = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
             element = value.element_type

@@ -20,7 +20,6 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_bytes
 from tileir.execute.memory import Memory, Region, available_memory
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
 _PAGE: Final = 4096
@@ -227,7 +226,5 @@ def reserved_bytes(entry: Operation) -> int:
         if operation.declaration is ALLOCA:
             type = operation.results[0].type
             assert isinstance(type, TileType) and isinstance(type.element, PointerType)
-            count, alignment = operation.attributes["num_elem"], operation.attributes["alignment"]
-            assert isinstance(count, IntegerAttribute) and isinstance(alignment, IntegerAttribute)
-            total += max(count.value * memory_bytes(type.element.pointee), 1) + alignment.value
+            total += max(operation.num_elem * memory_bytes(type.element.pointee), 1) + operation.alignment
     return total

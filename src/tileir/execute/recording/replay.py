@@ -193,7 +193,7 @@ class Capture(Observer):
         assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
         numbers = [int(operand) for operand in operands[:3]]
         width = type.element.width
-        if "unsignedCmp" in operation.attributes:
+        if operation.unsigned_cmp:
             numbers = [number % (1 << width) for number in numbers]
         elif width == 1:
             numbers = [-(number % 2) for number in numbers]

@@ -212,7 +212,7 @@ class Bounds:
         axis = counts.index(0)
         tiles = several(space[axis], "tile")
         index = access.index[axis]
-        width = cast(IntegerType, cast(TileType, access.operation.operand_group("index")[axis].type).element).width
+        width = cast(IntegerType, cast(TileType, access.operation.index[axis].type).element).width
         spelled = f"{index} ({index - (1 << width)}, read as unsigned)" if index >> (width - 1) else str(index)
         title = f"{access.operation.declaration.mnemonic} has an index outside of the view's index space"
         details = [

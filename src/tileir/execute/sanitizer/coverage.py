@@ -235,7 +235,7 @@ class Coverage(Observer):
     def _values(self, access: Access, numbers: tuple[int, ...]) -> list[Any]:
         operation = access.operation
         names = [declared.name for declared in operation.declaration.operands]
-        (value,) = operation.operand_group("tile" if "tile" in names else "value")
+        value = operation.tile if "tile" in names else operation.value
         content = numpy.asarray(self._operands[[operand is value for operand in operation.operands].index(True)])
         mask = access.mask
         flat = content.reshape(-1) if mask is None else content[numpy.broadcast_to(mask, content.shape)]

@@ -114,10 +114,10 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             f"{name} divides by zero",
             "guard the divisor, as with `select`: the result is undefined, and traps on some machines",
             by_zero,
-            operation.keyword("signedness") == "unsigned",
+            operation.signedness == "unsigned",
         )
     ]
-    if operation.keyword("signedness") == "signed" and operation.declaration is ops.DIVI:
+    if operation.signedness == "signed" and operation.declaration is ops.DIVI:
         least = -(1 << (width - 1))
 
         def overflows(left: Any, right: Any) -> Any:
@@ -279,7 +279,7 @@ class CounterCheck(NumberCheck):
 
     def __init__(self, operation: Operation) -> None:
         self._width: int = _width(operation)
-        unsigned = "unsignedCmp" in operation.attributes
+        unsigned = operation.unsigned_cmp
         self._most: int = (1 << self._width) - 1 if unsigned else (1 << (self._width - 1)) - 1
         super().__init__(
             "overflow",

@@ -39,7 +39,6 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.values import BlockArgument, Value
 
 # Coordinates of a rule: x or its remainder, y, z, the quotient of x.
@@ -197,7 +196,7 @@ class Pattern:
             factor = factors_of(self.operation.operands[0])[axis]
             return _position(factor, self.strides, order) if factor is not None else None
         moved: Array = numpy.zeros(len(self.strides), numpy.int64)
-        for value, (dimension, step) in zip(self.operation.operand_group("index"), self.steps, strict=True):
+        for value, (dimension, step) in zip(self.operation.index, self.steps, strict=True):
             factor = factors_of(value)[axis]
             if factor is None:
                 return None
@@ -305,5 +304,5 @@ def _constant(value: Value) -> int | None:
         operation = operation.operands[0].defining_operation
     if operation is None or operation.declaration is not CONSTANT:
         return None
-    numbers: Any = constant_array(cast(DenseAttribute, operation.attributes["value"])).reshape(-1)
+    numbers: Any = constant_array(operation.value_attribute).reshape(-1)
     return int(numbers[0]) if (numbers == numbers[0]).all() else None

@@ -46,10 +46,9 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.work.symbols import Address, Known, Mask, Ramp, TensorView, TileView, tile_view
-from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, element_bytes, signed_value
+from tileir.ir.dense import element_bytes, signed_value
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.rewrite.simplifier_values import evaluate
@@ -108,7 +107,7 @@ def _scalar(operation: Operation, numbers: list[int]) -> int | None:
             quotient = -quotient
         if declaration is REMI:
             return left - quotient * right & mask
-        rounding = operation.keyword("rounding")
+        rounding = operation.rounding
         if rounding == "negative_inf":
             quotient = left // right
         elif rounding == "positive_inf":
@@ -116,7 +115,7 @@ def _scalar(operation: Operation, numbers: list[int]) -> int | None:
         return quotient & mask
     flags: tuple[str, ...] = (operation.keyword("signedness"),)
     if declaration is CMPI:
-        flags = (operation.keyword("comparison_predicate"), *flags)
+        flags = (operation.comparison_predicate, *flags)
     return evaluate(declaration, flags, (width, result_width), tuple(numbers))
 
 
@@ -146,7 +145,7 @@ def _combined(operation: Operation, ramps: list[Ramp], shape: tuple[int, ...]) -
     if declaration is TRUNCI:
         return first
     if declaration is EXTI:
-        return first if operation.keyword("signedness") == "signed" or first.span(shape)[0] >= 0 else None
+        return first if operation.signedness == "signed" or first.span(shape)[0] >= 0 else None
     if declaration is NEGI:
         return _scaled(first, -1)
     if len(ramps) < 2:
@@ -176,9 +175,9 @@ def _scaled(ramp: Ramp, factor: int) -> Ramp:
 
 def _compared(operation: Operation, left: Ramp, right: Ramp, shape: tuple[int, ...]) -> Mask | None:
     """Where the difference of two ramps, which grows along one dimension at most, has a certain sign."""
-    if operation.keyword("signedness") == "unsigned" and (left.span(shape)[0] < 0 or right.span(shape)[0] < 0):
+    if operation.signedness == "unsigned" and (left.span(shape)[0] < 0 or right.span(shape)[0] < 0):
         return None
-    predicate = operation.keyword("comparison_predicate")
+    predicate = operation.comparison_predicate
     first = left.first - right.first
     steps = [a - b for a, b in zip(left.steps, right.steps, strict=True)]
     if predicate.startswith("greater"):
@@ -211,9 +210,9 @@ def _compared(operation: Operation, left: Ramp, right: Ramp, shape: tuple[int, .
 
 
 def _constant(operation: Operation, lookup: Lookup) -> list[Known | None]:
-    value, type = operation.attributes["value"], _tile(operation.results[0])
+    value, type = operation.value_attribute, _tile(operation.results[0])
     width = _width(operation.results[0])
-    if not width or not isinstance(value, DenseAttribute) or not value.is_splat:
+    if not width or not value.is_splat:
         return [None]
     bits = value.bits(0) & ((1 << width) - 1)
     if not type.shape:
@@ -306,7 +305,7 @@ def _broadcast(operation: Operation, lookup: Lookup) -> list[Known | None]:
 
 def _permute(operation: Operation, lookup: Lookup) -> list[Known | None]:
     known = lookup(operation.operands[0])
-    order = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
+    order = operation.permutation
     if isinstance(known, Mask):
         return [Mask(tuple([known.bounds[axis] for axis in order]))]
     return [None if known is None else _placed(operation, lambda steps: tuple([steps[a] for a in order]), known)]
@@ -341,7 +340,7 @@ def memory_bytes(value: Value) -> int:
 def _tensor_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
     type = cast(TensorViewType, operation.results[0].type)
     base = lookup(operation.operands[0])
-    given = iter([number(value, lookup(value), signed=False) for value in operation.operand_group("dynamicShape")])
+    given = iter([number(value, lookup(value), signed=False) for value in operation.dynamic_shape])
     shape = tuple([next(given) if extent == DYNAMIC else extent for extent in type.shape])
     root = base.root if isinstance(base, Address) else None
     return [TensorView(root, element_size(type.element), shape)]

@@ -12,7 +12,6 @@ from typing import Final, cast
 
 from tileir.dialect.ops import CMPF, FMA, FTOF, FTOI, ITOF, MMAF, MMAF_SCALED, MMAI, REDUCE, SCAN
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -47,7 +46,7 @@ def computed(operation: Operation, times: int, into: dict[Kind, int]) -> None:
         )
     elif declaration in (REDUCE, SCAN):
         source = _tile(operation.operands[0])
-        dim = cast(IntegerAttribute, operation.attributes["dim"]).value
+        dim = operation.dim
         rows = prod(source.shape) // source.shape[dim]
         block_computes(operation.regions[0].blocks[0], times * (prod(source.shape) - rows), into)
     elif declaration in _CONVERSIONS:

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple, cast
 
 from tileir.dialect.ops import BROADCAST, FOR, FTOF, LOOP, MMAF, MMAF_SCALED, MMAI, PERMUTE, REDUCE, RESHAPE, SCAN
 from tileir.dialect.types import TOKEN, TileType
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import Value
 
@@ -95,5 +94,5 @@ def goes_into_products(value: Value) -> bool:
 def _extents(operation: Operation) -> tuple[int, int]:
     """The elements of a reduction or scan, and how many rows of them lie side by side."""
     shape = cast(TileType, operation.operands[0].type).shape
-    dim = cast(IntegerAttribute, operation.attributes["dim"]).value
+    dim = operation.dim
     return prod(shape), prod(shape) // shape[dim]

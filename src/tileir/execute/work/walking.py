@@ -212,7 +212,7 @@ class Walker:
         results: list[Value] = list(operation.results)
         carried: list[BlockArgument] = list(body.arguments[1:])
         element = cast(IntegerType, cast(TileType, body.arguments[0].type).element)
-        signed = "unsignedCmp" not in operation.attributes
+        signed = not operation.unsigned_cmp
         bounds = [number(value, self._known.get(value), signed=signed) for value in operation.operands[:3]]
         known = self._known
         for argument, value in zip(carried, operation.operands[3:], strict=True):
@@ -282,14 +282,14 @@ class Walker:
             self._access_pointers(operation, traffic)
 
     def _access_view(self, operation: Operation, traffic: Traffic) -> None:
-        (operand,) = operation.operand_group("view")
+        operand = operation.view
         type = cast(TileViewType, operand.type)
         view = self._known.get(operand)
         size = element_size(type.tensor.element)
         root: Root | None = None
         if isinstance(view, TileView):
             root = view.tensor.root
-            elements, is_known = view.inside([self._index(value) for value in operation.operand_group("index")])
+            elements, is_known = view.inside([self._index(value) for value in operation.index])
             if root is not None:
                 bytes = view.tensor.bytes
                 traffic.sizes[root] = -1 if bytes is None else max(bytes, traffic.sizes.get(root, 0))
@@ -311,7 +311,7 @@ class Walker:
         address = self._known.get(pointers)
         root = address.root if isinstance(address, Address) else None
         elements = prod(cast(TileType, pointers.type).shape)
-        mask = operation.operand("mask")
+        mask = operation.mask
         if mask is not None:
             known = self._known.get(mask)
             if isinstance(known, Mask):

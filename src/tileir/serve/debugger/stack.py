@@ -151,7 +151,7 @@ class StackReader:
             if found is None:
                 return None
             numbers.append(int(found[1]))
-        if "unsignedCmp" in loop.attributes:
+        if loop.unsigned_cmp:
             type = loop.operands[0].type
             assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
             numbers = [number % (1 << type.element.width) for number in numbers]

@@ -42,7 +42,7 @@ def _misaligned(subject: Subject) -> Iterable[LintFinding]:
                 yield LintFinding(view, f"{words}: {_narrow(subject)}")
                 break
         else:
-            apart = _start(view.operand_group("base")[0], subject)
+            apart = _start(view.base, subject)
             if apart % _VECTOR:
                 words = f"the view begins {apart} bytes behind an aligned address: {_narrow(subject)}"
                 yield LintFinding(view, words)
@@ -126,10 +126,10 @@ def _unknown(subject: Subject) -> Iterable[LintFinding]:
             continue
         size = element_size(type.element)
         missing: list[str] = []
-        base = view.operand_group("base")[0]
+        base = view.base
         if subject.facts.divisor(base) < _VECTOR and not _start(base, subject):
             missing.append("the pointer")
-        strides = iter(view.operand_group("dynamicStrides"))
+        strides = iter(view.dynamic_strides)
         for axis, stride in enumerate(type.strides):
             if stride == DYNAMIC and subject.facts.divisor(next(strides)) * size < _VECTOR:
                 missing.append(f"the stride of dimension {axis}")

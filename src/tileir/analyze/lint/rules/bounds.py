@@ -59,7 +59,7 @@ def _uneven_dimensions(view: PartitionViewType) -> list[int]:
 
 
 def _may_be_last(subject: Subject, load: Operation, view: PartitionViewType, dimension: int) -> bool:
-    indices = load.operand_group("index")
+    indices = load.index
     extent = view.tensor.shape[view.dim_map[dimension]]
     whole = extent // view.tile_shape[dimension]
     return subject.facts.range(indices[dimension], False)[1] >= whole
@@ -150,7 +150,7 @@ def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
         view = access.operand_group(name)[0].type
         if not isinstance(view, PartitionViewType):
             continue
-        for dimension, index in enumerate(access.operand_group("index")):
+        for dimension, index in enumerate(access.index):
             extent = view.tensor.shape[view.dim_map[dimension]]
             if extent == DYNAMIC:
                 continue

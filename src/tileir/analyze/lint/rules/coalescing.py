@@ -23,7 +23,7 @@ _LEAST_WASTE: Final = 2
 
 def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(LOAD_VIEW_TKO, STORE_VIEW_TKO):
-        type = access.operand_group("view")[0].type
+        type = access.view.type
         if isinstance(type, (PartitionViewType, StridedViewType)):
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
@@ -36,11 +36,11 @@ def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _pointers(access: Operation) -> Value:
-    return access.operand_group("source" if access.declaration is LOAD_PTR_TKO else "destination")[0]
+    return access.source if access.declaration is LOAD_PTR_TKO else access.destination
 
 
 def _moved(access: Operation) -> TileType:
-    value = access.results[0] if access.declaration is LOAD_PTR_TKO else access.operand_group("value")[0]
+    value = access.results[0] if access.declaration is LOAD_PTR_TKO else access.value
     assert isinstance(value.type, TileType)
     return value.type
 

@@ -34,7 +34,7 @@ _MASKED: Final = (
 
 def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
-        mask = access.operand("mask")
+        mask = access.mask
         known = subject.facts.integer(mask) if mask is not None else None
         if known is None:
             continue
@@ -99,7 +99,7 @@ def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
             continue
         if _is_told_of_its_user(comparison):
             continue
-        signed = comparison.keyword("signedness") == "signed"
+        signed = comparison.signedness == "signed"
         ranges = [_range_words(*facts.range(value, signed)) for value in (left, right)]
         yield LintFinding(
             comparison,

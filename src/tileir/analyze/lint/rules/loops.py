@@ -72,7 +72,7 @@ entry @k(%p: tile<ptr<i32>>) {
 def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for loop in subject.operations(FOR):
-        signed = "unsignedCmp" not in loop.attributes
+        signed = not loop.unsigned_cmp
         lower, upper = facts.range(loop.operands[0], signed), facts.range(loop.operands[1], signed)
         step = facts.range(loop.operands[2], signed)
         if lower[0] >= upper[1]:
@@ -119,13 +119,13 @@ def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
     changing: set[Operation] | None = None
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         loop = subject.loop_of(load)
-        if loop is None or load.parent_operation is not loop or load.keyword("memory_ordering_semantics") != "weak":
+        if loop is None or load.parent_operation is not loop or load.memory_ordering_semantics != "weak":
             continue
         if changing is None:
             changing = memory_changes(subject.all_operations[0])
         if loop in changing:
             continue
-        token = load.operand("token")
+        token = load.token
         where = [value for value in load.operands if value is not token]
         if any(_varies(subject, value, loop) for value in where):
             continue
@@ -197,7 +197,7 @@ def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
     changing: set[Operation] | None = None
     blocks: dict[object, list[Operation]] = {}
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
-        if load.keyword("memory_ordering_semantics") == "weak":
+        if load.memory_ordering_semantics == "weak":
             blocks.setdefault(load.parent, []).append(load)
     for loads in blocks.values():
         if len(loads) < 2:
@@ -217,7 +217,7 @@ def _repeated_in_block(
         if cursor in changing:
             known.clear()
         elif cursor in loads:
-            token = cursor.operand("token")
+            token = cursor.token
             key = (cursor.results[0].type, tuple([number(value) for value in cursor.operands if value is not token]))
             earlier = known.setdefault(key, cursor)
             if earlier is not cursor:

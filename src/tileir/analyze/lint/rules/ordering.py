@@ -183,7 +183,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
-        token = load.operand("token")
+        token = load.token
         if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
             continue
         yield LintFinding(load, "the token orders this load after other loads only")

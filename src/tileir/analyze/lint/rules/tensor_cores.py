@@ -28,7 +28,7 @@ _DEPTH_BYTES: Final = 32
 
 def _idle(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF, MMAI):
-        left, total = _tile(product.operands[0]), _tile(product.operand_group("acc")[0])
+        left, total = _tile(product.operands[0]), _tile(product.acc)
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
         shown = f"{rows}x{columns}x{depth}"
         where = architectures_where(subject, partial(_multiplies, left.element.text))

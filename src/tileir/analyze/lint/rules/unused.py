@@ -88,7 +88,7 @@ entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
 def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         # A load that acquires is there for what comes behind it.
-        if load.results[0].has_uses or load.keyword("memory_ordering_semantics") != "weak":
+        if load.results[0].has_uses or load.memory_ordering_semantics != "weak":
             continue
         if load.results[1].has_uses:
             remedy = "Delete the load, and let what takes its token take the load's own token instead."

@@ -30,7 +30,7 @@ def cut_off(emission: Emission, number: Number, limit: int) -> Number:
 
 def open_box(emission: Emission, operation: Operation) -> Box:
     """The box of an access, computed where the builder stands."""
-    view = emission.views[operation.operand_group("view")[0]]
+    view = emission.views[operation.view]
     assert isinstance(view, TileView)
     return box_in(emission, operation, view)
 
@@ -41,7 +41,7 @@ def box_in(emission: Emission, operation: Operation, view: TileView) -> Box:
     starts: list[Number] = []
     size = memory_bytes(view.tensor.element)
     offset: Number = 0
-    for axis, value in enumerate(operation.operand_group("index")):
+    for axis, value in enumerate(operation.index):
         if axis == view.sparse:
             starts.append(0)
             continue

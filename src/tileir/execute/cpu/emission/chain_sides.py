@@ -96,7 +96,7 @@ class ViewSide(Side):
         size = memory_bytes(view.tensor.element)
         self.row = builder.multiply(strides[0], size)
         self.step = builder.multiply(builder.multiply(strides[along], size), plan.k)
-        indices = [] if along else [index for index in load.operation.operand_group("index") if index is not counter]
+        indices = [] if along else [index for index in load.operation.index if index is not counter]
         self.words = [str(emission.whole(index)) for index in dict.fromkeys(reversed(indices))]
 
 

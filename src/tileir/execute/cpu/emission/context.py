@@ -164,7 +164,7 @@ class Emission:
         self.constant_globals: set[str] = {
             f"@{each.symbol_name}"
             for each in (parent.regions[0].blocks[0] if parent is not None and parent.regions else ())
-            if each.declaration is GLOBAL and "constant" in each.attributes
+            if each.declaration is GLOBAL and each.constant
         }
         self.function_count: int = -1
         """How many functions the kernel computes, once somebody has asked."""

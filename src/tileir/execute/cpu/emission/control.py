@@ -40,7 +40,7 @@ def emit_repeat(emission: Emission, statement: Repeat, first: Register | None = 
 
     def body() -> None:
         if counted:
-            below = "ult" if "unsignedCmp" in operation.attributes else "slt"
+            below = "ult" if operation.unsigned_cmp else "slt"
             builder.go_on(builder.emit(f"icmp {below} {wide} {counter}, {upper}"), loop.end)
             dtype = dtype_of(block.arguments[0])
             number = builder.value(f"trunc {wide} {counter} to {scalar_type(dtype)}", dtype)
@@ -71,7 +71,7 @@ def _counter(emission: Emission, operation: Operation, loop: Loop, first: Regist
     bounds = [emission.scalars[value] for value in operation.operands[:3]]
     if first is not None:
         bounds[0] = first
-    unsigned = "unsignedCmp" in operation.attributes
+    unsigned = operation.unsigned_cmp
     _check_step(emission, operation, bounds[2], unsigned)
     if emission.sanitize:
         from tileir.execute.cpu.emission import inspecting_values

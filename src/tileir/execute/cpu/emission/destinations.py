@@ -54,8 +54,8 @@ def destination_of(emission: Emission, statement: Chain | Multiply) -> Destinati
     if goal is None or emission.sanitize:
         return None
     builder, operation = emission.builder, goal.store.operation
-    view = _view(emission, operation.operand_group("view")[0])
-    if view is None or any(index not in emission.scalars for index in operation.operand_group("index")):
+    view = _view(emission, operation.view)
+    if view is None or any(index not in emission.scalars for index in operation.index):
         return None
     box = accesses.box_in(emission, operation, view)
     size = memory_bytes(view.tensor.element)

@@ -246,7 +246,7 @@ def _emit_view(emission: Emission, statement: Inspect) -> None:
 def _indices(emission: Emission, operation: Operation, view: TileView) -> list[Number]:
     """The index of an access as the program gives it."""
     found: list[Number] = []
-    for axis, value in enumerate(operation.operand_group("index")):
+    for axis, value in enumerate(operation.index):
         found.append(0 if axis == view.sparse else emission.whole(value, signed=view.sparse >= 0))
     return found
 

@@ -81,7 +81,7 @@ class Ranges:
         return left is not None and right is not None and self._compares(mask.operation, left, right)
 
     def _compares(self, operation: Operation, left: Range, right: Range) -> bool:
-        predicate = operation.keyword("comparison_predicate")
+        predicate = operation.comparison_predicate
         if _is_unsigned(operation):
             # Then both are the numbers they look like.
             self._need("icmp sge", left.low, 0)

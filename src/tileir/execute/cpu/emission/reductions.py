@@ -38,7 +38,6 @@ from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE, from_storage, is_m
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES
-from tileir.ir.attributes import IntegerAttribute
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -389,7 +388,7 @@ def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
     builder = emission.builder
     rows = _Rows(emission, statement, works_on_vectors(statement.body))
     extent = statement.shape[statement.axis]
-    reverse = cast(IntegerAttribute, statement.operation.attributes["reverse"]).value != 0
+    reverse = statement.operation.reverse
     dtypes = [source.dtype for source in statement.sources]
     width = max(rows.lanes, 1)
     partials = [emission.frame.stack(storage_type(dtype), width) for dtype in dtypes]

@@ -26,7 +26,6 @@ from tileir.execute.dtypes import constant_elements
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute
 
 
 def emit_let(emission: Emission, statement: Let) -> None:
@@ -45,7 +44,7 @@ def emit_let(emission: Emission, statement: Let) -> None:
 
 def _let_constant(emission: Emission, operation: Operation) -> None:
     result = operation.results[0]
-    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    elements = constant_elements(operation.value_attribute)
     emission.scalars[result] = literal(elements[0], dtype_of(result))
 
 

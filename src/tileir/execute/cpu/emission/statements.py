@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.values import dtype_of
@@ -56,7 +56,6 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import UINT64, to_storage
 from tileir.execute.cpu.vector.casting import cast as cast_to
 from tileir.execute.cpu.vector.llvm import Register
-from tileir.ir.attributes import IntegerAttribute
 
 
 def emit_nest(emission: Emission, statement: Nest) -> None:
@@ -159,7 +158,7 @@ def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
 def emit_reserve(emission: Emission, statement: Reserve) -> None:
     operation = statement.operation
     builder = emission.builder
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    alignment = operation.alignment
     if statement.refused is not None:
         require(emission, "false", statement.refused)
     pointer = emission.buffer(statement.buffer)
@@ -180,7 +179,7 @@ def emit_reserve(emission: Emission, statement: Reserve) -> None:
 def emit_print(emission: Emission, statement: Print) -> None:
     builder = emission.builder
     operation = statement.operation
-    values = operation.operand_group("args")
+    values = operation.args
     emission.prints.append(operation)
     table = emission.frame.stack("ptr", max(len(values), 1), 8)
     for number, (value, source) in enumerate(zip(values, statement.sources, strict=True)):

@@ -41,7 +41,7 @@ def _distances(emission: Emission, expression: Expression, axis: int | None) -> 
     elif isinstance(expression, Stored):
         yield row_major(expression.shape)[axis] if axis is not None else 0
     elif isinstance(expression, Viewed) and axis is not None:
-        view = emission.views[expression.operation.operand_group("view")[0]]
+        view = emission.views[expression.operation.view]
         yield view.strides[axis] if isinstance(view, TileView) and view.sparse < 0 else 0
     elif expression.reads:
         yield 0

@@ -146,7 +146,7 @@ def emit_versioned(emission: Emission, statement: VersionedNest) -> None:
         if isinstance(access, (Gathered, StorePointers)):
             more = judge_pointers(emission, access, sure)
         elif isinstance(access, (Viewed, StoreView)):
-            view = emission.views[access.operation.operand_group("view")[0]]
+            view = emission.views[access.operation.view]
             assert isinstance(view, TileView)
             more = [view.tensor.in_array]
         answers = [*answers, *more] if answers is not None and more is not None else None

@@ -179,12 +179,12 @@ class Forms:
         if operation.declaration is ANDI:
             both = [self.limits(argument, axes, depth + 1) for argument in mask.arguments]
             return None if None in both else [each for part in both for each in part or ()]
-        if operation.declaration is not CMPI or operation.keyword("signedness") == "unsigned":
+        if operation.declaration is not CMPI or operation.signedness == "unsigned":
             return None
         left, right = (self.of(argument, axes, depth + 1) for argument in mask.arguments)
         if left is None or right is None:
             return None
-        predicate = operation.keyword("comparison_predicate")
+        predicate = operation.comparison_predicate
         if predicate.startswith("greater_than"):
             left, right = right, left
         elif not predicate.startswith("less_than"):

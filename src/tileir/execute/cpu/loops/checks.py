@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy
 
@@ -13,7 +12,6 @@ from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.memory import Memory, read_only
 from tileir.execute.origins import describe_miss, origin_of_access
 from tileir.execute.wording import bracketed
-from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
 
@@ -29,12 +27,10 @@ class Check:
         """The error the interpreter would have raised; without a block if none has begun."""
         operation = self.operation
         if self.kind == "assert":
-            attribute = operation.attributes.get("message")
-            message = attribute.value if isinstance(attribute, StringAttribute) else ""
             shape = tile_of(operation.operands[0]).shape
             index = tuple([int(number) for number in numpy.unravel_index(element, shape)])
             where = f" (first at element {bracketed(index)})" if shape else ""
-            return AssertionFailedError(f"failed: {message}{where}", operation, block)
+            return AssertionFailedError(f"failed: {operation.message}{where}", operation, block)
         if self.kind == "window":
             axis, count = self.details
             message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"
@@ -58,5 +54,5 @@ class Check:
 
 def refused_allocation(operation: Operation) -> Check:
     """What is wrong with an `alloca` of more memory than there is."""
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    alignment = operation.alignment
     return Check("memory", operation, (reserved_bytes(operation), alignment))

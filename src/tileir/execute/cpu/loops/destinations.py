@@ -75,7 +75,7 @@ def _goal(program: Program, body: list[Statement], source: Chain | Multiply, ove
     (sink,) = nest.sinks
     if not isinstance(sink, StoreView) or sink.positions is not None:
         return None
-    type = sink.operation.operand_group("view")[0].type
+    type = sink.operation.view.type
     if not isinstance(type, PartitionViewType):
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
@@ -150,7 +150,7 @@ def _is_copy(program: Program, product: Multiply, sink: StoreView) -> bool:
         return False
     if not plain_memory(root.element) or root.dtype != buffer.dtype:
         return False
-    view = sink.operation.operand_group("view")[0].type
+    view = sink.operation.view.type
     assert isinstance(view, PartitionViewType)
     if view.tensor.strides[view.dim_map[-1]] != 1:
         return False
@@ -168,7 +168,7 @@ def _is_copy(program: Program, product: Multiply, sink: StoreView) -> bool:
 def _is_shared(program: Program, chain: Chain, sink: StoreView) -> bool:
     """Whether a tile block may write the results of its neighbours: they add as many products, their tiles lie side by
     side, and nobody else reads or writes this memory."""
-    view, *indices = [sink.operation.operand_group("view")[0], *sink.operation.operand_group("index")]
+    view, *indices = [sink.operation.view, *sink.operation.index]
     bounds = chain.loop.operation.operands[:2]
     if chain.group is None or tuple([block_axis(index) for index in indices]) != chain.group.axes:
         return False

@@ -356,8 +356,8 @@ class LoopPrinter:
 
     def _view(self, operation: Operation, positions: Expression | None, operands: Sequence[str] = ()) -> str:
         """A tile of a view: `%view[%i, %j]`."""
-        view = self._name(operation.operand_group("view")[0])
-        indices = [self._name(index) for index in operation.operand_group("index")]
+        view = self._name(operation.view)
+        indices = [self._name(index) for index in operation.index]
         if positions is not None:
             indices[0] = operands[0] if operands else self._inner(positions)
         return f"{view}[{', '.join(indices)}]"

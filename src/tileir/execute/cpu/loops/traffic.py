@@ -112,7 +112,7 @@ def _nests(statement: Statement) -> list[Statement]:
 
 def _is_large(sink: StoreView, vector_bytes: int) -> bool:
     """Whether a store is worth it: there is little to compute, and each element is after its neighbour in memory."""
-    type = sink.operation.operand_group("view")[0].type
+    type = sink.operation.view.type
     if not isinstance(type, (PartitionViewType, StridedViewType)) or sink.expression.cost > MOST_WORK:
         return False
     axis = row_axis(type)
@@ -137,7 +137,7 @@ def _reads_rows(expression: Expression, axis: int) -> bool:
         taken = [number for number, (source, _) in enumerate(expression.mapping) if source == axis]
         return all(_reads_rows(expression.source, number) for number in taken)
     if isinstance(expression, Viewed):
-        type = cast(TileViewType, expression.operation.operand_group("view")[0].type)
+        type = cast(TileViewType, expression.operation.view.type)
         if not isinstance(type, (PartitionViewType, StridedViewType)):
             return True
         strides = [type.tensor.strides[dimension] for dimension in type.dim_map]
@@ -148,7 +148,7 @@ def _reads_rows(expression: Expression, axis: int) -> bool:
 def is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
     """Whether a store writes no memory of some origins."""
     # What leaves its array is not read by the nest itself, which is what matters (`VersionedNest`).
-    origin = origins.provenance(sink.operation.operand_group("view")[0])
+    origin = origins.provenance(sink.operation.view)
     # An `alloca` is scratch memory, and small.
     return origins.never_alias(origin, read) and not any(isinstance(source, Operation) for source in origin)
 
@@ -158,10 +158,10 @@ def _moved_bytes(entry: Operation) -> int:
     found: dict[tuple[Value, ...], int] = {}
     for operation in entry.regions[0].blocks[0]:
         if "view" in (operation.declaration.reads, operation.declaration.writes):
-            view = operation.operand_group("view")[0]
+            view = operation.view
             type = cast(TileViewType, view.type)
             size = prod(type.tile_shape) * memory_bytes(type.tensor.element)
-            found[(view, *operation.operand_group("index"))] = size
+            found[(view, *operation.index)] = size
     return sum(found.values())
 
 
@@ -186,8 +186,8 @@ def _fetching_blocks(program: Program, found: dict[Statement, dict[Operation, Ah
     for statement in program.body:
         tiles: dict[tuple[Value, ...], list[Operation]] = {}
         for operation in _loads(statement):
-            view = operation.operand_group("view")[0]
-            tiles.setdefault((view, *operation.operand_group("index")), []).append(operation)
+            view = operation.view
+            tiles.setdefault((view, *operation.index), []).append(operation)
         for tile, operations in tiles.items():
             if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (Nest, Reduce)):
                 seen[tile] = True
@@ -206,7 +206,7 @@ def _fetching_turns(loop: Repeat, found: dict[Statement, dict[Operation, Ahead]]
         statement = each.fused if isinstance(each, VersionedNest) else each
         if isinstance(statement, (Nest, Reduce)):
             for operation in _loads(statement):
-                tile = operation.operand_group("view")[0], *operation.operand_group("index")
+                tile = operation.view, *operation.index
                 steps = _steps(tile, partial(_from_turn_to_turn, loop.operation, step))
                 if any(steps):
                     found.setdefault(statement, {})[operation] = Ahead(steps, True)

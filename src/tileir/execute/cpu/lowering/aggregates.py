@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect.ops import MMAF_SCALED, SCAN
 from tileir.dialect.types import tile_type
@@ -25,14 +25,13 @@ from tileir.execute.cpu.lowering.memos import memo_keys, remembered
 from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
 from tileir.ir.values import Value
 
 
 def lower_reduce(lowering: Lowering, operation: Operation) -> None:
-    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    axis = operation.dim
     shape = tile_of(operation.operands[0]).shape
     if prod(shape) == 1:
         for source, result in zip(operation.operands, operation.results, strict=True):

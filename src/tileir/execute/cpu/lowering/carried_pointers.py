@@ -12,7 +12,7 @@ order in which they are added up does not matter.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDI, BROADCAST, CONSTANT, EXTI, FOR, MULI, OFFSET, RESHAPE, SUBI
@@ -20,7 +20,7 @@ from tileir.dialect.types import PointerType, scalar_tile
 from tileir.execute.analysis.values import is_tile, tile_of
 from tileir.execute.origins import is_moved_at_end, may_end_early
 from tileir.ir.core import Block, Operation
-from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.dense import dense_attribute
 from tileir.ir.types import I1, I64
 from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
@@ -91,7 +91,7 @@ def _scalar(rewriter: Rewriter, value: Value, loop: Operation, depth: int = 0) -
     declaration = operation.declaration
     element = tile_of(value).element
     if declaration is CONSTANT:
-        constant = cast(DenseAttribute, operation.attributes["value"])
+        constant = operation.value_attribute
         if not constant.is_splat:
             return None
         return rewriter.constant(dense_attribute(scalar_tile(element), (), element, constant.data))

@@ -115,7 +115,7 @@ def _suits(lowering: Lowering, operation: Operation, product: Multiply) -> bool:
     if not _tiles(lowering, product.plan):
         return False
     if product.plan.kind == "fma":
-        if product.memo is None or product.left is None or "unsignedCmp" in operation.attributes:
+        if product.memo is None or product.left is None or operation.unsigned_cmp:
             return False
         return 0 not in _computed(lowering, operation, product) or _may_be_copied(product.lhs)
     lhs, rhs = product.lhs, product.rhs
@@ -124,7 +124,7 @@ def _suits(lowering: Lowering, operation: Operation, product: Multiply) -> bool:
         return False
     if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):
         return False
-    view = rhs.operation.operand_group("view")[0]
+    view = rhs.operation.view
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return False
     return _lie_in_rows(lhs, rhs)
@@ -140,7 +140,7 @@ def _chained(lowering: Lowering, loop: Repeat, product: Multiply) -> Chain:
     assert isinstance(lhs, Viewed) and isinstance(rhs, Viewed)
     size = tiles * plan.packed_bytes
     slots = memo_slots(size)
-    keys = [rhs.operation.operand_group("index")[1]]
+    keys = [rhs.operation.index[1]]
     memo = remembered(lowering, keys, slots, plan.rhs_dtype, size // plan.rhs_dtype.itemsize, 2)
     chain = Chain(loop, product, tiles, memo)
     if plan.kind == "amx":
@@ -199,7 +199,7 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
     They find it where a launch has one row of them, or a thread some neighbours of one.
     """
     plan = chain.product.plan
-    view = lhs.operation.operand_group("view")[0]
+    view = lhs.operation.view
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return
     if not plan.stage_elements:
@@ -213,7 +213,7 @@ def _remember_left(lowering: Lowering, chain: Chain, lhs: Viewed) -> None:
     panels = lowering.new_buffer(plan.lhs_dtype, slots * size)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 5 * slots)
     panels.persistent = tags.persistent = True
-    chain.left = Memo([lhs.operation.operand_group("index")[0]], slots, panels, tags)
+    chain.left = Memo([lhs.operation.index[0]], slots, panels, tags)
 
 
 _LEAST_ROWS: Final = 64
@@ -229,12 +229,12 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or chain.computed or len(lhs.type.shape) != 2:
         return None
-    axes = block_axis(lhs.operation.operand_group("index")[0]), block_axis(rhs.operation.operand_group("index")[1])
+    axes = block_axis(lhs.operation.index[0]), block_axis(rhs.operation.index[1])
     if -1 in axes or axes[0] == axes[1] or not _lie_in_rows(lhs, rhs):
         return None
     if lowering.options.sanitize or not may_change_order(lowering.entry):
         return None
-    view = lhs.operation.operand_group("view")[0]
+    view = lhs.operation.view
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return None
     # Those that fill the registers beside many rows; beside few they would be more.
@@ -257,7 +257,7 @@ def _group(lowering: Lowering, chain: Chain) -> Group | None:
 
 def _lie_in_rows(*loads: Viewed) -> bool:
     """Whether no view turns the matrices it is made of."""
-    views = [load.operation.operand_group("view")[0].type for load in loads]
+    views = [load.operation.view.type for load in loads]
     return not any(isinstance(view, PartitionViewType) and view.dim_map != (0, 1) for view in views)
 
 
@@ -286,10 +286,10 @@ def take_clearing(lowering: Lowering, chain: Chain, is_alone: bool) -> None:
 def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Operation) -> bool:
     """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
     operation = load.operation
-    view = operation.operand_group("view")[0].type
+    view = operation.view.type
     if not isinstance(view, PartitionViewType) or not plain_memory(load.element):
         return False
-    *before, row, column = operation.operand_group("index")
+    *before, row, column = operation.index
     along, across = (row, column) if axis == 0 else (column, row)
     for other in (*before, across):
         made = other.defining_operation

@@ -19,7 +19,7 @@ from tileir.ir.values import Value
 
 def lower_print(lowering: Lowering, operation: Operation) -> None:
     sources: list[Stored | None] = []
-    for value in operation.operand_group("args"):
+    for value in operation.args:
         sources.append(lowering.store(value) if is_tile(value) else None)
     lowering.body.append(Print(operation, sources))
 

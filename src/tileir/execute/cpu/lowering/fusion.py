@@ -76,7 +76,7 @@ def is_plain_load(node: Expression) -> bool:
     """Whether reading a tile again from the caller's memory is as good as a buffer."""
     if not isinstance(node, Viewed) or not plain_memory(node.element):
         return False
-    return not isinstance(node.operation.operand_group("view")[0].type, GatherScatterViewType)
+    return not isinstance(node.operation.view.type, GatherScatterViewType)
 
 
 def is_place(node: Expression) -> bool:

@@ -42,7 +42,7 @@ def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
     if not lowering.options.sanitize:
         return None
     pointers = operation.operands[0]
-    mask = operation.operand("mask") if "mask" in [each.name for each in operation.declaration.operands] else None
+    mask = operation.mask if "mask" in [each.name for each in operation.declaration.operands] else None
     shape = tile_of(pointers).shape
     sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
     count = prod(shape)
@@ -58,7 +58,7 @@ def inspect_view(lowering: Lowering, operation: Operation, positions: Expression
     """Check an access through a view; `positions` are those of a gather."""
     if not lowering.options.sanitize:
         return None
-    shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
+    shape = cast(TileViewType, operation.view.type).tile_shape
     count = prod(shape)
     copies = [lowering.new_buffer(_ADDRESS, count), lowering.new_buffer(_BOOL, count)]
     guard = lowering.new_buffer(_BOOL, count)

@@ -32,7 +32,6 @@ from tileir.execute.cpu.loops.statements import Nest, Reserve, Statement, Versio
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.memory import are_distinct, available_memory
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -64,10 +63,10 @@ def lower_load_view(lowering: Lowering, operation: Operation) -> None:
 
 def _positions(lowering: Lowering, operation: Operation) -> Expression | None:
     """The tile of positions that an access through a gather view takes."""
-    view = operation.operand_group("view")[0].type
+    view = operation.view.type
     if not isinstance(view, GatherScatterViewType):
         return None
-    index = operation.operand_group("index")[view.sparse_dim]
+    index = operation.index[view.sparse_dim]
     expression = lowering.expression(index)
     return lowering.store(index) if expression.cost > fusion.CHEAP else expression
 
@@ -124,9 +123,9 @@ def _read_before(lowering: Lowering, roots: list[Expression]) -> list[Expression
 
 
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
-    source = operation.operand_group("tile")[0]
-    view = operation.operand_group("view")[0]
-    indices = operation.operand_group("index")
+    source = operation.tile
+    view = operation.view
+    indices = operation.index
     origin = lowering.origins.of(view)
     positions = _positions(lowering, operation)
     guard = inspection.inspect_view(lowering, operation, positions)
@@ -141,7 +140,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
 
     def reads_same_elements(read: Viewed) -> bool:
         other = read.operation
-        return distinct and other.operand_group("view")[0] is view and other.operand_group("index") == indices
+        return distinct and other.view is view and other.index == indices
 
     roots = _without_conflicts(lowering, roots, view, reads_same_elements)
     shape = tile_of(source).shape
@@ -223,7 +222,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     pointers: Expression | None = None
     buffer: Buffer | None = None
     if declaration is ATOMIC_RED_VIEW_TKO:
-        value = operation.operand_group("value")[0]
+        value = operation.value
         positions = _positions(lowering, operation)
         guard = inspection.inspect_view(lowering, operation, positions)
         if positions is not None:
@@ -262,7 +261,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_alloca(lowering: Lowering, operation: Operation) -> None:
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    alignment = operation.alignment
     size = max(reserved_bytes(operation), 1)
     if size + alignment > available_memory():
         # It may never be executed.

@@ -17,12 +17,12 @@ def memo_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
     keys: dict[Value, None] = {}
     for node in nodes(roots):
         if isinstance(node, Viewed):
-            view = node.operation.operand_group("view")[0]
+            view = node.operation.view
             if node.positions is not None or not lowering.origins.is_launch_constant(view):
                 return []
             if not lowering.is_never_written(lowering.origins.of(view)):
                 return []
-            for index in node.operation.operand_group("index"):
+            for index in node.operation.index:
                 keys[index] = None
         elif isinstance(node, Splat):
             keys[node.scalar] = None

@@ -29,7 +29,7 @@ def chained_through_pointers(lowering: Lowering, loop: Repeat, length: int, larg
     """The loop as a chain of products, about so many terms at once and no more packed bytes than the largest; None
     where it is none."""
     operation = loop.operation
-    if operation.declaration is not FOR or "unsignedCmp" in operation.attributes:
+    if operation.declaration is not FOR or operation.unsigned_cmp:
         return None
     product = _only_product(loop)
     if product is None or product.plan.kind != "fma" or product.scales or product.start is not None:

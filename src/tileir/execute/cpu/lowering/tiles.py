@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
 
 from tileir.dialect.ops import PACK
 from tileir.dialect.types import TOKEN, TileType
@@ -25,9 +24,7 @@ from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import F4E2M1FN, I1, I4
 from tileir.ir.values import Value
 
@@ -63,7 +60,7 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Let(operation))
         return
-    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    elements = constant_elements(operation.value_attribute)
     lowering.places[result] = Table(tile_of(result), result, elements)
 
 
@@ -173,7 +170,7 @@ def lower_permute(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Alias(result, source))
         return
-    axes = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
+    axes = operation.permutation
     expression = lowering.expression(source)
     back = {int(axis): place for place, axis in enumerate(axes)}
     mapping: Mapping = tuple([(back[axis], None) for axis in range(len(expression.shape))])
@@ -221,7 +218,7 @@ def lower_insert(lowering: Lowering, operation: Operation) -> None:
 
 def lower_cat(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
-    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    axis = operation.dim
     type = tile_of(result)
     buffer = lowering.buffer_of(result)
     start = 0

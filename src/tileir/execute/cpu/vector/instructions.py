@@ -224,8 +224,8 @@ _FLOAT_PREDICATES: Final = {
 
 
 def _compare_floats(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    ordering = "o" if operation.keyword("comparison_ordering") == "ordered" else "u"
-    predicate = _FLOAT_PREDICATES[operation.keyword("comparison_predicate")]
+    ordering = "o" if operation.comparison_ordering == "ordered" else "u"
+    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
     left, right = operands
     if left.dtype not in (SINGLE, DOUBLE):
         if not (left.dtype == HALF or left.dtype.name in casting.FORMATS or left.dtype.name == "float8_e8m0fnu"):
@@ -262,7 +262,7 @@ def _multiply_high(builder: Builder, operation: Operation, operands: list[Regist
 
 def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """Towards zero; by zero the quotient is 0."""
-    rounding = operation.keyword("rounding") or "zero"
+    rounding = operation.rounding
     is_signed = _is_signed(operation)
     if not _plain_integer(_element(operation)) or (rounding != "zero" and (is_signed or rounding == "positive_inf")):
         return None
@@ -296,7 +296,7 @@ def _integer_extreme(name: str) -> Emit:
 
 
 def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    predicate = _FLOAT_PREDICATES[operation.keyword("comparison_predicate")]
+    predicate = _FLOAT_PREDICATES[operation.comparison_predicate]
     if _element(operation) is I1:
         return None
     if predicate not in ("eq", "ne"):
@@ -342,7 +342,7 @@ def _integer_to_float(builder: Builder, operation: Operation, operands: list[Reg
 def _float_to_integer(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
-    mode = operation.keyword("rounding_mode") or "nearest_int_to_zero"
+    mode = operation.rounding_mode
     if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
         return None
     (value,) = operands

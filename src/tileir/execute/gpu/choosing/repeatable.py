@@ -52,4 +52,4 @@ def _is_variable(operation: Operation) -> bool:
     table = nearest_symbol_table(operation)
     name = cast(SymbolAttribute, operation.attribute("name"))
     found = None if table is None else lookup_symbol(table, name.path[-1])
-    return found is None or "constant" not in found.attributes
+    return found is None or not found.constant

@@ -60,7 +60,7 @@ def _rewrite(operation: Operation) -> int:
         return _folded_sum(operation)
     if declaration in (MAXF, MINF):
         return sum([_with_quiet_constant(operation, index) for index in (0, 1)])
-    if declaration is FOR and "unsignedCmp" in operation.attributes:
+    if declaration is FOR and operation.unsigned_cmp:
         return _signed_loop(operation)
     return 0
 
@@ -69,12 +69,11 @@ def _constant(value: Value) -> DenseAttribute | None:
     source = value.defining_operation
     if source is None or source.declaration is not CONSTANT:
         return None
-    found = source.attributes["value"]
-    return found if isinstance(found, DenseAttribute) else None
+    return source.value_attribute
 
 
 def _without_access(operation: Operation) -> int:
-    mask = operation.operand("mask")
+    mask = operation.mask
     while mask is not None and (source := mask.defining_operation) is not None:
         if source.declaration not in (BROADCAST, RESHAPE):
             break
@@ -83,13 +82,13 @@ def _without_access(operation: Operation) -> int:
     if elements is None or any(elements.values()):
         return 0
     emit = Emit(operation)
-    token = operation.operand("token")
+    token = operation.token
     if token is None:
         token = emit.operation(MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
     if operation.declaration is STORE_PTR_TKO:
         replace(operation, [token])
         return 1
-    tile = operation.operand("paddingValue")
+    tile = operation.padding_value
     if tile is None:
         # Of what is not loaded any value will do.
         tile = emit.bits(tile_of(operation.results[0]), 0)
@@ -100,7 +99,7 @@ def _without_access(operation: Operation) -> int:
 def _with_canonical_nan(operation: Operation) -> int:
     value = operation.operands[0]
     target = tile_of(operation.results[0]).element
-    if operation.keyword("rounding_mode") != "nearest_away" or target is not TF32 or tile_of(value).element is not F32:
+    if operation.rounding_mode != "nearest_away" or target is not TF32 or tile_of(value).element is not F32:
         return 0
     emit = Emit(operation)
     nan = emit.compare_floats("not_equal", "unordered", value, value)
@@ -110,9 +109,9 @@ def _with_canonical_nan(operation: Operation) -> int:
 
 def _folded_sum(operation: Operation) -> int:
     left, right = (_constant(value) for value in operation.operands)
-    if left is None or right is None or "flush_to_zero" not in operation.attributes:
+    if left is None or right is None or not operation.flush_to_zero:
         return 0
-    total = add_constants(left, right, operation.keyword("rounding_mode") or "nearest_even", True)
+    total = add_constants(left, right, operation.rounding_mode, True)
     if total is None:
         return 0
     result = operation.results[0]

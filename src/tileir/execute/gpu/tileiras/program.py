@@ -108,7 +108,7 @@ def _alone(module: Operation, entry: Operation) -> Operation:
     """A copy of a module with one of its kernels; with all of them, if they share memory that they write to."""
     copy = clone(module)
     contents = [operation for region in copy.regions for block in region.blocks for operation in block]
-    shares = any(each.declaration is GLOBAL and "constant" not in each.attributes for each in contents)
+    shares = any(each.declaration is GLOBAL and not each.constant for each in contents)
     if not shares:
         for operation in contents:
             if operation.declaration is ENTRY and operation.symbol_name != entry.symbol_name:

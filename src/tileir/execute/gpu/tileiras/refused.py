@@ -31,13 +31,13 @@ def _rewrite(operation: Operation) -> int:
         if is_widening(source, target):
             operation.set_attribute("rounding_mode", None)
             return 1
-    elif declaration is FTOI and "saturating" in operation.attributes:
+    elif declaration is FTOI and operation.saturating:
         value = operation.operands[0]
         element = cast(FloatType, tile_of(value).element)
         if element is TF32 or element.width <= 8:
             operation.set_operand(0, Emit(operation).convert(FTOF, value, F32))
             return 1
-    elif declaration is LOAD_VIEW_TKO and "inbounds" in operation.attributes:
+    elif declaration is LOAD_VIEW_TKO and operation.inbounds is not None:
         if cast(TileViewType, operation.operands[0].type).padding is not None:
             operation.set_attribute("inbounds", None)
             return 1

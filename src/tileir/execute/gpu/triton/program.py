@@ -80,8 +80,8 @@ class Program:
 def _view(operation: Operation) -> TensorView:
     type = operation.results[0].type
     assert isinstance(type, TensorViewType)
-    dynamic_shape = iter(operation.operand_group("dynamicShape"))
-    dynamic_strides = iter(operation.operand_group("dynamicStrides"))
+    dynamic_shape = iter(operation.dynamic_shape)
+    dynamic_strides = iter(operation.dynamic_strides)
     return TensorView(
         operation,
         type,
@@ -107,7 +107,7 @@ def launch_value(value: Value) -> LaunchValue | None:
     if declaration is CONSTANT:
         number = scalar_constant(value) if isinstance(value.type.element, IntegerType) else None
         return None if number is None else constant(number)
-    if declaration is EXTI and operation.keyword("signedness") == "signed":
+    if declaration is EXTI and operation.signedness == "signed":
         return launch_value(operation.operands[0])
     if declaration is OFFSET and isinstance(value.type.element, PointerType):
         base, index = [launch_value(operand) for operand in operation.operands]

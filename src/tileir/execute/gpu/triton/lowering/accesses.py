@@ -88,10 +88,10 @@ class Access(NamedTuple):
 
 
 def access_of(lowering: Lowering, operation: Operation) -> Access:
-    view = operation.operand_group("view")[0]
+    view = operation.view
     type = cast(TileViewType, view.type)
     tensor: Tensor = lowering.views[view]
-    index = operation.operand_group("index")
+    index = operation.index
     promised = _promised(operation, len(type.tile_shape))
     dimensions = []
     for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, steps_of(type), dimension_map(type), strict=True)):

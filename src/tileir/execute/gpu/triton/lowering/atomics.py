@@ -63,7 +63,7 @@ def _atomic(
     ordering, scope = ordering_of(operation)
     if value.element == "bf16" and lowering.has_ptx and lowering.capability < _FIRST_TO_ADD_BF16:
         return _added_bf16(lowering, operation, pointers, value, mask)
-    return build.atomic(_MODES[operation.keyword("mode")], ordering, scope, pointers, value, mask)
+    return build.atomic(_MODES[operation.mode], ordering, scope, pointers, value, mask)
 
 
 def _added_bf16(
@@ -139,7 +139,7 @@ def lower_atomic_view(lowering: Lowering, operation: Operation) -> None:
     """A reduction into a tile of a view: as atomics do it whose results nobody looks at."""
     wait_for_others(lowering, operation)
     access = access_of(lowering, operation)
-    value = lowering.build.reshape(lowering.value(operation.operand_group("value")[0]), access.shape)
+    value = lowering.build.reshape(lowering.value(operation.value), access.shape)
     _atomic(lowering, operation, addresses(lowering, access), value, inside(lowering, access))
 
 

@@ -136,11 +136,11 @@ class _Search:
 def _is_no_trouble_to_itself(operation: Operation) -> bool:
     if operation.declaration is not ops.STORE_VIEW_TKO:
         return False
-    view = operation.operand_group("view")[0]
+    view = operation.view
     if not isinstance(view.type, PartitionViewType):
         return False
     # What the tensor memory accelerator has under way it may overtake: then the tile has to be another each time.
-    indices = operation.operand_group("index")
+    indices = operation.index
     return all(any(_varies(index, loop) for index in indices) for loop in _loops_around(operation))
 
 

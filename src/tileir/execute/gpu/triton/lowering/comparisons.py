@@ -12,7 +12,6 @@ from tileir.execute.gpu.triton.lowering.flushing import flushed
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
@@ -28,16 +27,16 @@ _PREDICATES: Final = {
 
 def lower_cmpi(lowering: Lowering, operation: Operation) -> None:
     left, right = lowering.operands(operation)
-    predicate = _PREDICATES[operation.keyword("comparison_predicate")]
+    predicate = _PREDICATES[operation.comparison_predicate]
     if predicate not in ("eq", "ne"):
-        predicate = ("s" if operation.keyword("signedness") == "signed" else "u") + predicate
+        predicate = ("s" if operation.signedness == "signed" else "u") + predicate
     lowering.result(operation, lowering.build.compare(predicate, left, right))
 
 
 def lower_cmpf(lowering: Lowering, operation: Operation) -> None:
     left, right = lowering.operands(operation)
-    ordering = "o" if operation.keyword("comparison_ordering") == "ordered" else "u"
-    predicate = ordering + _PREDICATES[operation.keyword("comparison_predicate")]
+    ordering = "o" if operation.comparison_ordering == "ordered" else "u"
+    predicate = ordering + _PREDICATES[operation.comparison_predicate]
     lowering.result(operation, lowering.build.compare(predicate, left, right))
 
 
@@ -66,7 +65,7 @@ def _without_signal(lowering: Lowering, value: Value) -> TtirValue:
     operation = value.defining_operation
     if operation is not None and operation.declaration is ops.CONSTANT:
         type = cast(TileType, value.type)
-        elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+        elements = constant_elements(operation.value_attribute)
         if len(elements) == 1:
             bits = int(to_bits(type.element, elements)[0])
             form = floats.FORMATS[cast(FloatType, type.element).name]

@@ -26,7 +26,6 @@ from tileir.execute.gpu.triton.ttir.values import (
     value_type,
 )
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1, Type
 
 _MOST_CHOICES: Final = 8
@@ -37,7 +36,7 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
     type = cast(TileType, operation.results[0].type)
     element, shape = value_type(type)
     # As values have them: four bits in a byte, tf32 in 32.
-    bits = unsigned(constant_elements(cast(DenseAttribute, operation.attributes["value"])))
+    bits = unsigned(constant_elements(operation.value_attribute))
     if (bits == bits[0]).all():
         lowering.result(operation, _number(lowering, int(bits[0]), element, shape))
     else:

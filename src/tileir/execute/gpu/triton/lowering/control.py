@@ -210,7 +210,7 @@ def _bounds(
     type = bounds[0].type
     assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
     width, element = type.element.width, start.element
-    unsigned = "unsignedCmp" in operation.attributes
+    unsigned = operation.unsigned_cmp
     if width < 32:
         name = "arith.extui" if unsigned else "arith.extsi"
         start, end, step = [build.convert(name, value, "i32") for value in (start, end, step)]

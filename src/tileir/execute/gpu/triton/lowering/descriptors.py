@@ -71,7 +71,7 @@ def described(lowering: Lowering, operation: Operation, access: Access) -> Descr
         return None
     if hint_of(operation, "allow_tma", lowering.target) == 0:
         return None
-    if operation.keyword("memory_ordering_semantics") != "weak" or isinstance(access.type, GatherScatterViewType):
+    if operation.memory_ordering_semantics != "weak" or isinstance(access.type, GatherScatterViewType):
         return None
     if not 2 <= len(shape) <= _MOST_DIMENSIONS or sum([lanes > 1 for lanes in shape]) < 2:
         return None
@@ -131,7 +131,7 @@ def _is_of_product(operation: Operation) -> bool:
     """Whether what is loaded becomes an operand of a product, or what is stored is made of one's result."""
     if operation.declaration is LOAD_VIEW_TKO:
         return any(user.declaration in _PRODUCTS for user in _users(operation.results[0]))
-    return any(maker.declaration in _PRODUCTS for maker in _makers(operation.operand_group("tile")[0]))
+    return any(maker.declaration in _PRODUCTS for maker in _makers(operation.tile))
 
 
 def _users(value: Value) -> Iterator[Operation]:

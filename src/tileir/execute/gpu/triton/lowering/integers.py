@@ -36,7 +36,7 @@ def lower_extremum(lowering: Lowering, operation: Operation) -> None:
     """maxi, mini."""
     left, right = lowering.operands(operation)
     name = "max" if operation.declaration is ops.MAXI else "min"
-    is_signed = operation.keyword("signedness") == "signed"
+    is_signed = operation.signedness == "signed"
     if left.element == "i1":
         # Signed, true is -1 and below false.
         wanted = "arith.andi" if (name == "max") == is_signed else "arith.ori"
@@ -111,7 +111,7 @@ class _Operands:
         build = lowering.build
         facts = lowering.facts
         self.dividend, divisor = lowering.operands(operation)
-        self.is_signed: bool = operation.keyword("signedness") == "signed"
+        self.is_signed: bool = operation.signedness == "signed"
         element, shape = divisor.element, divisor.shape
         least, greatest = facts.range(operation.operands[1], signed=self.is_signed)
         lowest = facts.range(operation.operands[0], signed=self.is_signed)[0]
@@ -141,7 +141,7 @@ def lower_division(lowering: Lowering, operation: Operation) -> None:
         return
     operands = _Operands(lowering, operation)
     quotient = build.binary(f"arith.div{operands.letter}i", operands.dividend, operands.divisor)
-    rounding = operation.keyword("rounding")
+    rounding = operation.rounding
     if rounding == "positive_inf" or (rounding == "negative_inf" and operands.letter == "s"):
         quotient = _rounded(lowering, operands, quotient, rounding)
     if operands.is_zero is not None:

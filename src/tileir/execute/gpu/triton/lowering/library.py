@@ -17,7 +17,6 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
@@ -44,7 +43,7 @@ def _is_extreme(value: Value) -> bool:
     if operation is None or operation.declaration is not CONSTANT:
         return False
     element = cast(TileType, value.type).element
-    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    elements = constant_elements(operation.value_attribute)
     if len(elements) > 1:
         return True
     if not isinstance(element, FloatType):

@@ -13,7 +13,7 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.fences import wait_for_others
 from tileir.execute.gpu.triton.lowering.ordered import ordered_load, ordered_store
 from tileir.execute.gpu.triton.ttir.values import TtirValue
-from tileir.ir.attributes import IntegerAttribute, SymbolAttribute
+from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 
@@ -42,7 +42,7 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     if mask is not None:
         zero = elements.memory_zero(build, element, pointers.shape)
         other = zero if given is None else elements.to_memory(build, element, given)
-    if operation.keyword("memory_ordering_semantics") == "weak":
+    if operation.memory_ordering_semantics == "weak":
         loaded = build.load(pointers, mask, other)
     else:
         loaded = ordered_load(lowering, operation, pointers, mask, other)
@@ -55,7 +55,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
     mask = optional(lowering, operation, "mask")
     stored = elements.to_memory(build, pointee_of(operation.operands[0]), value)
-    if operation.keyword("memory_ordering_semantics") == "weak":
+    if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
         ordered_store(lowering, operation, pointers, stored, mask)
@@ -78,7 +78,7 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     )
     distance = build.immediate("arith.muli", block_number(lowering), size)
     pointer = build.advance(base, build.immediate("arith.addi", distance, places[operation]))
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    alignment = operation.alignment
     if alignment > _MOST_ALIGNMENT:
         number = build.immediate("arith.addi", build.reinterpret("tt.ptr_to_int", pointer, "i64"), alignment - 1)
         pointer = build.reinterpret("tt.int_to_ptr", build.immediate("arith.andi", number, -alignment), "!tt.ptr<i8>")
@@ -94,7 +94,7 @@ def _reserved(entry: Operation) -> tuple[dict[Operation, int], int]:
     size = 0
     for operation in pre_order(entry):
         if operation.declaration is ALLOCA:
-            alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+            alignment = operation.alignment
             size = -(-size // min(alignment, _MOST_ALIGNMENT)) * min(alignment, _MOST_ALIGNMENT)
             places[operation] = size
             size += max(reserved_bytes(operation), 1) + (alignment if alignment > _MOST_ALIGNMENT else 0)

@@ -25,7 +25,7 @@ def lower_print(lowering: Lowering, operation: Operation) -> None:
     build = lowering.build
     prints = [each for each in pre_order(lowering.program.entry) if each.declaration is PRINT_TKO]
     base = lowering.parameter(Slot("output", tuple(map(_print_site, prints))), "!tt.ptr<i64>")
-    tiles = [_bits(lowering, lowering.value(value)) for value in operation.operand_group("args")]
+    tiles = [_bits(lowering, lowering.value(value)) for value in operation.args]
     words = 4 + sum([prod(tile.shape) for tile in tiles])
     used = build.atomic("add", "relaxed", "gpu", base, build.integer(words, "i64"))
     # The words that are used, with the first, which counts them.
@@ -112,7 +112,7 @@ def _first_false(lowering: Lowering, truth: TtirValue) -> TtirValue:
 
 
 def _print_site(operation: Operation) -> PrintSite:
-    tiles = [cast(TileType, value.type) for value in operation.operand_group("args")]
+    tiles = [cast(TileType, value.type) for value in operation.args]
     return PrintSite(_words(operation, "str"), tuple([(_element(tile.element), tile.shape) for tile in tiles]))
 
 

@@ -79,8 +79,8 @@ def lower_mmai(lowering: Lowering, operation: Operation) -> None:
     """
     build = lowering.build
     left, right, accumulator = [_matrix(lowering, operand) for operand in operation.operands]
-    unsigned_left = operation.keyword("signedness_lhs") == "unsigned"
-    unsigned_right = operation.keyword("signedness_rhs") == "unsigned"
+    unsigned_left = operation.signedness_lhs == "unsigned"
+    unsigned_right = operation.signedness_rhs == "unsigned"
     if not unsigned_left and not unsigned_right:
         total = _product(lowering, left, right, accumulator)
         if lowering.has_ptx and _is_added_to(lowering, operation):

@@ -13,7 +13,6 @@ from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.traversal import pre_order
 
@@ -51,7 +50,7 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
 def lower_scan(lowering: Lowering, operation: Operation) -> None:
     axis = _axis(operation)
     values = lowering.operands(operation)
-    reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
+    reverse = operation.reverse
     if axis is None:
         made = values
     else:
@@ -76,7 +75,7 @@ def _is_product(lowering: Lowering, operation: Operation) -> bool:
 def _axis(operation: Operation) -> int | None:
     """The dimension in TTIR; None where it has one element."""
     shape = cast(TileType, operation.operands[0].type).shape
-    dim = cast(IntegerAttribute, operation.attributes["dim"]).value
+    dim = operation.dim
     return None if shape[dim] == 1 else squeezed_axis(shape, dim)
 
 

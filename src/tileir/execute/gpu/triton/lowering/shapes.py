@@ -10,7 +10,6 @@ from typing import cast
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, squeezed, squeezed_axis
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
@@ -50,7 +49,7 @@ def lower_cat(lowering: Lowering, operation: Operation) -> None:
         first = build.compare("eq", build.range(2), build.integer(0, "i32", (2,)))
         lowering.result(operation, build.select(first, build.splat(left, (2,)), build.splat(right, (2,))))
         return
-    dim = cast(IntegerAttribute, operation.attributes["dim"]).value
+    dim = operation.dim
     axis = squeezed_axis(_shape(operation.operands[0]), dim)
     joined = build.join(left, right)
     rank = len(left.shape)

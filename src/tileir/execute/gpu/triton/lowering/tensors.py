@@ -55,8 +55,8 @@ class Tensor(NamedTuple):
 def lower_make_tensor_view(lowering: Lowering, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
     base = lowering.value(operation.operands[0])
-    shape = _dimensions(lowering, type.shape, operation.operand_group("dynamicShape"))
-    strides = _dimensions(lowering, type.strides, operation.operand_group("dynamicStrides"))
+    shape = _dimensions(lowering, type.shape, operation.dynamic_shape)
+    strides = _dimensions(lowering, type.strides, operation.dynamic_strides)
     number = lowering.program.number_of[operation]
     lowering.views[operation.results[0]] = Tensor(number, type, base, shape, strides)
 

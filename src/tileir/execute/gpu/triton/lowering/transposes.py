@@ -14,7 +14,6 @@ from tileir.execute.gpu.triton.lowering.constants import places
 from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
-from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
@@ -26,7 +25,7 @@ _PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
 
 
 def lower_permute(lowering: Lowering, operation: Operation) -> None:
-    order = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
+    order = operation.permutation
     shape = cast(TileType, operation.operands[0].type).shape
     kept = [squeezed_axis(shape, axis) for axis in order if shape[axis] != 1]
     value = lowering.value(operation.operands[0])

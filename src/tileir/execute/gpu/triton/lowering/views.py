@@ -21,7 +21,7 @@ def lower_load_view(lowering: Lowering, operation: Operation) -> None:
     else:
         pointers, mask = addresses(lowering, access), inside(lowering, access)
         other = elements.padding(build, access.type, pointers.shape) if mask is not None else None
-        if operation.keyword("memory_ordering_semantics") == "weak":
+        if operation.memory_ordering_semantics == "weak":
             loaded = build.load(pointers, mask, other)
         else:
             loaded = ordered_load(lowering, operation, pointers, mask, other)
@@ -33,14 +33,14 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     build = lowering.build
     access = access_of(lowering, operation)
-    value = lowering.value(operation.operand_group("tile")[0])
+    value = lowering.value(operation.tile)
     by = descriptors.described(lowering, operation, access)
     if by is not None:
         descriptors.store(lowering, access, by, value)
         return
     stored = elements.to_memory(build, access.type.tensor.element, value)
     pointers, mask = addresses(lowering, access), inside(lowering, access)
-    if operation.keyword("memory_ordering_semantics") == "weak":
+    if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
     else:
         ordered_store(lowering, operation, pointers, stored, mask)

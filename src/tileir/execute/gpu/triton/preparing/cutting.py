@@ -12,10 +12,8 @@ from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import PartitionViewType, TileType
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ELEMENTWISE
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value
@@ -58,7 +56,7 @@ class Cut:
         """Cut what is stored."""
         _check_view(operation, axis)
         self.stores.append(operation)
-        self.begin(operation.operand_group("tile")[0], axis)
+        self.begin(operation.tile, axis)
 
     def _add(self, value: Value, axis: int) -> None:
         known = self.axes.get(value)
@@ -89,7 +87,7 @@ class Cut:
         elif declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
         elif declaration is ops.CONSTANT:
-            if not cast(DenseAttribute, maker.attributes["value"]).is_splat:
+            if not maker.value_attribute.is_splat:
                 raise Uncut
         elif declaration is ops.IOTA:
             if cast(TileType, value.type).element is not I32:
@@ -198,14 +196,14 @@ def ends_only_at_its_end(loop: Operation) -> bool:
 def _check_view(operation: Operation, axis: int) -> None:
     """Refuse an access that has no parts: other views than partitions, indices of other types, and accesses that are
     ordered with others."""
-    view = operation.operand_group("view")[0]
-    index = operation.operand_group("index")[axis]
+    view = operation.view
+    index = operation.index[axis]
     if not isinstance(view.type, PartitionViewType) or cast(TileType, index.type).element is not I32:
         raise Uncut
     maker = view.defining_operation
     if maker is None or maker.declaration is not ops.MAKE_PARTITION_VIEW:
         raise Uncut
-    if operation.keyword("memory_ordering_semantics") != "weak":
+    if operation.memory_ordering_semantics != "weak":
         raise Uncut
 
 
@@ -223,8 +221,8 @@ def _same_axis(value: Value, axis: int, other: Value) -> int:
 
 
 def _order(operation: Operation) -> list[int]:
-    return list(cast(DenseArrayAttribute, operation.attributes["permutation"]).values)
+    return list(operation.permutation)
 
 
 def _reduced(operation: Operation) -> int:
-    return cast(IntegerAttribute, operation.attributes["dim"]).value
+    return operation.dim

@@ -21,7 +21,6 @@ from tileir.execute.interpreter.elementwise import kernel_of
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.traversal import is_pure, pre_order
 from tileir.ir.types import FloatType, IntegerType
 from tileir.ir.values import Value
@@ -76,7 +75,7 @@ def _number(value: Value) -> Array | None:
         operation = operation.operands[0].defining_operation
     if operation is None or operation.declaration is not CONSTANT:
         return None
-    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    elements = constant_elements(operation.value_attribute)
     return elements if len(elements) == 1 else None
 
 

@@ -28,7 +28,7 @@ def store_in_parts(entry: Operation, parts: int) -> None:
     for operation in pre_order(entry):
         if operation.declaration is not ops.STORE_VIEW_TKO:
             continue
-        shape = cast(TileType, operation.operand_group("tile")[0].type).shape
+        shape = cast(TileType, operation.tile.type).shape
         cut = Cut(parts, sums, follows=False)
         try:
             cut.store(operation, len(shape) - 1)

@@ -31,7 +31,7 @@ def run(root: Operation) -> int:
     moved = 0
     # From the last to the first, so that loads keep their order among each other.
     for operation in reversed(operations):
-        if operation.declaration in _LOADS and operation.keyword("memory_ordering_semantics") == "weak":
+        if operation.declaration in _LOADS and operation.memory_ordering_semantics == "weak":
             moved += _move(operation, changes)
     return moved
 

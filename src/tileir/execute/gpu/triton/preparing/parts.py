@@ -11,7 +11,7 @@ from tileir.dialect.types import PartitionViewType, TileType, partition_view_typ
 from tileir.execute.gpu.triton.preparing.cutting import Cut
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.dense import dense_attribute
 from tileir.ir.location import Location
 from tileir.ir.traversal import clone
 from tileir.ir.types import I32, Type
@@ -43,7 +43,7 @@ class Parts:
         if declaration is ops.FOR:
             return self._loop(operation, block, before)
         if declaration in (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
-            tile = operation.results[0] if declaration is ops.LOAD_VIEW_TKO else operation.operand_group("tile")[0]
+            tile = operation.results[0] if declaration is ops.LOAD_VIEW_TKO else operation.tile
             if tile in self._cut.axes:
                 return self._access(operation, self._cut.axes[tile], block, before)
         if declaration is ops.CONSTANT and operation.results[0] in self._cut.axes:
@@ -90,11 +90,11 @@ class Parts:
         return self._put(operation, made, block, before)
 
     def _access(self, operation: Operation, axis: int, block: Block, before: Operation | None) -> Operation:
-        whole = operation.operand_group("view")[0]
+        whole = operation.view
         view = self._view(whole, axis)
         operands = [self.mapping.get(each, each) for each in operation.operands]
         operands[operation.operands.index(whole)] = view
-        indices = operation.operand_group("index")
+        indices = operation.index
         start = operation.operands.index(whole) + 1
         assert operation.operands[start : start + len(indices)] == indices, "indices stand behind the view"
         operands[start + axis] = self._place(indices[axis], block, before)
@@ -129,7 +129,7 @@ class Parts:
 
     def _constant(self, operation: Operation, block: Block, before: Operation | None) -> Operation:
         type = cast(TileType, self.type_of(operation.results[0]))
-        data = cast(DenseAttribute, operation.attributes["value"]).data
+        data = operation.value_attribute.data
         value = dense_attribute(type, type.shape, type.element, data)
         made = Operation(ops.CONSTANT, [], [type], {**operation.attributes, "value": value}, [], operation.location)
         return self._put(operation, made, block, before)

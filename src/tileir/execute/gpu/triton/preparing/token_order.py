@@ -41,6 +41,6 @@ def _is_of_one_tile(cut: Cut, load: Operation, store: Operation) -> bool:
     """Whether the same elements are loaded for a part as are stored."""
     if load.declaration is not ops.LOAD_VIEW_TKO:
         return False
-    accessed = [[*each.operand_group("view"), *each.operand_group("index")] for each in (load, store)]
-    axes = [cut.axes.get(each) for each in (load.results[0], store.operand_group("tile")[0])]
+    accessed = [[each.view, *each.index] for each in (load, store)]
+    axes = [cut.axes.get(each) for each in (load.results[0], store.tile)]
     return accessed[0] == accessed[1] and axes[0] is not None and axes[0] == axes[1]

@@ -121,14 +121,14 @@ def features_of(entry: Operation, target: str = "", fast: bool = False) -> Featu
 
 def promotes(operation: Operation, target: str, fast: bool) -> bool:
     """Whether tensor cores keep too little of the sum of a product for it to be added up over many."""
-    left, total = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    left, total = _tile(operation.operands[0]), _tile(operation.acc)
     if operation.declaration is not MMAF or left.element not in (F8E4M3FN, F8E5M2) or total.element is not F32:
         return False
     return not (fast or "fast_acc" in operation.attributes) and bool(target) and triton_target(target).has_short_sums
 
 
 def product_of(operation: Operation, target: str = "", fast: bool = False) -> Product:
-    left, sums = _tile(operation.operands[0]), _tile(operation.operand_group("acc")[0])
+    left, sums = _tile(operation.operands[0]), _tile(operation.acc)
     batch = left.shape[0] if len(left.shape) == 3 else 1
     on_tensor_cores = left.element is not F32
     k = left.shape[-1]
@@ -253,7 +253,7 @@ def _is_turned(operation: Operation) -> bool:
     """Whether tiles are read or written across the order of memory."""
     if operation.declaration not in (LOAD_VIEW_TKO, STORE_VIEW_TKO):
         return False
-    view = operation.operand_group("view")[0].type
+    view = operation.view.type
     return isinstance(view, PartitionViewType) and list(view.dim_map) != sorted(view.dim_map)
 
 
