@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tileir.bytecode.magic import is_bytecode, is_text
@@ -152,6 +153,18 @@ def check_module(module: object) -> None:
     if not isinstance(module, Operation):
         words = "tileir.parse, tileir.load and Builder.finish give one"
         raise TypeError(f"a module is needed, not {type_words(module)}: {words}")
+
+
+def names_given(argument: str, value: object) -> tuple[str, ...]:
+    """The names that an argument of Python gives: one, or a list of them."""
+    if isinstance(value, str):
+        return (value,)
+    names: list[str] = []
+    if isinstance(value, Iterable):
+        names = [each if isinstance(each, str) else "" for each in value]
+    if "" in names or not isinstance(value, Iterable):
+        raise TypeError(f"{argument} is a name or a list of names, not {repr(value)[:60]}")
+    return tuple(names)
 
 
 def _bytes_of(data: object, sources: str) -> bytes:

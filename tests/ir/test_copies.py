@@ -86,11 +86,11 @@ def test_every_type_attribute_and_location_is_itself(again: Any) -> None:
     ]:  # fmt: skip
         seen.setdefault(type(thing), thing)
     assert len(seen) > 20
-    for value in seen.values():
-        assert isinstance(value, (Type, Attribute))
-        if not isinstance(value, location.TextLocation):
-            assert again(value) is value
-            assert again([value, value]) == [value, value]
+    for each in seen.values():
+        assert isinstance(each, (Type, Attribute))
+        if not isinstance(each, location.TextLocation):
+            assert again(each) is each
+            assert again([each, each]) == [each, each]
 
 
 def test_a_chain_deeper_than_pythons_stack() -> None:

@@ -37,7 +37,7 @@ if not hasattr(sys, "getrefcount"):
 
 
 def entries() -> int:
-    return sum(len(table.things) for table in POOL.tables)
+    return sum(len(things) for _, things, _ in POOL.tables)
 
 
 def sweep() -> int:

@@ -22,7 +22,7 @@ from tileir.ir.declaration import AttributeConstraint
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
-from tileir.ir.quoting import is_bare_identifier, quote
+from tileir.ir.quoting import key_text
 
 # --- assumption predicates (the types draft, "Assume predicates") ---
 
@@ -110,13 +110,13 @@ class OptimizationHintsAttribute(Attribute):
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
         found: list[str | tuple[Attribute, int]] = ["<" if way == BODY else "#cuda_tile.optimization_hints<"]
         for index, (name, hints) in enumerate(self.entries.entries):
-            found.append(f"{', ' if index else ''}{_key_text(name)} = ")
+            found.append(f"{', ' if index else ''}{key_text(name)} = ")
             if not isinstance(hints, DictionaryAttribute):
                 found.append((hints, WHOLE))
                 continue
             found.append("{")
             for position, (key, value) in enumerate(hints.entries):
-                found.append(f"{', ' if position else ''}{_key_text(key)} = ")
+                found.append(f"{', ' if position else ''}{key_text(key)} = ")
                 # As in an array, a number goes without its type if that is the one the reader takes anyway.
                 number = isinstance(value, (IntegerAttribute, FloatAttribute))
                 found.append(element_text(value) if number else (value, WHOLE))
@@ -147,10 +147,6 @@ def _untyped_text(value: Attribute) -> str:
     if isinstance(value, DenseAttribute):
         return f"dense<{value.literal}>"
     return value.text
-
-
-def _key_text(name: str) -> str:
-    return name if is_bare_identifier(name) else quote(name)
 
 
 def optimization_hints_mistake(entries: DictionaryAttribute) -> str | None:

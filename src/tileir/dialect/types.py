@@ -34,7 +34,6 @@ from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, Version
 # The dynamic extent or stride, written `?`; MLIR's kDynamic (the types draft, "Dynamic-dimension sentinel and tile cap").
 DYNAMIC: Final = -(1 << 63)
 MAXIMUM_TILE_ELEMENTS: Final = 1 << 24
-_I32_LIMIT: Final = (1 << 31) - 1
 
 
 class TileType(Type):
@@ -328,16 +327,6 @@ def gather_view_mistake(tensor: TensorViewType, sparse_dim: int) -> str | None:
         return (
             "gather dimension is outside of tensor view dimensions, "
             f"expected strictly less than {tensor.rank}, got {sparse_dim}"
-        )
-    return None
-
-
-def tile_extent_mistake(axis: int, extent: int) -> str | None:
-    """A view's tile extents are 32-bit."""
-    if not 0 < extent <= _I32_LIMIT:
-        return (
-            f"tile dimension {axis} exceeds i32 limitations (got {extent}, "
-            f"expected strictly positive and less than or equal to {_I32_LIMIT})"
         )
     return None
 

@@ -11,7 +11,7 @@ from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, from_double
 from tileir.ir.hooks import Shared
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
-from tileir.ir.quoting import is_bare_identifier, quote, symbol_text
+from tileir.ir.quoting import key_text, quote, symbol_text
 from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
@@ -78,9 +78,7 @@ class IntegerAttribute(Attribute):
 
     @property
     def text(self) -> str:
-        if self.type is I1:
-            return "true" if self.value else "false"
-        return f"{self.value} : {self.type.text}"
+        return self.bare_text if self.type is I1 else f"{self.value} : {self.type.text}"
 
     @property
     def element_text(self) -> str:
@@ -193,7 +191,7 @@ class DictionaryAttribute(Attribute):
         for name, value in self.entries:
             if len(found) > 1:
                 found.append(", ")
-            found.append(name if is_bare_identifier(name) else quote(name))
+            found.append(key_text(name))
             if not isinstance(value, UnitAttribute):
                 found.append(" = ")
                 found.append((value, WHOLE))
@@ -276,8 +274,7 @@ def spell(
 
 def entry_text(name: str, value: Attribute) -> str:
     """`name = value` of a dictionary; a unit attribute is the name alone."""
-    key = name if is_bare_identifier(name) else quote(name)
-    return key if isinstance(value, UnitAttribute) else f"{key} = {value.text}"
+    return key_text(name) if isinstance(value, UnitAttribute) else f"{key_text(name)} = {value.text}"
 
 
 def element_text(value: Attribute) -> str:

@@ -113,23 +113,15 @@ class Operation(Accessors):
 
         Operations that differ only in operands, regions and locations have equal keys.
         """
-        operands = self.operands
-        results = self.results
-        if len(results) == 1 and self.segments is None and not self.attributes:
-            # Most operations; behind the declaration the others have no type.
-            if len(operands) == 2:
-                return (self.declaration, results[0].type, operands[0].type, operands[1].type)
-            if len(operands) == 1:
-                return (self.declaration, results[0].type, operands[0].type)
-        found: list[object] = [self.declaration, self.segments, len(operands)]
-        if self.attributes:
-            found += self.attributes
-            found += self.attributes.values()
-        for value in operands:
-            found.append(value.type)
-        for result in results:
-            found.append(result.type)
-        return tuple(found)
+        return (
+            self.declaration,
+            self.segments,
+            len(self.operands),
+            *self.attributes,
+            *self.attributes.values(),
+            *[value.type for value in self.operands],
+            *[result.type for result in self.results],
+        )
 
     # The regions by their declared names; operands, attributes and results are in `ir.accessors`.
 

@@ -1,4 +1,4 @@
-"""Dense constants: the elements of a tile as bytes, their literals, and the names that constants get from them."""
+"""Dense constants: the elements of a tile as bytes, and their literals."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
-from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
+from tileir.ir.floats import FORMATS, format_float
 from tileir.ir.interning import BYTES_PER_THING, LEAF, intern, register
-from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.types import FloatType, IntegerType, Type
 
 
 class DenseAttribute(Attribute):
@@ -19,11 +19,10 @@ class DenseAttribute(Attribute):
     a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
     """
 
-    __slots__ = ("_hint", "_literal", "data", "element_type", "shape", "type")
+    __slots__ = ("_literal", "data", "element_type", "shape", "type")
 
     def __init__(self, type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> None:
         self._literal: str | None = None
-        self._hint: str | None = None
         self.type: Type = type
         self.shape: tuple[int, ...] = shape
         self.element_type: Type = element_type
@@ -62,14 +61,6 @@ class DenseAttribute(Attribute):
             if size == 1:
                 return list(data)
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
-
-    @property
-    def hint(self) -> str:
-        """The name hint of a constant with this value."""
-        found = self._hint
-        if found is None:
-            found = self._hint = constant_name(self)
-        return found
 
     @property
     def literal(self) -> str:
@@ -141,45 +132,6 @@ def element_literal(type: Type, bits: int) -> str:
     if isinstance(type, FloatType):
         return format_float(FORMATS[type.name], bits)
     return str(bits)
-
-
-# --- names ---
-
-
-def constant_name(value: DenseAttribute) -> str:
-    """The name hint of a constant (docs/printing.md section 3)."""
-    element = value.element_type
-    if element is I1:
-        if not value.is_splat:
-            return "cst_i1"
-        return "true" if value.bits(0) & 1 else "false"
-    if not value.is_splat:
-        return f"cst_{element.spelling}"
-    bits = value.bits(0)
-    if isinstance(element, IntegerType):
-        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
-    if isinstance(element, FloatType):
-        form = FORMATS[element.name]
-        if is_nan(form, bits):
-            return f"cst_NaN_{element.spelling}"
-        integral = integral_value(form, bits)
-        if integral is not None:
-            return f"cst_{integral}_{element.spelling}"
-    return f"cst_{element.spelling}"
-
-
-def draft_constant_name(value: DenseAttribute) -> str:
-    """The printer draft's five-path name hint, chosen with names="draft"."""
-    element = value.element_type
-    if value.is_splat:
-        bits = value.bits(0)
-        if element is I1:
-            return "true" if bits & 1 else "false"
-        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
-            return "cst_NaN"
-        if isinstance(element, IntegerType):
-            return f"cst_{signed_value(element.width, bits)}"
-    return "cst_i1" if element is I1 else "cst"
 
 
 # --- the factory ---

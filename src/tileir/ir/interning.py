@@ -34,23 +34,13 @@ _LEAST: Final = 1 << 14
 BYTES_PER_THING: Final = 256
 
 
-class Table:
-    """A table to be swept, and when."""
-
-    __slots__ = ("rank", "things", "weigh")
-
-    def __init__(self, rank: int, things: dict[Any, Any], weigh: Callable[[Any], int] | None) -> None:
-        self.rank: int = rank
-        self.things: dict[Any, Any] = things
-        self.weigh: Callable[[Any], int] | None = weigh
-
-
 class Pool:
     """All tables, and what is needed to sweep them."""
 
     def __init__(self) -> None:
         self.lock: RLock = RLock()
-        self.tables: list[Table] = []
+        # In the order in which they are swept: the rank of each, the table, and the weight of its values.
+        self.tables: list[tuple[int, dict[Any, Any], Callable[[Any], int] | None]] = []
         self.forgetting: list[Callable[[], None]] = []
         self.added: int = 0
         self.limit: int = _LEAST
@@ -90,11 +80,11 @@ class Pool:
             for forget in self.forgetting:
                 forget()
             kept = 0
-            for table in self.tables:
-                self.sweep_table(table.things)
-                kept += len(table.things)
-                if table.weigh is not None:
-                    kept += sum([table.weigh(value) for value in list(table.things.values())])
+            for _, things, weigh in self.tables:
+                self.sweep_table(things)
+                kept += len(things)
+                if weigh is not None:
+                    kept += sum([weigh(value) for value in list(things.values())])
         finally:
             self.put_back()
             self.sweeping = False
@@ -163,9 +153,9 @@ def register(table: dict[Any, Any], rank: int, weigh: Callable[[Any], int] | Non
     `weigh` says how much heavier than other things its values are.
     """
     place = 0
-    while place < len(POOL.tables) and POOL.tables[place].rank <= rank:
+    while place < len(POOL.tables) and POOL.tables[place][0] <= rank:
         place += 1
-    POOL.tables.insert(place, Table(rank, table, weigh))
+    POOL.tables.insert(place, (rank, table, weigh))
 
 
 def forget_with(forget: Callable[[], None]) -> None:

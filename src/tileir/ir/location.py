@@ -265,29 +265,18 @@ class SourceText(Shared):
                 high = middle
         return low + self.first_line, offset - starts[low] + 1
 
-    def line_text(self, line: int) -> str:
-        """The text of a line, numbered as `line_and_column` does."""
-        if self._line_starts is None:
-            self.line_and_column(0)
-        starts = self._line_starts
-        index = line - self.first_line
-        if starts is None or not 0 <= index < len(starts):
-            return ""
-        end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text)
-        return self.text[starts[index] : end].rstrip("\r")
-
     def excerpt(self, line: int, column: int) -> tuple[str, int]:
         """A line to show, and the column in what is shown: of a very long line only what is near the column."""
         if self._line_starts is None:
-            self.line_and_column(0)
+            self._line_starts = _line_starts(self.text)
         starts = self._line_starts
         index = line - self.first_line
-        if starts is None or not 0 <= index < len(starts):
+        if not 0 <= index < len(starts):
             return "", column
         start = starts[index]
         end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text)
         if end - start <= _LONGEST_LINE_SHOWN:
-            return self.line_text(line), column
+            return self.text[start:end].rstrip("\r"), column
         first = max(start, start + column - 1 - _LONGEST_LINE_SHOWN // 2)
         return self.text[first : min(end, first + _LONGEST_LINE_SHOWN)], start + column - first
 

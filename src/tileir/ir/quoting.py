@@ -6,7 +6,7 @@ characters that it would obey are spelled out: no color, no cursor movement, no 
 
 from __future__ import annotations
 
-from tileir.annotations import Final, Iterable
+from tileir.annotations import Final
 
 
 def quote(value: str) -> str:
@@ -31,6 +31,11 @@ def is_bare_identifier(name: str) -> bool:
     return name.replace("_", "x").replace("$", "x").replace(".", "x").isalnum()
 
 
+def key_text(name: str) -> str:
+    """A name in a dictionary."""
+    return name if is_bare_identifier(name) else quote(name)
+
+
 def symbol_text(name: str) -> str:
     return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
 
@@ -43,18 +48,6 @@ def type_words(value: object) -> str:
     # `ndarray` begins with the name of a letter.
     vowel = name[:1] in "aeiouAEIO" or name.startswith("nd")
     return f"an {name}" if vowel else f"a {name}"
-
-
-def names_given(argument: str, value: object) -> tuple[str, ...]:
-    """The names that an argument of Python gives: one, or a list of them."""
-    if isinstance(value, str):
-        return (value,)
-    names: list[str] = []
-    if isinstance(value, Iterable):
-        names = [each if isinstance(each, str) else "" for each in value]
-    if "" in names or not isinstance(value, Iterable):
-        raise TypeError(f"{argument} is a name or a list of names, not {repr(value)[:60]}")
-    return tuple(names)
 
 
 # --- terminals ---

@@ -35,15 +35,7 @@ def nearest_symbol_table(operation: Operation) -> Operation | None:
 
 def lookup_symbol(table: Operation, name: str) -> Operation | None:
     """The operation of that name directly inside a symbol table."""
-    wanted = string_attribute(name)
-    for region in table.regions:
-        for block in region.blocks:
-            cursor = block.first
-            while cursor is not None:
-                if cursor.attributes.get("sym_name") is wanted:
-                    return cursor
-                cursor = cursor.next
-    return None
+    return SymbolTable(table).lookup(name)
 
 
 def verify_symbol(operation: Operation) -> None:
@@ -231,24 +223,24 @@ def _first_operations(operation: Operation) -> list[Operation | None]:
     return [block.first for region in reversed(operation.regions) for block in reversed(region.blocks)]
 
 
+def _elements(value: Attribute) -> list[Attribute]:
+    if isinstance(value, ArrayAttribute):
+        return list(value.elements)
+    return [element for _, element in value.entries] if isinstance(value, DictionaryAttribute) else []
+
+
 def _refers_to(value: Attribute, name: str) -> bool:
     # An explicit stack, because arrays may nest deeply.
     pending: list[Attribute] = [value]
     while pending:
         part = pending.pop()
-        if isinstance(part, SymbolAttribute):
-            if part.path[0] == name:
-                return True
-        elif isinstance(part, ArrayAttribute):
-            pending.extend(part.elements)
-        elif isinstance(part, DictionaryAttribute):
-            pending.extend([element for _, element in part.entries])
+        if isinstance(part, SymbolAttribute) and part.path[0] == name:
+            return True
+        pending.extend(_elements(part))
     return False
 
 
 def _renamed(value: Attribute, old: str, new: str) -> Attribute:
-    if isinstance(value, SymbolAttribute):
-        return symbol_attribute(new, *value.path[1:]) if value.path[0] == old else value
     known: dict[Attribute, Attribute] = {}
     # An explicit stack; what an attribute is made of is done before it.
     path: list[Attribute] = [value]
@@ -259,8 +251,8 @@ def _renamed(value: Attribute, old: str, new: str) -> Attribute:
             path.extend(waiting)
             continue
         path.pop()
-        if isinstance(top, SymbolAttribute):
-            known[top] = _renamed(top, old, new)
+        if isinstance(top, SymbolAttribute) and top.path[0] == old:
+            known[top] = symbol_attribute(new, *top.path[1:])
         elif isinstance(top, ArrayAttribute):
             known[top] = array_attribute(tuple([known[element] for element in top.elements]))
         elif isinstance(top, DictionaryAttribute):
@@ -268,9 +260,3 @@ def _renamed(value: Attribute, old: str, new: str) -> Attribute:
         else:
             known[top] = top
     return known[value]
-
-
-def _elements(value: Attribute) -> list[Attribute]:
-    if isinstance(value, ArrayAttribute):
-        return list(value.elements)
-    return [element for _, element in value.entries] if isinstance(value, DictionaryAttribute) else []

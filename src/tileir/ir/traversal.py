@@ -38,18 +38,7 @@ def post_order(root: Operation) -> list[Operation]:
 
 def pre_order(root: Operation) -> list[Operation]:
     """`root` and all operations inside it, each before what it contains."""
-    found: list[Operation] = []
-    stack: list[Operation] = [root]
-    while stack:
-        operation = stack.pop()
-        found.append(operation)
-        for region in reversed(operation.regions):
-            for block in reversed(region.blocks):
-                cursor = block.last
-                while cursor is not None:
-                    stack.append(cursor)
-                    cursor = cursor.previous
-    return found
+    return list(root.walk())
 
 
 def is_function(operation: Operation) -> bool:

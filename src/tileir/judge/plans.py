@@ -7,7 +7,8 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 
-from tileir.ir.quoting import names_given, type_words
+from tileir.interface import names_given
+from tileir.ir.quoting import type_words
 
 
 def _is_number(value: object) -> bool:

@@ -20,7 +20,6 @@ from tileir.dialect.types import (
     strided_view_type,
     tensor_view_mistake,
     tensor_view_type,
-    tile_extent_mistake,
     tile_mistake,
     tile_type,
     view_mistake,
@@ -423,3 +422,16 @@ class TypeText:
         self.check(gather_view_mistake(tensor, sparse_dim), start)
         self.expect(">")
         return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
+
+
+_I32_LIMIT: Final = (1 << 31) - 1
+
+
+def tile_extent_mistake(axis: int, extent: int) -> str | None:
+    """A view's tile extents are 32-bit."""
+    if not 0 < extent <= _I32_LIMIT:
+        return (
+            f"tile dimension {axis} exceeds i32 limitations (got {extent}, "
+            f"expected strictly positive and less than or equal to {_I32_LIMIT})"
+        )
+    return None

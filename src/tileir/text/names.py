@@ -6,7 +6,10 @@ from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, OperationDeclaration
-from tileir.ir.dense import DenseAttribute, draft_constant_name
+from tileir.ir.dense import DenseAttribute, signed_value
+from tileir.ir.floats import FORMATS, integral_value, is_nan
+from tileir.ir.interning import forget_with
+from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.ir.values import OperationResult, Value
 
 # As many names of numbers are kept as functions usually need: each begins with the first again.
@@ -41,7 +44,6 @@ class Naming:
         "arguments",
         "assume",
         "conflicts",
-        "draft_hints",
         "draft_names",
         "first_names",
         "kept_names",
@@ -62,7 +64,6 @@ class Naming:
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
-        self.draft_hints: dict[DenseAttribute, str] = {}
         # The name of a hint that nothing else has, once made: a string that was looked up knows its hash.
         self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
@@ -286,11 +287,11 @@ class Naming:
         return self._assume_hint(operation, assume) if declaration is assume else None
 
     def _constant_hint(self, value: DenseAttribute) -> str:
-        if not self.draft_names:
-            return value.hint
-        found = self.draft_hints.get(value)
+        if self.draft_names:
+            return draft_constant_name(value)
+        found = _constant_names.get(value)
         if found is None:
-            found = self.draft_hints[value] = draft_constant_name(value)
+            found = _constant_names[value] = constant_name(value)
         return found
 
     def _assume_hint(self, operation: Operation, assume: OperationDeclaration) -> str:
@@ -331,3 +332,41 @@ class Numbering(Naming):
         for argument in block.arguments:
             self.names[argument] = f"%arg{self.arguments}"
             self.arguments += 1
+
+
+_constant_names: Final[dict[DenseAttribute, str]] = {}
+forget_with(_constant_names.clear)
+
+
+def constant_name(value: DenseAttribute) -> str:
+    """The name hint of a constant (docs/printing.md section 3)."""
+    element = value.element_type
+    if not value.is_splat:
+        return f"cst_{element.spelling}"
+    if element is I1:
+        return "true" if value.bits(0) & 1 else "false"
+    bits = value.bits(0)
+    if isinstance(element, IntegerType):
+        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
+    if isinstance(element, FloatType):
+        form = FORMATS[element.name]
+        if is_nan(form, bits):
+            return f"cst_NaN_{element.spelling}"
+        integral = integral_value(form, bits)
+        if integral is not None:
+            return f"cst_{integral}_{element.spelling}"
+    return f"cst_{element.spelling}"
+
+
+def draft_constant_name(value: DenseAttribute) -> str:
+    """The printer draft's five-path name hint, chosen with names="draft"."""
+    element = value.element_type
+    if value.is_splat:
+        bits = value.bits(0)
+        if element is I1:
+            return "true" if bits & 1 else "false"
+        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
+            return "cst_NaN"
+        if isinstance(element, IntegerType):
+            return f"cst_{signed_value(element.width, bits)}"
+    return "cst_i1" if element is I1 else "cst"

@@ -11,11 +11,10 @@ from tileir.analyze.lint.settings import LintSettings, unknown_rule
 from tileir.analyze.lint.silences import Silence, Silences, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
 from tileir.execute.places import place_of
-from tileir.interface import check_module
+from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
-from tileir.ir.quoting import names_given
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN

@@ -142,11 +142,7 @@ class Compiler:
         """Whether a value is the same in every tile block of a launch."""
         return self.known[self.slot(value)] != IN_BLOCK
 
-    def operand_slots(self, operation: Operation, name: str) -> list[int]:
-        return [self.slot(value) for value in operation.operand_group(name)]
-
-    def operand_slot(self, operation: Operation, name: str) -> int | None:
-        value = operation.operand(name)
+    def optional_slot(self, value: Value | None) -> int | None:
         return self.slot(value) if value is not None else None
 
     # --- blocks ---

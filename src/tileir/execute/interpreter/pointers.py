@@ -70,9 +70,9 @@ def watcher(compiler: Compiler, operation: Operation, kind: str, element: Type) 
 
 def compile_load(compiler: Compiler, operation: Operation) -> Step:
     source = compiler.slot(operation.operands[0])
-    mask_slot = compiler.operand_slot(operation, "mask")
+    mask_slot = compiler.optional_slot(operation.mask)
     has_padding = "paddingValue" in [declared.name for declared in operation.declaration.operands]
-    padding_slot = compiler.operand_slot(operation, "paddingValue") if has_padding else None
+    padding_slot = compiler.optional_slot(operation.padding_value) if has_padding else None
     result = compiler.slot(operation.results[0])
     element = pointee(operation, 0)
     shape = tile_of(operation.operands[0]).shape
@@ -123,7 +123,7 @@ def compile_load(compiler: Compiler, operation: Operation) -> Step:
 
 def compile_store(compiler: Compiler, operation: Operation) -> Step:
     target, source = (compiler.slot(value) for value in operation.operands[:2])
-    mask_slot = compiler.operand_slot(operation, "mask")
+    mask_slot = compiler.optional_slot(operation.mask)
     element = pointee(operation, 0)
     shape = tile_of(operation.operands[0]).shape
     plain = plain_memory(element)
@@ -254,7 +254,7 @@ def _atomic_step(
     masked_result: int | None,
 ) -> Step:
     """An atomic with its mask; masked elements of the result come from a register, or are zero."""
-    mask_slot = compiler.operand_slot(operation, "mask")
+    mask_slot = compiler.optional_slot(operation.mask)
     result = compiler.slot(operation.results[0])
     shape = tile_of(operation.operands[0]).shape
     value = value_dtype(element)

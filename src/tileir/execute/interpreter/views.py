@@ -38,6 +38,7 @@ from tileir.execute.memory import Memory, Region, are_distinct
 from tileir.execute.observer import Box
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType, Type
+from tileir.ir.values import Value
 
 # Positions and extents beyond this are all alike: nothing is there.
 _FAR = 1 << 62
@@ -214,8 +215,8 @@ def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
     base = compiler.slot(operation.operands[0])
     result = compiler.slot(operation.results[0])
     type = cast(TensorViewType, operation.results[0].type)
-    shape = _numbers(compiler, operation, "dynamicShape", type.shape)
-    strides = _numbers(compiler, operation, "dynamicStrides", type.strides)
+    shape = _numbers(compiler, operation.dynamic_shape, type.shape)
+    strides = _numbers(compiler, operation.dynamic_strides, type.strides)
     element = type.element
 
     def make(registers: Registers) -> None:
@@ -226,10 +227,9 @@ def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
 
 
 def _numbers(
-    compiler: Compiler, operation: Operation, name: str, static: tuple[int, ...]
+    compiler: Compiler, values: list[Value], static: tuple[int, ...]
 ) -> Callable[[Registers], tuple[int, ...]]:
     """Extents or strides: those of the type, with the operands, read as unsigned, where it has `?`."""
-    values = operation.operand_group(name)
     if not values:
         return lambda registers: static
     slots = iter([compiler.slot(value) for value in values])

@@ -26,6 +26,7 @@ from tileir.execute.dtypes import constant_elements
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import Value
 
 
 def emit_let(emission: Emission, statement: Let) -> None:
@@ -75,17 +76,17 @@ def _let_global(emission: Emission, operation: Operation) -> None:
     emission.scalars[operation.results[0]] = Register(address, UINT64)
 
 
-def _numbers(emission: Emission, operation: Operation, name: str, static: tuple[int, ...]) -> list[Number]:
-    values = iter(operation.operand_group(name))
+def _numbers(emission: Emission, given: list[Value], static: tuple[int, ...]) -> list[Number]:
+    values = iter(given)
     return [emission.whole(next(values), signed=False) if number == DYNAMIC else number for number in static]
 
 
 def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
     base = emission.scalars[operation.operands[0]]
-    sizes = _numbers(emission, operation, "dynamicShape", type.shape)
+    sizes = _numbers(emission, operation.dynamic_shape, type.shape)
     extents = [cut_off(emission, size, FAR) for size in sizes]
-    strides = [signed(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
+    strides = [signed(number) for number in _numbers(emission, operation.dynamic_strides, type.strides)]
     view = TensorView(base.name, type.element, sizes, extents, strides)
     emission.views[operation.results[0]] = view
     if not emission.sanitize:

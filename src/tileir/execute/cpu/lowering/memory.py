@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy
 
-from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO
+from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO
 from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
@@ -36,10 +36,7 @@ from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
 
-def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression | None:
-    if name not in [declared.name for declared in operation.declaration.operands]:
-        return None
-    value = operation.operand(name)
+def _optional(lowering: Lowering, value: Value | None) -> Expression | None:
     return lowering.expression(value) if value is not None else None
 
 
@@ -48,8 +45,8 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     expression = Gathered(
         operation,
         lowering.expression(operation.operands[0]),
-        _optional(lowering, operation, "mask"),
-        _optional(lowering, operation, "paddingValue"),
+        _optional(lowering, operation.mask),
+        _optional(lowering, operation.padding_value if operation.declaration is LOAD_PTR_TKO else None),
     )
     _load(lowering, operation, expression, guard)
 
@@ -89,7 +86,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     target, source = operation.operands[:2]
     guard = inspection.inspect_pointers(lowering, operation)
     origin = lowering.origins.of(target)
-    mask = _optional(lowering, operation, "mask")
+    mask = _optional(lowering, operation.mask)
     roots = [lowering.expression(source), lowering.expression(target), *([mask] if mask is not None else [])]
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origin, roots)
@@ -217,7 +214,7 @@ def _versioned(
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     """atomic_rmw_tko, atomic_cas_tko, atomic_red_view_tko: neighbours together or one by one, a nest for each."""
     declaration = operation.declaration
-    mask = _optional(lowering, operation, "mask")
+    mask = _optional(lowering, operation.mask if declaration is not ATOMIC_RED_VIEW_TKO else None)
     others: list[Expression] = []
     pointers: Expression | None = None
     buffer: Buffer | None = None

@@ -46,7 +46,7 @@ def lower_atomic_rmw(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     build = lowering.build
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
-    mask = optional(lowering, operation, "mask")
+    mask = optional(lowering, operation.mask)
     ordering, _ = ordering_of(operation)
     _before(lowering, ordering)
     found = _atomic(lowering, operation, pointers, value, mask)
@@ -89,7 +89,7 @@ def _added_bf16(
 def lower_atomic_cas(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     pointers, expected, value = [lowering.value(operand) for operand in operation.operands[:3]]
-    mask = optional(lowering, operation, "mask")
+    mask = optional(lowering, operation.mask)
     ordering, scope = ordering_of(operation)
     _before(lowering, ordering)
     if mask is None and value.bits == 64 and not value.shape and lowering.build.version < _FIRST_TO_SWAP_64_BITS:

@@ -16,6 +16,7 @@ from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
+from tileir.ir.values import Value
 
 _MOST_ALIGNMENT: Final = 256
 """Bytes; what the driver aligns memory to."""
@@ -36,8 +37,8 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     build = lowering.build
     pointers = lowering.value(operation.operands[0])
     element = pointee_of(operation.operands[0])
-    mask = optional(lowering, operation, "mask")
-    given = optional(lowering, operation, "paddingValue")
+    mask = optional(lowering, operation.mask)
+    given = optional(lowering, operation.padding_value)
     other: TtirValue | None = None
     if mask is not None:
         zero = elements.memory_zero(build, element, pointers.shape)
@@ -53,7 +54,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     wait_for_others(lowering, operation)
     build = lowering.build
     pointers, value = [lowering.value(operand) for operand in operation.operands[:2]]
-    mask = optional(lowering, operation, "mask")
+    mask = optional(lowering, operation.mask)
     stored = elements.to_memory(build, pointee_of(operation.operands[0]), value)
     if operation.memory_ordering_semantics == "weak":
         build.store(pointers, stored, mask)
@@ -61,8 +62,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
         ordered_store(lowering, operation, pointers, stored, mask)
 
 
-def optional(lowering: Lowering, operation: Operation, name: str) -> TtirValue | None:
-    value = operation.operand(name)
+def optional(lowering: Lowering, value: Value | None) -> TtirValue | None:
     return lowering.value(value) if value is not None else None
 
 

@@ -188,8 +188,8 @@ def _comes_from(value: Value, source: Operation) -> bool:
 
 
 def _factors(product: Operation) -> list[Value]:
-    names = ("lhs", "rhs", "lhs_scale", "rhs_scale") if product.declaration is MMAF_SCALED else ("lhs", "rhs")
-    return [product.operand_group(name)[0] for name in names]
+    scales = [product.lhs_scale, product.rhs_scale] if product.declaration is MMAF_SCALED else []
+    return [product.lhs, product.rhs, *scales]
 
 
 def _loads_of(value: Value, loop: Operation) -> list[Operation]:
