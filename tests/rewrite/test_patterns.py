@@ -332,7 +332,7 @@ def test_patterns_of_the_folds_draft_do_what_the_folds_do_where_folds_are_off() 
     from tests.rewrite.forms import body_of, function
 
     from tileir.rewrite.driver import apply_greedily
-    from tileir.rewrite.patterns_select import full_select_patterns
+    from tileir.rewrite.folds import full_select_patterns
 
     module = function(
         VALUE,

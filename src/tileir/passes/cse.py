@@ -28,7 +28,7 @@ from tileir.ir.declaration import (
 from tileir.ir.equality import structurally_equal
 from tileir.ir.location import UnknownLocation, joined_location
 from tileir.ir.values import Value
-from tileir.rewrite.dead import DeadCode, remove_dead
+from tileir.rewrite.cleanup import remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
 
@@ -57,7 +57,7 @@ def run(root: Operation, keep_locations: bool = False) -> int:
 
     With `keep_locations` what stays has the locations of all that it stands for.
     """
-    dead = remove_dead(root, DeadCode())
+    dead = remove_dead(root)
     removed: list[Operation] = []
     # Users come later in program order and take what stays when they are met.
     instead: dict[Value, Value] = {}

@@ -20,33 +20,24 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import (
-    ALLOCA,
-    ATAN2,
-    ATOMIC_RED_VIEW_TKO,
     EXP,
     FOR,
     FPOWI,
     FTOF,
     FTOI,
     GDC_LAUNCH_DEPENDENTS_TKO,
-    GDC_WAIT_TKO,
     GLOBAL,
     INSERT,
     LOAD_VIEW_TKO,
-    MAKE_GATHER_SCATTER_VIEW,
     MAKE_PARTITION_VIEW,
     MAKE_STRIDED_VIEW,
     MAKE_TOKEN,
-    MEMORY_FENCE_ALIAS_TKO,
     MMAF,
-    MMAF_SCALED,
     MODULE,
     NEGI,
-    PACK,
     PRINT_TKO,
     STORE_VIEW_TKO,
     TANH,
-    UNPACK,
 )
 from tileir.ir.attributes import TypeAttribute, type_attribute
 from tileir.ir.clone import clone
@@ -72,18 +63,6 @@ from tileir.passes.emit import Emit, replace
 
 # Newer operations that have an equivalent.
 REPLACED: Final = (INSERT, FPOWI, GDC_LAUNCH_DEPENDENTS_TKO, MAKE_STRIDED_VIEW)
-# Those that have none.
-WITHOUT_EQUIVALENT: Final[dict[OperationDeclaration, str]] = {
-    ALLOCA: "nothing else gives a tile block memory of its own",
-    ATAN2: "no older function gives an angle",
-    ATOMIC_RED_VIEW_TKO: "the addresses of a view are not spelled out",
-    GDC_WAIT_TKO: "nothing else waits for the kernel before",
-    MAKE_GATHER_SCATTER_VIEW: "the addresses of a view are not spelled out",
-    MEMORY_FENCE_ALIAS_TKO: "nothing else orders accesses through aliases",
-    MMAF_SCALED: "products of scaled elements are not spelled out",
-    PACK: "nothing else joins elements to bytes",
-    UNPACK: "nothing else takes bytes apart",
-}
 # Newer attributes that may be dropped: without them the operation does what was asked for, and no less.
 _DROPPED: Final[tuple[tuple[OperationDeclaration, str], ...]] = (
     (LOAD_VIEW_TKO, "inbounds"),

@@ -39,9 +39,9 @@ from tileir.passes import downlevel, legalize
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
 from tileir.passes.legalize_expand import EXPANSIONS
 from tileir.passes.registry import FULL
-from tileir.rewrite.dead import WITHOUT_EFFECTS
-from tileir.rewrite.fact_rules import RULES, WITHOUT_RULE
-from tileir.rewrite.simplifier_language import LEAVES, OPERATORS
+from tileir.rewrite.cleanup import WITHOUT_EFFECTS
+from tileir.rewrite.fact_rules import RULES
+from tileir.rewrite.simplifier_rules import OPERATORS
 
 FILE: Final = os.path.join("docs", "support.md")
 
@@ -123,6 +123,17 @@ def is_newer(declaration: OperationDeclaration) -> bool:
     return declaration.since is not None and declaration.since > V13_1
 
 
+def _has_facts(declaration: OperationDeclaration) -> bool:
+    return declaration in RULES or declaration in (FOR, IF, LOOP)
+
+
+def _others(
+    concerns: Callable[[OperationDeclaration], bool], knows: Callable[[OperationDeclaration], bool], reason: str
+) -> dict[OperationDeclaration, str]:
+    """One reason for all operations that a part does not know."""
+    return {each: reason for each in operations() if concerns(each) and not knows(each)}
+
+
 # --- the parts ---
 
 
@@ -191,15 +202,15 @@ def parts() -> list[Part]:
             "facts",
             "ranges and divisors of its results are known",
             gives_integers,
-            lambda d: d in RULES or d in (FOR, IF, LOOP),
-            WITHOUT_RULE,
+            _has_facts,
+            _others(gives_integers, _has_facts, "it has no rule: only the type of its result is known"),
         ),
         Part(
             "simplifier",
             "integer expressions that contain it are simplified",
             is_integer_arithmetic,
             OPERATORS.__contains__,
-            LEAVES,
+            _others(is_integer_arithmetic, OPERATORS.__contains__, "no rule has it"),
         ),
         Part(
             "folds",
@@ -218,7 +229,7 @@ def parts() -> list[Part]:
             "newer than 13.1, and can be expressed in an older version",
             is_newer,
             downlevel.REPLACED.__contains__,
-            downlevel.WITHOUT_EQUIVALENT,
+            _others(is_newer, downlevel.REPLACED.__contains__, "older versions have no equivalent"),
         ),
     ]
 

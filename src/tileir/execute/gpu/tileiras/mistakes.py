@@ -39,7 +39,7 @@ from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
 from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of
 from tileir.rewrite.facts import Facts
-from tileir.rewrite.float_addition import add_constants
+from tileir.rewrite.folds import add_constants
 
 _CANONICAL: Final = 0x7FC00000
 """The canonical NaN of f32; all of its bits are in tf32."""

@@ -1,6 +1,6 @@
-"""Patterns of a single `if` (the folds draft, IfOp Canonicalization Pattern Set); for two: `patterns_combine.py`.
+"""The patterns of `if` (the folds draft, IfOp Canonicalization Pattern Set); `combine_ifs.py` has those for two `if`s.
 
-Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H), which are the sound ones.
+Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H); its conditions are sound.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from tileir.dialect.ops import IF
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import Value
+from tileir.rewrite.combine_ifs import combine_ifs, combine_nested_ifs
 from tileir.rewrite.driver import Pattern
 from tileir.rewrite.matching import (
     branch,
@@ -23,17 +24,16 @@ from tileir.rewrite.matching import (
     take_blocks,
     yields,
 )
-from tileir.rewrite.patterns_combine import combine_ifs, combine_nested_ifs
 from tileir.rewrite.rewriter import Rewriter
 
 
-def remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
-    """Results without uses go, and with them what the branches yield for them."""
+def _remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
+    """Remove results without uses, and the operands that the branches yield for them."""
     used = [index for index, result in enumerate(operation.results) if result.has_uses]
     if len(used) == len(operation.results):
-        return False
+        return rewriter.no_match(operation, "every result is used")
     if yields(branch(operation, 0)) is None and yields(branch(operation, 1)) is None:
-        return False
+        return rewriter.no_match(operation, "no branch yields")
     replacement = new_if(rewriter, operation, [operation.results[index] for index in used], operation.operands[0])
     for target, source in zip(replacement.regions, operation.regions, strict=True):
         take_blocks(target, source)
@@ -47,12 +47,12 @@ def remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
     return True
 
 
-def replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
-    """A result both branches agree on is that value; one that is true and false is the condition or its negation."""
+def _replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
+    """Replace a result that both branches agree on, or that is true in one and false in the other (the condition)."""
     first = yields(branch(operation, 0))
     second = yields(branch(operation, 1))
     if not operation.results or first is None or second is None:
-        return False
+        return rewriter.no_match(operation, "a branch yields nothing")
     condition = operation.operands[0]
     changed = False
     for index, result in enumerate(operation.results):
@@ -65,7 +65,7 @@ def replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
             changed = True
             continue
         if not is_scalar_condition(chosen):
-            # A condition is a scalar; tiles of i1 become a select first.
+            # A condition is a scalar; tiles of i1 are left to ConvertToSelect.
             continue
         on_true = constant_bool(chosen)
         on_false = constant_bool(otherwise)
@@ -73,14 +73,14 @@ def replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
             continue
         rewriter.replace_uses(result, condition if on_true else negation(rewriter, condition))
         changed = True
-    return changed
+    return changed or rewriter.no_match(operation, "the branches yield different values for every used result")
 
 
-def remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
-    """With a constant condition the `if` is the branch it takes."""
+def _remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
+    """Replace an `if` with a constant condition by the branch it takes."""
     condition = constant_bool(operation.operands[0])
     if condition is None:
-        return False
+        return rewriter.no_match(operation, "the condition is not constant")
     taken = branch(operation, 0 if condition else 1)
     if taken is None:
         rewriter.erase(operation)
@@ -89,14 +89,14 @@ def remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
 
 
 def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) -> bool:
-    """Put the contents of a branch in place of its `if`; after a branch that leaves nothing is reached."""
+    """Replace an `if` by the contents of a branch; behind a branch that leaves, nothing is reachable."""
     last = yields(block)
     if last is None and not leaves(block):
-        return False
+        return rewriter.no_match(operation, "the branch has no known terminator")
     first = block.first
     rewriter.splice_before(block, operation)
     if first is not None and first.declaration is IF:
-        # It may follow another `if` now.
+        # It may follow another `if` now, so CombineIfs may match.
         rewriter.revisit(first)
     if last is None:
         rewriter.erase_from(operation)
@@ -107,21 +107,19 @@ def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) 
     return True
 
 
-def convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
-    """What is yielded but computed outside needs no branch: it is chosen by a `select` in front of the `if`.
+def _convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
+    """Turn results whose values are computed outside the `if` into a `select` in front of it.
 
-    A branch that leaves has no say in the results: the other branch's values are the results.
+    If one branch leaves, the results are the values of the other branch.
     """
-    if not operation.results:
-        return False
     first = yields(branch(operation, 0))
     second = yields(branch(operation, 1))
-    if first is None and second is None:
-        return False
+    if not operation.results or (first is None and second is None):
+        return rewriter.no_match(operation, "no branch yields a value")
     for result in operation.results:
         if not can_select(result):
-            # Tokens above all: no token-ordered operation may lose its place (the folds draft, first contract).
-            return False
+            # Tokens above all: no token-ordered operation may be reordered (the folds draft, first contract).
+            return rewriter.no_match(operation, "'select' cannot choose between values of a result's type")
     chosen = _yielded(first, second)
     otherwise = _yielded(second, first)
     kept: list[int] = []
@@ -129,13 +127,13 @@ def convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
         if _stays(operation, chosen[index]) or _stays(operation, otherwise[index]):
             kept.append(index)
     if len(kept) == len(operation.results):
-        return False
+        return rewriter.no_match(operation, "every yielded value is computed in a branch")
     _hoist(operation, rewriter, chosen, otherwise, kept)
     return True
 
 
 def _yielded(own: Operation | None, other: Operation | None) -> list[Value]:
-    """What a branch yields, or, where it leaves, what the other one does."""
+    """The values that a branch yields; if it leaves, those of the other branch."""
     if own is not None:
         return list(own.operands)
     return list(other.operands) if other is not None else []
@@ -171,22 +169,22 @@ def _hoist(
     rewriter.erase(operation)
 
 
-def remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
-    """A second branch that does nothing goes."""
+def _remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
+    """Remove an else branch that does nothing."""
     second = branch(operation, 1)
     if operation.results or not only_ends(second) or yields(second) is None:
-        return False
+        return rewriter.no_match(operation, "there are results, or there is no empty else branch")
     replacement = new_if(rewriter, operation, [], operation.operands[0])
     take_blocks(replacement.regions[0], operation.regions[0])
     rewriter.erase(operation)
     return True
 
 
-def move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool:
-    """When both branches leave, the second one needs no branch, and what follows is not reached."""
+def _move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool:
+    """If both branches leave, move the else branch behind the `if`; what followed it is unreachable."""
     second = branch(operation, 1)
     if second is None or not leaves(branch(operation, 0)) or not leaves(second):
-        return False
+        return rewriter.no_match(operation, "a branch does not end in return, continue or break")
     replacement = new_if(rewriter, operation, [], operation.operands[0])
     take_blocks(replacement.regions[0], operation.regions[0])
     return _replace_with_block(operation, second, rewriter)
@@ -195,12 +193,12 @@ def move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool:
 def if_patterns() -> list[Pattern]:
     """The eight patterns, in the public order."""
     return [
-        Pattern("RemoveUnusedResults", IF, remove_unused_results),
-        Pattern("ReplaceYieldWithValue", IF, replace_yield_with_value),
-        Pattern("RemoveStaticCondition", IF, remove_static_condition),
-        Pattern("ConvertToSelect", IF, convert_to_select),
-        Pattern("RemoveEmptyElseBranch", IF, remove_empty_else_branch),
+        Pattern("RemoveUnusedResults", IF, _remove_unused_results),
+        Pattern("ReplaceYieldWithValue", IF, _replace_yield_with_value),
+        Pattern("RemoveStaticCondition", IF, _remove_static_condition),
+        Pattern("ConvertToSelect", IF, _convert_to_select),
+        Pattern("RemoveEmptyElseBranch", IF, _remove_empty_else_branch),
         Pattern("CombineIfs", IF, combine_ifs),
         Pattern("CombineNestedIfs", IF, combine_nested_ifs),
-        Pattern("MoveTerminatorToParent", IF, move_terminator_to_parent),
+        Pattern("MoveTerminatorToParent", IF, _move_terminator_to_parent),
     ]
