@@ -29,7 +29,7 @@ from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.values import Value
 from tileir.passes.registry import FULL, PassSession
 from tileir.rewrite.driver import Fold, Pattern, apply_greedily
-from tileir.rewrite.folds import PRODUCT_FIRST, full_folds, full_select_patterns, public_folds, public_select_patterns
+from tileir.rewrite.folds import PRODUCT_FIRST, full_folds, public_folds, select_patterns
 from tileir.rewrite.if_patterns import if_patterns
 from tileir.rewrite.matching import defined_by
 from tileir.rewrite.rewriter import Rewriter
@@ -44,16 +44,15 @@ def canonicalization_folds(rules: str) -> list[Fold]:
     return full_folds() if rules == FULL else public_folds()
 
 
-def canonicalization_patterns(rules: str) -> list[Pattern]:
-    """The patterns of a rule set, in the order they are tried."""
-    patterns = [PRODUCT_FIRST, *if_patterns(), *public_select_patterns()]
-    return [*patterns, *full_select_patterns()] if rules == FULL else patterns
+def canonicalization_patterns() -> list[Pattern]:
+    """The patterns of both rule sets, in the order they are tried."""
+    return [PRODUCT_FIRST, *if_patterns(), *select_patterns()]
 
 
 def run(root: Operation, session: PassSession) -> int:
     """Canonicalize the contents of `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    patterns = canonicalization_patterns(session.rules)
+    patterns = canonicalization_patterns()
     _apply(root, patterns, session)
     if session.rules == FULL:
         # The simplifier removes more than it creates, and the rules create nothing that it removes, so this ends.

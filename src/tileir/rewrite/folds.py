@@ -224,45 +224,11 @@ def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
     return True
 
 
-# The three of the folds draft; each is a fold too.
-
-
-def _constant_select(operation: Operation, rewriter: Rewriter) -> bool:
-    condition = constant_bool(operation.operands[0])
-    if condition is None:
-        return rewriter.no_match(operation, "the condition is not constant")
-    rewriter.replace(operation, [operation.operands[1 if condition else 2]])
-    return True
-
-
-def _identical_select(operation: Operation, rewriter: Rewriter) -> bool:
-    if operation.operands[1] is not operation.operands[2]:
-        return rewriter.no_match(operation, "the values differ")
-    rewriter.replace(operation, [operation.operands[1]])
-    return True
-
-
-def _inverse_condition_select(operation: Operation, rewriter: Rewriter) -> bool:
-    condition = negated(operation.operands[0])
-    if condition is None:
-        return rewriter.no_match(operation, "the condition is not a negation")
-    rewriter.set_operands(operation, [condition, operation.operands[2], operation.operands[1]])
-    return True
-
-
-def public_select_patterns() -> list[Pattern]:
+def select_patterns() -> list[Pattern]:
     return [
         Pattern("SelectI1ToNot", SELECT, _select_to_not),
         Pattern("SelectConsts", SELECT, _select_constants),
         Pattern("SelectToExtI", SELECT, _select_to_extension),
-    ]
-
-
-def full_select_patterns() -> list[Pattern]:
-    return [
-        Pattern("ReplaceConstantSelect", SELECT, _constant_select),
-        Pattern("ReplaceIdenticalSelect", SELECT, _identical_select),
-        Pattern("InverseConditionSelect", SELECT, _inverse_condition_select),
     ]
 
 

@@ -37,7 +37,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
 from tileir.passes import downlevel, legalize
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
-from tileir.passes.legalize_expand import EXPANSIONS
+from tileir.passes.expansions import EXPANSIONS
 from tileir.passes.registry import FULL
 from tileir.rewrite.cleanup import WITHOUT_EFFECTS
 from tileir.rewrite.fact_rules import RULES
@@ -146,7 +146,7 @@ def parts() -> list[Part]:
     from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
 
     rewritten = {fold.root for fold in canonicalization_folds(FULL)}
-    for pattern in canonicalization_patterns(FULL):
+    for pattern in canonicalization_patterns():
         rewritten.update(pattern.roots)
     legalized = {*EXPANSIONS, *legalize.REPLACEMENTS, *legalize.RESOLVED}
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
