@@ -220,20 +220,14 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            removed = remove_dead(self.root, self.dead, Operation.erase if self.trace is None else self._erase_traced)
-            if removed:
+            removed = remove_dead(self.root, self.dead, Operation.erase if self.trace is None else self._erase)
+            if removed and self.trace is None:
                 self.statistics.count(DEAD_CODE, removed)
             moved = self._sweep()
             rewritten = self._drain()
             if not (removed or moved or rewritten):
                 return changed
             changed = True
-
-    def _erase_traced(self, operation: Operation) -> None:
-        step = Step(operation)
-        operation.erase()
-        if self.trace is not None:
-            self.trace(step.text(DEAD_CODE))
 
     # --- filling the worklist ---
 

@@ -29,13 +29,13 @@ from functools import reduce
 from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE, YIELD
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FloatType
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
+from tileir.rewrite.matching import if_yields, loop_ends
 
 # Assumptions about carried values nest up to this depth of loops.
 _MAX_LEVEL: Final = 3
@@ -186,7 +186,7 @@ class Facts:
         """Rule 3, for all carried values of a loop at once."""
         arguments = _carried(loop)
         assumed = initial
-        continued = [terminator.operands for terminator in _ends(loop, CONTINUE)]
+        continued = [terminator.operands for terminator in loop_ends(loop, CONTINUE)]
         for _ in range(_MAX_ROUNDS if self._level < _MAX_LEVEL else 0):
             inner = Facts()
             inner._outer = self
@@ -224,9 +224,9 @@ def _sources(value: Value) -> list[Value]:
         if declaration is FOR:
             return [_carried(operation)[value.index]]
         if declaration is LOOP:
-            return [terminator.operands[value.index] for terminator in _ends(operation, BREAK)]
+            return [terminator.operands[value.index] for terminator in loop_ends(operation, BREAK)]
         if declaration is IF:
-            return [terminator.operands[value.index] for terminator in _yields(operation)]
+            return [terminator.operands[value.index] for terminator in if_yields(operation)]
         return [] if operation.regions else operation.operands
     if isinstance(value, BlockArgument):
         owner = value.block.parent_operation
@@ -235,26 +235,6 @@ def _sources(value: Value) -> list[Value]:
         if owner is not None and owner.declaration is LOOP:
             return owner.operands
     return []
-
-
-def _yields(branching: Operation) -> list[Operation]:
-    """The `yield`s of an `if`; a branch that leaves has none."""
-    ends = [block.last for region in branching.regions for block in region.blocks]
-    return [end for end in ends if end is not None and end.declaration is YIELD]
-
-
-def _ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
-    """The `continue`s or `break`s of a loop: those in its body and in `if`s there."""
-    found: list[Operation] = []
-    pending: list[Block] = [loop.regions[0].block]
-    while pending:
-        for operation in pending.pop():
-            if operation.declaration is terminator:
-                found.append(operation)
-            elif operation.declaration is IF:
-                for region in operation.regions:
-                    pending.extend(region.blocks)
-    return found
 
 
 def _receivers(terminator: Operation) -> list[Value]:

@@ -88,6 +88,26 @@ def leaves(block: Block | None) -> bool:
     return block is not None and block.last is not None and block.last.declaration in _LEAVING
 
 
+def if_yields(branching: Operation) -> list[Operation]:
+    """The `yield`s of an `if`; a branch that leaves has none."""
+    ends = [block.last for region in branching.regions for block in region.blocks]
+    return [end for end in ends if end is not None and end.declaration is YIELD]
+
+
+def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
+    """The `continue`s or `break`s of a loop: those in its body and in `if`s there."""
+    found: list[Operation] = []
+    pending: list[Block] = [loop.regions[0].block]
+    while pending:
+        for operation in pending.pop():
+            if operation.declaration is terminator:
+                found.append(operation)
+            elif operation.declaration is IF:
+                for region in operation.regions:
+                    pending.extend(region.blocks)
+    return found
+
+
 def only_ends(block: Block | None) -> bool:
     """Whether a block has only its terminator."""
     return block is not None and block.first is not None and block.first is block.last

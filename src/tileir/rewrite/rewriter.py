@@ -15,6 +15,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.quoting import type_words
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -273,37 +274,20 @@ class Rewriter:
 
     def _drop(self, root: Operation) -> None:
         """Remove a detached operation and its contents from use lists and the worklist."""
-        pending = [root]
-        values: list[Value] = []
-        while pending:
-            operation = pending.pop()
-            self._worklist.remove(operation)
-            if operation.operands:
-                for value in operation.operands:
-                    value.drop_user(operation)
-                    values.append(value)
-                operation.operands = []
-            for region in operation.regions:
-                for block in region.blocks:
-                    cursor = block.first
-                    block.first = block.last = None
-                    while cursor is not None:
-                        following = cursor.next
-                        cursor.parent = cursor.previous = cursor.next = None
-                        pending.append(cursor)
-                        cursor = following
+        dropped = pre_order(root) if root.regions else [root]
+        values = [value for operation in dropped for value in operation.operands]
+        root.drop_all_references()
         for value in values:
             self.touch(value)
+        for operation in dropped:
+            self._worklist.remove(operation)
 
     # --- moving ---
 
     def splice_before(self, block: Block, before: Operation) -> None:
         """Move all operations of a block without arguments in front of an operation; the block is left empty."""
-        target = before.parent
-        if target is None:
-            raise ValueError("the operation is in no block")
         self.changed = True
-        _relink(block, target, before)
+        _relink(block, _block_of(before), before)
 
     def splice_at_end(self, block: Block, target: Block) -> None:
         """Move all operations of a block without arguments to the end of another one."""
@@ -312,11 +296,8 @@ class Rewriter:
 
     def move_before(self, operation: Operation, before: Operation) -> None:
         """Move one operation in front of another one, of any block."""
-        target = before.parent
-        if target is None:
-            raise ValueError("the operation is in no block")
         operation.detach()
-        target.insert_before(operation, before)
+        _block_of(before).insert_before(operation, before)
         self.modify(operation)
 
 
@@ -335,6 +316,12 @@ class _NotifyingPoint(InsertionPoint):
             operation.location = self._rewriter.location
         self._rewriter.modify(operation)
         return operation
+
+
+def _block_of(operation: Operation) -> Block:
+    if operation.parent is None:
+        raise ValueError("the operation is in no block")
+    return operation.parent
 
 
 def _relink(source: Block, target: Block, before: Operation | None) -> None:
