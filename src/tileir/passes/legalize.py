@@ -30,7 +30,6 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import signed_value
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit, defined_types, raise_errors, tile_of, width_of
@@ -249,11 +248,7 @@ def _constant(value: Value) -> int | None:
 
 def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | None:
     value, other = comparison.operands
-    predicate = comparison.attribute("comparison_predicate")
-    signedness = comparison.attribute("signedness")
-    if not isinstance(predicate, EnumAttribute) or not isinstance(signedness, EnumAttribute):
-        return None
-    keyword = predicate.keyword
+    keyword = comparison.keyword("comparison_predicate")
     bits = _constant(other)
     if bits is None:
         bits = _constant(value)
@@ -268,7 +263,7 @@ def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | Non
         multiple = _multiple(value)
         if multiple is not None:
             return multiple
-    lower, upper = _bounds(keyword, signedness.keyword == "signed", width, bits)
+    lower, upper = _bounds(keyword, comparison.keyword("signedness") == "signed", width, bits)
     least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     if (lower is None and upper is None) or not least <= (lower or 0) <= greatest:
         return None

@@ -176,7 +176,6 @@ class _Driver:
     __slots__ = (
         "dead",
         "folds",
-        "keep_locations",
         "last",
         "limit",
         "patterns",
@@ -202,7 +201,6 @@ class _Driver:
         keep_locations: bool,
     ) -> None:
         self.root: Operation = root
-        self.keep_locations: bool = keep_locations
         self.patterns: list[Pattern] = patterns
         self.folds: list[Fold] = folds
         self.limit: int = limit if limit is not None else -1
@@ -241,7 +239,7 @@ class _Driver:
 
     def _sweep(self) -> bool:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
-        pool = ConstantPool(self.keep_locations)
+        pool = ConstantPool(self.rewriter.keep_locations)
         found: list[Operation] = []
         rules = self.rules
         count = 0

@@ -1,6 +1,6 @@
 """The fact about a result, given the facts about the operands: one rule per operation, in the table at the end.
 
-A rule must be right for every program without undefined behavior, in particular when arithmetic wraps.
+A rule must be right for every program without undefined behavior, also when arithmetic wraps.
 """
 
 from __future__ import annotations
@@ -133,9 +133,8 @@ def _extremum(result: OperationResult, operands: list[Fact]) -> Fact:
         chosen = (min(x[0], y[0]), min(x[1], y[1]))
     else:
         chosen = (max(x[0], y[0]), max(x[1], y[1]))
-    if signed:
-        return _bounded(result, operands, chosen, either.range(False), either.zeros)
-    return _bounded(result, operands, either.range(True), chosen, either.zeros)
+    ranges = (chosen, either.range(False)) if signed else (either.range(True), chosen)
+    return _bounded(result, operands, *ranges, either.zeros)
 
 
 def _quotient(result: OperationResult, operands: list[Fact]) -> Fact:
@@ -339,7 +338,7 @@ def _assume(result: OperationResult, operands: list[Fact]) -> Fact:
         return fact.with_groups(tuple(groups))
     if fact.width == 0:
         return fact
-    low, high, zeros = fact.signed_low, fact.signed_high, fact.zeros
+    (low, high), zeros = fact.range(True), fact.zeros
     if isinstance(predicate, BoundedAttribute):
         inside = 1 if predicate.strict else 0
         if predicate.lower is not None:

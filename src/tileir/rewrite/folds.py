@@ -14,7 +14,6 @@ from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, EXTI, IF, MULF, SEL
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.rewrite.driver import Fold, FoldResult, Pattern
@@ -44,11 +43,10 @@ def _fold_addf(operation: Operation) -> FoldResult:
     """F2 (the folds draft only): the sum of finite constants, rounded and flushed as declared; never an infinity."""
     left = constant_value(operation.operands[0])
     right = constant_value(operation.operands[1])
-    rounding = operation.attribute("rounding_mode")
-    if left is None or right is None or not isinstance(rounding, EnumAttribute):
+    if left is None or right is None:
         return None
     flush = operation.attribute("flush_to_zero") is not None
-    total = add_constants(left, right, rounding.keyword, flush)
+    total = add_constants(left, right, operation.keyword("rounding_mode"), flush)
     return [total] if total is not None else None
 
 
@@ -110,12 +108,12 @@ def _compared_arms(operation: Operation) -> FoldResult:
     compare = defined_by(condition, CMPI)
     if compare is None:
         return None
-    predicate = compare.attributes.get("comparison_predicate")
-    if not isinstance(predicate, EnumAttribute) or predicate.keyword not in ("equal", "not_equal"):
+    predicate = compare.keyword("comparison_predicate")
+    if predicate not in ("equal", "not_equal"):
         return None
     left, right = compare.operands
     if (left is chosen and right is otherwise) or (right is chosen and left is otherwise):
-        return [chosen if predicate.keyword == "not_equal" else otherwise]
+        return [chosen if predicate == "not_equal" else otherwise]
     return None
 
 

@@ -34,17 +34,23 @@ def _remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
         return rewriter.no_match(operation, "every result is used")
     if yields(branch(operation, 0)) is None and yields(branch(operation, 1)) is None:
         return rewriter.no_match(operation, "no branch yields")
-    replacement = new_if(rewriter, operation, [operation.results[index] for index in used], operation.operands[0])
+    replacement = _keep_results(operation, rewriter, used)
+    for position, index in enumerate(used):
+        rewriter.replace_uses(operation.results[index], replacement.results[position])
+    rewriter.erase(operation)
+    return True
+
+
+def _keep_results(operation: Operation, rewriter: Rewriter, kept: list[int]) -> Operation:
+    """Create an `if` with some of the results of another one, and move its branches there."""
+    replacement = new_if(rewriter, operation, [operation.results[index] for index in kept], operation.operands[0])
     for target, source in zip(replacement.regions, operation.regions, strict=True):
         take_blocks(target, source)
         for block in target.blocks:
             last = yields(block)
             if last is not None:
-                rewriter.set_operands(last, [last.operands[index] for index in used])
-    for position, index in enumerate(used):
-        rewriter.replace_uses(operation.results[index], replacement.results[position])
-    rewriter.erase(operation)
-    return True
+                rewriter.set_operands(last, [last.operands[index] for index in kept])
+    return replacement
 
 
 def _replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
@@ -114,43 +120,20 @@ def _convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
     """
     first = yields(branch(operation, 0))
     second = yields(branch(operation, 1))
-    if not operation.results or (first is None and second is None):
+    ends = [end for end in (first, second) if end is not None]
+    if not operation.results or not ends:
         return rewriter.no_match(operation, "no branch yields a value")
     for result in operation.results:
         if not can_select(result):
             # Tokens above all: no token-ordered operation may be reordered (the folds draft, first contract).
             return rewriter.no_match(operation, "'select' cannot choose between values of a result's type")
-    chosen = _yielded(first, second)
-    otherwise = _yielded(second, first)
-    kept: list[int] = []
-    for index in range(len(operation.results)):
-        if _stays(operation, chosen[index]) or _stays(operation, otherwise[index]):
-            kept.append(index)
+    chosen = (first if first is not None else ends[0]).operands
+    otherwise = (second if second is not None else ends[0]).operands
+    pairs = enumerate(zip(chosen, otherwise, strict=True))
+    kept = [index for index, (one, other) in pairs if _stays(operation, one) or _stays(operation, other)]
     if len(kept) == len(operation.results):
         return rewriter.no_match(operation, "every yielded value is computed in a branch")
-    _hoist(operation, rewriter, chosen, otherwise, kept)
-    return True
-
-
-def _yielded(own: Operation | None, other: Operation | None) -> list[Value]:
-    """The values that a branch yields; if it leaves, those of the other branch."""
-    if own is not None:
-        return list(own.operands)
-    return list(other.operands) if other is not None else []
-
-
-def _stays(operation: Operation, value: Value) -> bool:
-    """Whether a value is computed in a branch."""
-    return any(is_defined_in(value, region) for region in operation.regions)
-
-
-def _hoist(
-    operation: Operation, rewriter: Rewriter, chosen: list[Value], otherwise: list[Value], kept: list[int]
-) -> None:
-    condition = operation.operands[0]
-    replacement = new_if(rewriter, operation, [operation.results[index] for index in kept], condition)
-    for target, source in zip(replacement.regions, operation.regions, strict=True):
-        take_blocks(target, source)
+    replacement = _keep_results(operation, rewriter, kept)
     rewriter.insert_before(replacement)
     position = 0
     for index, result in enumerate(operation.results):
@@ -160,13 +143,15 @@ def _hoist(
         elif chosen[index] is otherwise[index]:
             rewriter.replace_uses(result, chosen[index])
         else:
-            rewriter.replace_uses(result, select_for(rewriter, condition, chosen[index], otherwise[index]))
-    for region in replacement.regions:
-        for block in region.blocks:
-            last = yields(block)
-            if last is not None:
-                rewriter.set_operands(last, [last.operands[index] for index in kept])
+            selected = select_for(rewriter, operation.operands[0], chosen[index], otherwise[index])
+            rewriter.replace_uses(result, selected)
     rewriter.erase(operation)
+    return True
+
+
+def _stays(operation: Operation, value: Value) -> bool:
+    """Whether a value is computed in a branch."""
+    return any(is_defined_in(value, region) for region in operation.regions)
 
 
 def _remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
