@@ -103,12 +103,15 @@ class _Elimination:
         if scope.unordered or declaration.unregistered or declaration.traits & (TERMINATOR | SYMBOL):
             return
         key = _key(operation, self._shapes)
-        entry = scope.known.setdefault(key, [])
-        for known in entry:
-            if not operation.regions or structurally_equal(known, operation):
-                self._replace(operation, known)
-                return
-        entry.append(operation)
+        entry = scope.known.get(key)
+        if entry is None:
+            scope.known[key] = [operation]
+        else:
+            for known in entry:
+                if not operation.regions or structurally_equal(known, operation):
+                    self._replace(operation, known)
+                    return
+            entry.append(operation)
         scope.added.append(key)
 
     def _replace(self, operation: Operation, known: Operation) -> None:
