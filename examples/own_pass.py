@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 import tileir
-from tileir.declarations import MULI
+from tileir.dialect.ops.integer import MULI
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -8,7 +8,8 @@ import pytest
 from tests.dialect.built_operations import OPERATIONS, built
 
 import tileir
-from tileir.declarations import CMPI, declarations
+from tileir.declarations import declarations
+from tileir.dialect.ops.integer import CMPI
 from tileir.ir.accessors import Accessors
 from tileir.ir.attributes import (
     ArrayAttribute,

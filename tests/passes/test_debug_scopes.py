@@ -18,7 +18,7 @@ from tileir.ir.location import (
     fused_location,
     name_location,
 )
-from tileir.passes import debug_scopes, strip_debug
+from tileir.passes.debug_info import file_position, strip_locations, synthesize_scopes
 
 
 def module_at(module: str, function: str, inside: str) -> Operation:
@@ -36,7 +36,7 @@ def kernel_of(module: Operation) -> Operation:
 
 def scoped(module: Operation) -> tuple[DILocation, DILocation]:
     """The locations of the kernel and of the first operation in it, after the pass."""
-    assert debug_scopes.run(module) == 1
+    assert synthesize_scopes(module) == 1
     tileir.verify(module)
     function, inside = kernel_of(module).location, kernel_of(module).regions[0].block.first.location
     assert isinstance(function, DILocation) and isinstance(inside, DILocation)
@@ -67,18 +67,18 @@ def test_an_operation_without_position_gets_the_functions() -> None:
 
 def test_a_function_with_a_scope_is_left_alone() -> None:
     module = module_at("unknown", "unknown", '"k.py":3:3')
-    debug_scopes.run(module)
+    synthesize_scopes(module)
     before = module.text(debug_info=True)
-    assert debug_scopes.run(module) == 0
+    assert synthesize_scopes(module) == 0
     assert module.text(debug_info=True) == before
 
 
 def test_a_scope_deep_in_the_functions_location_counts() -> None:
     module = module_at("unknown", "unknown", "unknown")
-    debug_scopes.run(module)
+    synthesize_scopes(module)
     kernel = kernel_of(module)
     kernel.location = fused_location((file_location("x", 1, 1), name_location("n", kernel.location)))
-    assert debug_scopes.run(module) == 0
+    assert synthesize_scopes(module) == 0
 
 
 POSITION = file_location("a.py", 5, 6)
@@ -99,7 +99,7 @@ POSITION = file_location("a.py", 5, 6)
     ],
 )
 def test_the_position_of_each_kind_of_location(location: Any, expected: FileLocation | None) -> None:
-    assert debug_scopes.file_position(location) is expected
+    assert file_position(location) is expected
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_path_is_split_into_name_and_directory(path: str, name: str, directory
 
 def test_positions_of_the_text_itself_are_positions() -> None:
     module = tileir.parse("cuda_tile.module @m {\n  entry @k() {\n    return\n  }\n}", "dir/file.mlir")
-    assert debug_scopes.run(module) == 1
+    assert synthesize_scopes(module) == 1
     kernel = kernel_of(module)
     assert kernel.location.source is file_location("dir/file.mlir", 2, 3)
     assert kernel.location.scope.file is di_file("file.mlir", "dir")
@@ -128,17 +128,17 @@ def test_globals_get_no_scope() -> None:
     module = tileir.parse(
         "cuda_tile.module @m {\n  global @g <i32: 1> : tile<1xi32>\n  entry @k() {\n    return\n  }\n}"
     )
-    assert debug_scopes.run(module) == 1
+    assert synthesize_scopes(module) == 1
     assert not isinstance(kernel_of(module).location, DILocation)
     tileir.verify(module)
 
 
 def test_stripping_leaves_no_location() -> None:
     module = tileir.parse('cuda_tile.module @m {\n  entry @k(%a: tile<i32> loc("a")) {\n    return\n  }\n}')
-    debug_scopes.run(module)
+    synthesize_scopes(module)
     plain = module.text()
-    assert strip_debug.run(module) == 4
-    assert strip_debug.run(module) == 0
+    assert strip_locations(module) == 4
+    assert strip_locations(module) == 0
     assert all(operation.location is UNKNOWN for operation in module.walk())
     assert kernel_of(module).regions[0].block.arguments[0].location is UNKNOWN
     assert module.text() == plain and "di_" not in module.text(debug_info=True)

@@ -8,7 +8,7 @@ from tests.passes.programs import function_of, names
 import tileir
 import tileir.dialect.ops.testing  # (functions with results)
 from tileir.ir.core import Operation
-from tileir.passes import fuse_fma
+from tileir.passes.canonicalize import fuse_fma
 from tileir.passes.registry import PassSession
 from tileir.text.reading import read_text
 
@@ -21,7 +21,7 @@ def fused(body: str, arguments: str = ARGUMENTS, result: str = "tile<4xf32>") ->
     assert not found.diagnostics, found.diagnostics
     module = found.module
     module = next(o for o in module.walk() if o.name == "cuda_tile.module")
-    fuse_fma.run(module, PassSession())
+    fuse_fma(module, PassSession())
     tileir.verify(module)
     return module
 
@@ -128,5 +128,5 @@ def test_of_two_products_only_the_left_one_fuses() -> None:
 def test_fusing_twice_changes_nothing_more() -> None:
     module = fused("%m = mulf %a, %b : tile<4xf32>\n%s = subf %m, %c : tile<4xf32>\nreturn %s : tile<4xf32>")
     before = str(module)
-    assert fuse_fma.run(module, PassSession()) == 0
+    assert fuse_fma(module, PassSession()) == 0
     assert str(module) == before

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.declarations import ADDI, MULI
+from tileir.dialect.ops.integer import ADDI, MULI
 from tileir.passes.registry import REGISTERED
 from tileir.rewrite import rewriter
 from tileir.tools.main import run as run_tool

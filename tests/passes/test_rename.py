@@ -10,8 +10,7 @@ from tileir.ir.attributes import array_attribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.ir.location import call_site_location, fused_location, name_location
-from tileir.passes import debug_scopes, rename
-from tileir.passes.rename import rename_symbol
+from tileir.passes.debug_info import rename_by_path, rename_symbol, synthesize_scopes
 
 TEXT = """
 cuda_tile.module @m {
@@ -31,7 +30,7 @@ def program(scopes: bool = True) -> tuple[Operation, Operation, Operation, Opera
     """The module, and in it the global, the kernel and the other kernel."""
     module = tileir.parse(TEXT)
     if scopes:
-        debug_scopes.run(module)
+        synthesize_scopes(module)
     variable, kernel, other = module.regions[0].block.operations
     return module, variable, kernel, other
 
@@ -111,9 +110,9 @@ def test_a_name_that_is_taken_is_refused(update_uses: bool) -> None:
 
 def test_the_test_pass_finds_symbols_by_path() -> None:
     wrapped = tileir.parse("builtin.module {" + TEXT + "}")
-    rename.run(wrapped, "m::k", "new", "m", True)
+    rename_by_path(wrapped, "m::k", "new", "m", True)
     assert [o.symbol_name for o in wrapped.regions[0].block.first.regions[0].block] == ["g", "new", "other"]
     with pytest.raises(PassError, match="could not find symbol op with name '@m::@nothing'"):
-        rename.run(wrapped, "m::nothing", "new")
+        rename_by_path(wrapped, "m::nothing", "new")
     with pytest.raises(PassError, match="could not find symbol op with name '@nothing'"):
-        rename.run(wrapped, "m::new", "newer", "nothing")
+        rename_by_path(wrapped, "m::new", "newer", "nothing")

@@ -7,8 +7,7 @@ from itertools import product
 
 import z3
 
-from tileir.rewrite.simplifier_language import ANY_CONSTANT, LITERAL, OPERATORS, VARIABLE, Term
-from tileir.rewrite.simplifier_rules import INVERSE, SWAPPED
+from tileir.rewrite.simplifier_rules import ANY_CONSTANT, INVERSE, LITERAL, OPERATORS, SWAPPED, VARIABLE, Term
 
 WIDTHS = (1, 8, 16, 32, 64)
 KEYWORDS = {

@@ -111,7 +111,7 @@ def test_unused_loads_and_equal_loads_stay(passes: list[str]) -> None:
 @pytest.mark.parametrize("rules", ["parity", "full"])
 def test_addf_of_constants_is_the_only_rule_that_makes_float_constants(rules: str) -> None:
     roots = {fold.root for fold in canonicalization_folds(rules)}
-    for pattern in canonicalization_patterns(rules):
+    for pattern in canonicalization_patterns():
         roots.update(pattern.roots)
     floats = {root for root in roots if root.mnemonic.endswith("f")} - {IF}
     assert floats == {ADDF}

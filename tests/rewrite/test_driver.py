@@ -8,7 +8,7 @@ from tests.rewrite.forms import body_of, function, lines, optimized
 import tileir
 from tileir.dialect.ops import ADDI, IF, MULI, PRINT_TKO, RETURN, YIELD
 from tileir.ir.core import Block, Operation, Region
-from tileir.passes.pipeline import run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.rewrite.driver import Fold, FoldResult, Pattern, RewriteError, Statistics, apply_greedily
 from tileir.rewrite.rewriter import Rewriter
 from tileir.types import i1, i32
@@ -70,14 +70,45 @@ def test_the_trace_shows_each_step_before_and_after() -> None:
     """,
     )
     steps: list[str] = []
-    from tileir.passes.pipeline import PassReport
-
     run_passes(module, ["canonicalize"], report=PassReport(trace=steps.append))
     assert steps[0].splitlines()[0] == "--- select-negated-condition"
     before, after = steps[0].splitlines()[1:]
     assert before.startswith("-") and before.endswith("select %0, %arg1, %arg2 : tile<i1>, tile<i32>")
     assert after.startswith("+") and after.endswith("select %arg0, %arg2, %arg1 : tile<i1>, tile<i32>")
     assert any(step.startswith("--- dead-code\n-") for step in steps)
+
+
+def test_a_pattern_that_does_not_match_says_why() -> None:
+    text = """
+        cuda_tile.module @m { entry @k(%c: tile<i1>) {
+          if %c { print "a" }
+          return
+        } }
+    """
+    found: list[str] = []
+    run_passes(tileir.parse(text, "k.mlir"), ["canonicalize"], report=PassReport(trace_patterns=found.append))
+    # RemoveUnusedResults comes first; the reason is reported at the `if`.
+    assert found[0] == "k.mlir:3:11: remark: RemoveUnusedResults does not match 'cuda_tile.if': every result is used"
+    assert any(
+        "RemoveStaticCondition does not match 'cuda_tile.if': the condition is not constant" in line for line in found
+    )
+
+
+def test_own_patterns_may_say_why_they_do_not_match() -> None:
+    def refuse(operation: Operation, rewriter: Rewriter) -> bool:
+        return rewriter.no_match(operation, "the operands differ")
+
+    def refuse_silently(operation: Operation, rewriter: Rewriter) -> bool:
+        return False
+
+    patterns = [Pattern("own", ADDI, refuse), Pattern("silent", ADDI, refuse_silently)]
+    found: list[str] = []
+    assert not apply_greedily(function(SUM, BODY), patterns, trace_patterns=found.append)
+    assert [line.partition("remark: ")[2] for line in found] == [
+        "own does not match 'cuda_tile.addi': the operands differ",
+        "silent does not match 'cuda_tile.addi': it gives no reason",
+    ]
+    assert not apply_greedily(function(SUM, BODY), patterns)
 
 
 def test_inserting_into_regions_is_followed_up() -> None:
@@ -236,8 +267,6 @@ def test_a_chain_of_adjacent_ifs_is_combined_in_one_step() -> None:
             with b.if_(c):
                 b.print_tko([x], str=f"{index} %d")
     module = b.module
-    from tileir.passes.pipeline import PassReport
-
     report = PassReport()
     run_passes(module, ["canonicalize"], report=report)
     assert report.runs[0].fired == {"CombineIfs": 1}

@@ -11,7 +11,7 @@ import pytest
 from tests.sampling import one_in
 
 from tileir.ir.floats import FORMATS, FloatFormat, exact_ratio, is_finite
-from tileir.rewrite.float_addition import ROUNDING_MODES, add_bits
+from tileir.rewrite.folds import ROUNDING_MODES, add_bits
 
 
 def value(form: FloatFormat, bits: int) -> Fraction:

@@ -326,24 +326,3 @@ def test_product_goes_to_the_left_of_a_sum(left: str, right: str, result: str) -
     """
     found = optimized("%x: tile<f32>, %y: tile<f32>) -> tile<f32>", body)
     assert f"{result} rounding<zero> flush_to_zero" in found
-
-
-def test_patterns_of_the_folds_draft_do_what_the_folds_do_where_folds_are_off() -> None:
-    from tests.rewrite.forms import body_of, function
-
-    from tileir.rewrite.driver import apply_greedily
-    from tileir.rewrite.patterns_select import full_select_patterns
-
-    module = function(
-        VALUE,
-        """
-        %t = constant <i1: true> : tile<i1>
-        %n = xori %c, %t : tile<i1>
-        %x = select %t, %a, %b : tile<i1>, tile<i32>
-        %y = select %d, %x, %x : tile<i1>, tile<i32>
-        %r = select %n, %y, %b : tile<i1>, tile<i32>
-        return %r : tile<i32>
-        """,
-    )
-    assert apply_greedily(module, full_select_patterns())
-    assert body_of(module).startswith("%0 = select %arg0, %arg3, %arg2 :")

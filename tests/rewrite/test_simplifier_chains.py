@@ -26,7 +26,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier import simplify_expressions
-from tileir.rewrite.simplifier_language import COMMUTATIVE, OPERATORS
+from tileir.rewrite.simplifier_rules import COMMUTATIVE, OPERATORS
 
 CHAINS = ("andi", "ori")
 

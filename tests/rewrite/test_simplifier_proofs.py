@@ -29,9 +29,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 from tileir.rewrite.simplifier import simplify_expressions
-from tileir.rewrite.simplifier_language import OPERATORS, Rule, Term, read_rules
-from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES
-from tileir.rewrite.simplifier_values import evaluate
+from tileir.rewrite.simplifier_rules import COMPLEMENTS, OPERATORS, RULES, Rule, Term, evaluate, read_rules
 
 # Neither the narrowest integers, nor bytes, nor the widest.
 BETWEEN = (16, 32)

@@ -187,6 +187,17 @@ def test_what_happened_is_told_on_standard_error(program: str, capsys: pytest.Ca
     assert " s  total\n" in told
 
 
+def test_patterns_that_do_not_match_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text('cuda_tile.module @m { entry @k(%c: tile<i1>) { if %c { print "a" } return } }')
+    assert opt.run([str(path), "-O1", "--trace-patterns"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert (
+        f"{path}:1:48: remark: RemoveStaticCondition does not match 'cuda_tile.if': the condition is not constant"
+        in lines
+    )
+
+
 def test_help_lists_the_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert opt.run(["--help"]) == 0
     printed = capsys.readouterr().out

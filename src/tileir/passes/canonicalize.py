@@ -1,51 +1,139 @@
-"""Canonicalization: folds and patterns until none fires, what nothing needs removed, constants merged.
+"""The passes that apply folds and patterns greedily (rewrite/driver.py): canonicalize, and fuse-fma.
 
-The model (rewrite/driver.py).  The rules are those of the public dialect ("parity") or those and the folds draft's
-("full"). Constants are gathered at the start of the kernel.  An operation is removed when its results are unused and it
-has no effect on memory; loads and everything else ordered by tokens stay.
+**Canonicalization** uses the rules of the public dialect ("parity") or those and the folds draft's ("full").  Dead code
+goes and constants are gathered at the start of the kernel; loads and all other token-ordered operations stay.  With
+"full" the expression simplifier runs once after the fixed point (the folds draft, Canonicalization Driver).  If it
+changes something, the rules and then the simplifier run again, so that a second canonicalization changes nothing.
 
-With the "full" rules the expression simplifier runs once after the fixed point (the folds draft, Canonicalization
-Driver). Where it changes something, the rules are given another chance at what it made, and it at what they leave: so a
-second canonicalization finds nothing to do.
+**fuse-fma** fuses a multiplication with the addition or subtraction that uses it:
+
+    (a * b) + c  ->  fma(a, b, c)
+    (a * b) - c  ->  fma(a, b, -c)
+
+A fused operation rounds once where the two round twice, so the last bit of results differs, and no optimization level
+runs the pass unless requested.
+
+1. The product is the left operand.  An addition with a product only on the right first swaps its operands (the
+   canonical order of `addf`), whether or not the fusion then succeeds.  `c - (a * b)` is not fused.
+2. The product has no other use; otherwise it would be computed twice.
+3. Both operations have the same rounding mode and flush_to_zero.
+4. A broadcast product does not fuse.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import Operation
+from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import NO_ATTRIBUTES, Operation
+from tileir.ir.values import Value
 from tileir.passes.registry import FULL, PassSession
 from tileir.rewrite.driver import Fold, Pattern, apply_greedily
-from tileir.rewrite.folds import full_folds, public_folds
-from tileir.rewrite.patterns_if import if_patterns
-from tileir.rewrite.patterns_select import PRODUCT_FIRST, full_select_patterns, public_select_patterns
+from tileir.rewrite.folds import PRODUCT_FIRST, full_folds, public_folds, select_patterns
+from tileir.rewrite.if_patterns import if_patterns
+from tileir.rewrite.matching import defined_by
+from tileir.rewrite.rewriter import Rewriter
 from tileir.rewrite.simplifier import simplify_expressions
 
-# Far more rounds than programs need; a bound all the same.
-_MOST_ROUNDS: Final = 16
+# A bound far above what programs need.
+_MAX_ROUNDS: Final = 16
 
 
 def canonicalization_folds(rules: str) -> list[Fold]:
-    """The folds of a family of rules."""
+    """The folds of a rule set."""
     return full_folds() if rules == FULL else public_folds()
 
 
-def canonicalization_patterns(rules: str) -> list[Pattern]:
-    """The patterns of a family of rules, in the order they are tried."""
-    patterns = [PRODUCT_FIRST, *if_patterns(), *public_select_patterns()]
-    return [*patterns, *full_select_patterns()] if rules == FULL else patterns
+def canonicalization_patterns() -> list[Pattern]:
+    """The patterns of both rule sets, in the order they are tried."""
+    return [PRODUCT_FIRST, *if_patterns(), *select_patterns()]
 
 
 def run(root: Operation, session: PassSession) -> int:
-    """Canonicalize what is inside `root`; gives the number of rules that fired."""
+    """Canonicalize the contents of `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    patterns = canonicalization_patterns(session.rules)
-    folds = canonicalization_folds(session.rules)
-    statistics, trace, kept = session.statistics, session.trace, session.keep_locations
-    apply_greedily(root, patterns, folds, statistics=statistics, trace=trace, keep_locations=kept)
+    patterns = canonicalization_patterns()
+    _apply(root, patterns, session)
     if session.rules == FULL:
-        # The simplifier takes away more than it makes and the rules make nothing it takes away, so this ends.
-        for _ in range(_MOST_ROUNDS):
-            if not simplify_expressions(root, statistics, trace, keep_locations=kept):
+        # The simplifier removes more than it creates, and the rules create nothing that it removes, so this ends.
+        for _ in range(_MAX_ROUNDS):
+            if not simplify_expressions(root, session.statistics, session.trace, keep_locations=session.keep_locations):
                 break
-            apply_greedily(root, patterns, folds, statistics=statistics, trace=trace, keep_locations=kept)
+            _apply(root, patterns, session)
     return sum(session.statistics.fired.values()) - before
+
+
+def fuse_fma(root: Operation, session: PassSession) -> int:
+    """Fuse products in `root`; return the number of rules that fired."""
+    before = sum(session.statistics.fired.values())
+    _apply(root, [PRODUCT_FIRST, MULTIPLY_ADD, MULTIPLY_SUBTRACT], session)
+    return sum(session.statistics.fired.values()) - before
+
+
+def _apply(root: Operation, patterns: list[Pattern], session: PassSession) -> None:
+    apply_greedily(
+        root,
+        patterns,
+        canonicalization_folds(session.rules),
+        statistics=session.statistics,
+        trace=session.trace,
+        keep_locations=session.keep_locations,
+        trace_patterns=session.trace_patterns,
+    )
+
+
+# --- the patterns of fuse-fma ---
+
+
+def _multiply_add(operation: Operation, rewriter: Rewriter) -> bool:
+    product = _fusible_product(operation, rewriter)
+    if product is None:
+        return False
+    _fuse(operation, product, operation.operands[1], rewriter)
+    return True
+
+
+def _multiply_subtract(operation: Operation, rewriter: Rewriter) -> bool:
+    product = _fusible_product(operation, rewriter)
+    if product is None:
+        return False
+    subtrahend = operation.operands[1]
+    negated = rewriter.create(NEGF, [subtrahend], [subtrahend.type])
+    _fuse(operation, product, negated.result, rewriter)
+    return True
+
+
+def _fusible_product(operation: Operation, rewriter: Rewriter) -> Operation | None:
+    """Return the product on the left of a sum or difference, if rules 2 and 3 allow fusing it."""
+    product = defined_by(operation.operands[0], MULF)
+    if product is None:
+        rewriter.no_match(operation, "the left operand is not a product")
+    elif not product.result.has_one_user_at_most or product.result.use_count != 1:
+        rewriter.no_match(product, "the product has another use")
+    elif product.attribute("rounding_mode") is not operation.attribute("rounding_mode"):
+        rewriter.no_match(product, "the rounding modes differ")
+    elif product.attribute("flush_to_zero") is not operation.attribute("flush_to_zero"):
+        rewriter.no_match(product, "only one of the operations flushes to zero")
+    elif not FMA.operands[0].constraint.accepts(operation.result.type):
+        # The drafts' operations take element types that fma does not.
+        rewriter.no_match(operation, "'fma' does not take this element type")
+    else:
+        return product
+    return None
+
+
+def _fuse(operation: Operation, product: Operation, addend: Value, rewriter: Rewriter) -> None:
+    attributes: dict[str, Attribute] = {}
+    for name in ("rounding_mode", "flush_to_zero"):
+        value = operation.attributes.get(name)
+        if value is not None:
+            attributes[name] = value
+    operands = [product.operands[0], product.operands[1], addend]
+    fused = rewriter.create(FMA, operands, [operation.result.type], attributes if attributes else NO_ATTRIBUTES)
+    rewriter.inherit(fused, product)
+    rewriter.replace(operation, [fused.result])
+    rewriter.erase(product)
+
+
+MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _multiply_add)
+MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _multiply_subtract)

@@ -1,6 +1,6 @@
-"""Every pass there is: its name, what it does, what it runs on, its options.
+"""The list of all passes: name, summary, function, scope, options.
 
-To add one, write `passes/NAME.py` with a function, an adapter here that imports it when it is used, and a call of
+To add one, write `passes/NAME.py` with a function, an adapter here that imports it on first use, and a call of
 `register_pass`.
 """
 
@@ -25,29 +25,28 @@ from tileir.passes.registry import (
     integer_option,
 )
 
+# Installed packages declare their passes in this group of entry points.
+ENTRY_POINTS: Final = "tileir.passes"
+
 
 def registered_passes() -> list[Pass]:
     """All passes, in the order of registration."""
     return list(REGISTERED.values())
 
 
-# Installed packages name passes of theirs in this group.
-ENTRY_POINTS: Final = "tileir.passes"
-
-
 def register_pass(
     name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
 ) -> Pass:
-    """Make a pass known by its name to `run_passes`, pipelines and `tileir opt --passes`; a name is used once.
+    """Register a pass for `run_passes`, pipelines and `tileir opt --passes`; its name must be new.
 
     The arguments are those of `Pass`.
     """
-    # Here, and not in the registry: the names of tileir's own passes are taken by now.
+    # Here and not in the registry: importing this module registers tileir's own passes first.
     return add_pass(Pass(name, summary, run, scope=scope, options=options))
 
 
 def pass_named(name: str) -> Pass:
-    """A pass by name, also one that an installed package names; `PipelineError` if there is none."""
+    """Return a pass by name, also one of an installed package; `PipelineError` if there is none."""
     found = REGISTERED.get(name)
     if found is None:
         found = _installed(name)
@@ -61,14 +60,14 @@ def pass_named(name: str) -> Pass:
 
 
 def _installed(name: str) -> Pass | None:
-    """The pass of a package that has one of this name; packages are looked at only for names nobody knows."""
+    """Return the pass of this name that an installed package declares, if any."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
             found = point.load()
         except (Exception, SystemExit) as error:
-            # A module that ends the process when it is imported must not end this one.
+            # SystemExit: a module that exits when it is imported must not end this process.
             raise PipelineError(
                 f"the pass '{name}' of {point.value} cannot be loaded: {type(error).__name__}: {error}"
             ) from error
@@ -98,9 +97,9 @@ def _cse(root: Operation, options: Options, session: PassSession) -> int:
 
 
 def _dce(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import dce
+    from tileir.rewrite import cleanup
 
-    return dce.run(root)
+    return cleanup.remove_dead(root)
 
 
 def _licm(root: Operation, options: Options, session: PassSession) -> int:
@@ -110,9 +109,9 @@ def _licm(root: Operation, options: Options, session: PassSession) -> int:
 
 
 def _fuse_fma(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import fuse_fma
+    from tileir.passes import canonicalize
 
-    return fuse_fma.run(root, session)
+    return canonicalize.fuse_fma(root, session)
 
 
 def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
@@ -123,21 +122,15 @@ def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
 
 
 def _debug_scopes(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import debug_scopes
+    from tileir.passes import debug_info
 
-    return debug_scopes.run(root)
+    return debug_info.synthesize_scopes(root)
 
 
 def _strip_debug(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import strip_debug
+    from tileir.passes import debug_info
 
-    return strip_debug.run(root)
-
-
-def _inline(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import inline
-
-    return inline.run(root)
+    return debug_info.strip_locations(root)
 
 
 def _simplify(root: Operation, options: Options, session: PassSession) -> int:
@@ -160,11 +153,11 @@ def _downlevel(root: Operation, options: Options, session: PassSession) -> int:
 
 
 def _rename(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import rename
+    from tileir.passes import debug_info
 
-    symbol = options.get("symbol-to-rename", "")
-    new_name = options.get("new-name", "")
-    return rename.run(root, symbol, new_name, options.get("scope", ""), bool_option(options, "update-uses"))
+    symbol, new_name = options.get("symbol-to-rename", ""), options.get("new-name", "")
+    update_uses = bool_option(options, "update-uses")
+    return debug_info.rename_by_path(root, symbol, new_name, options.get("scope", ""), update_uses)
 
 
 register_pass("canonicalize", "apply folds and patterns until none applies", _canonicalize)
@@ -184,7 +177,7 @@ register_pass("synthesize-debug-info-scopes", "create debug scopes from file pos
 register_pass("strip-debuginfo", "remove all locations", _strip_debug)
 register_pass("legalize", "replace what only the drafts define with what NVIDIA's tools accept", _legalize)
 register_pass("downlevel", "rewrite the program for an older version", _downlevel, options={"version": "13.1"})
-register_pass("inline", "inline calls (the dialect has none)", _inline)
+register_pass("inline", "inline calls (the dialect has none)", lambda root, options, session: 0)
 register_pass(
     "test-debuginfo-update-symbol-name",
     "rename a symbol and its debug information (for the public test suite)",

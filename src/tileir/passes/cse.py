@@ -1,34 +1,24 @@
-"""Common subexpressions: what was computed already is not computed again.
-
-The model, as in MLIR.
+"""Common subexpression elimination, as in MLIR.
 
 1. Two operations are equal if they have the same name, attributes, result types and operands in the same order, and
    equal regions.  Locations do not count; operands of commutative operations are not reordered.
 2. An operation with no effect on memory is replaced by an equal one that dominates it: an earlier one of its block, or
    of a block around it, up to the next isolated operation.
-3. Operations that nothing uses and that have no effect are removed before: regions are compared without them.  MLIR
-   does so on the way and leaves what only they used to its next run; here a second run changes nothing.
+3. Dead code is removed first, so regions are compared without it.  MLIR removes it on the way and leaves what only it
+   used to the next run; here a second run changes nothing.
 
-The one that stays takes over the location of the other if its own is unknown; where all are kept, it has both, fused.
+The remaining operation takes the location of the other one if its own is unknown; with `keep_locations`, both, fused.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import (
-    GRAPH_REGION,
-    ISOLATED,
-    NO_MEMORY_EFFECT,
-    PURE,
-    REGION_EFFECTS,
-    SYMBOL,
-    TERMINATOR,
-)
+from tileir.ir.declaration import GRAPH_REGION, ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.location import UnknownLocation, joined_location
 from tileir.ir.traversal import structurally_equal
 from tileir.ir.values import Value
-from tileir.rewrite.dead import DeadCode, remove_dead
+from tileir.rewrite.cleanup import remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
 
@@ -37,7 +27,7 @@ _Known = dict[_Key, list[Operation]]
 
 
 class _Scope:
-    """The blocks of one operation, one after the other; what a block made known is forgotten at its end."""
+    """The blocks of one operation, one after the other; the entries of a block are removed at its end."""
 
     __slots__ = ("added", "blocks", "has_effects", "known", "next", "owner", "unordered")
 
@@ -48,92 +38,96 @@ class _Scope:
         self.next: Operation | None = None
         self.added: list[_Key] = []
         self.has_effects: bool = False
-        # Where uses may come before definitions, or control may jump, nothing is known to dominate.
+        # Without dominance: uses may come before definitions, or control flow is unknown.
         self.unordered: bool = bool(owner.declaration.traits & GRAPH_REGION) or owner.declaration.unregistered
 
 
 def run(root: Operation, keep_locations: bool = False) -> int:
-    """Remove what is computed twice inside `root`; gives the number of operations removed.
-
-    With `keep_locations` what stays has the locations of all that it stands for.
-    """
-    dead = remove_dead(root, DeadCode())
-    removed: list[Operation] = []
-    # Users come later in program order and take what stays when they are met.
-    instead: dict[Value, Value] = {}
-    shapes: dict[Operation, int] = {}
-    scopes: list[_Scope] = [_Scope(root, {})]
-    while scopes:
-        scope = scopes[-1]
-        operation = scope.next
-        if operation is not None:
-            scope.next = operation.next
-            if instead:
-                for index, value in enumerate(operation.operands):
-                    other = instead.get(value)
-                    if other is not None:
-                        operation.set_operand(index, other)
-            if operation.regions:
-                isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
-                scopes.append(_Scope(operation, {} if isolated else scope.known))
-            else:
-                effects = not operation.declaration.traits & _NO_EFFECT
-                _visit(operation, scope, effects, removed, instead, shapes, keep_locations)
-            continue
-        for key in scope.added:
-            entry = scope.known[key]
-            entry.pop()
-            if not entry:
-                del scope.known[key]
-        scope.added = []
-        if scope.blocks:
-            scope.next = scope.blocks.pop().first
-            continue
-        scopes.pop()
-        if scopes:
-            traits = scope.owner.declaration.traits
-            effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
-            _visit(scope.owner, scopes[-1], effects, removed, instead, shapes, keep_locations)
-    # Erased at the end: until then an operation keeps what it uses in use.
-    for operation in reversed(removed):
-        operation.erase()
-    return dead + len(removed)
+    """Remove repeated computations inside `root`; return the number of operations removed."""
+    return remove_dead(root) + _Elimination(keep_locations).run(root)
 
 
-def _visit(
-    operation: Operation,
-    scope: _Scope,
-    has_effects: bool,
-    removed: list[Operation],
-    instead: dict[Value, Value],
-    shapes: dict[Operation, int],
-    keep_locations: bool,
-) -> None:
-    if has_effects:
-        scope.has_effects = True
-        return
-    traits = operation.declaration.traits
-    if traits & (TERMINATOR | SYMBOL) or operation.declaration.unregistered:
-        return
-    if scope.unordered:
-        return
-    key = _key(operation, shapes)
-    entry = scope.known.get(key)
-    if entry is None:
-        scope.known[key] = [operation]
-        scope.added.append(key)
-        return
-    for known in entry:
-        if not operation.regions or structurally_equal(known, operation):
-            _replace(operation, known, instead, keep_locations)
-            removed.append(operation)
+class _Elimination:
+    __slots__ = ("_keep_locations", "_removed", "_replacements", "_shapes")
+
+    def __init__(self, keep_locations: bool) -> None:
+        self._keep_locations: bool = keep_locations
+        self._removed: list[Operation] = []
+        # Users come later in program order and are updated when they are visited.
+        self._replacements: dict[Value, Value] = {}
+        self._shapes: dict[Operation, int] = {}
+
+    def run(self, root: Operation) -> int:
+        replacements = self._replacements
+        scopes: list[_Scope] = [_Scope(root, {})]
+        while scopes:
+            scope = scopes[-1]
+            operation = scope.next
+            if operation is not None:
+                scope.next = operation.next
+                if replacements:
+                    for index, value in enumerate(operation.operands):
+                        other = replacements.get(value)
+                        if other is not None:
+                            operation.set_operand(index, other)
+                if operation.regions:
+                    isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
+                    scopes.append(_Scope(operation, {} if isolated else scope.known))
+                else:
+                    self._visit(operation, scope, not operation.declaration.traits & _NO_EFFECT)
+                continue
+            for key in scope.added:
+                entry = scope.known[key]
+                entry.pop()
+                if not entry:
+                    del scope.known[key]
+            scope.added = []
+            if scope.blocks:
+                scope.next = scope.blocks.pop().first
+                continue
+            scopes.pop()
+            if scopes:
+                traits = scope.owner.declaration.traits
+                has_effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
+                self._visit(scope.owner, scopes[-1], has_effects)
+        # Erased at the end: until then an operation keeps its operands in use.
+        for operation in reversed(self._removed):
+            operation.erase()
+        return len(self._removed)
+
+    def _visit(self, operation: Operation, scope: _Scope, has_effects: bool) -> None:
+        if has_effects:
+            scope.has_effects = True
             return
-    entry.append(operation)
-    scope.added.append(key)
+        declaration = operation.declaration
+        if scope.unordered or declaration.unregistered or declaration.traits & (TERMINATOR | SYMBOL):
+            return
+        key = _key(operation, self._shapes)
+        entry = scope.known.get(key)
+        if entry is None:
+            scope.known[key] = [operation]
+        else:
+            for known in entry:
+                if not operation.regions or structurally_equal(known, operation):
+                    self._replace(operation, known)
+                    return
+            entry.append(operation)
+        scope.added.append(key)
+
+    def _replace(self, operation: Operation, known: Operation) -> None:
+        self._removed.append(operation)
+        for result, other in zip(operation.results, known.results, strict=True):
+            self._replacements[result] = other
+        if self._keep_locations:
+            # Their contents are equal as well.
+            for one, equal in zip(known.walk(), operation.walk(), strict=True):
+                one.location = joined_location(one.location, equal.location)
+        elif isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
+            known.location = operation.location
 
 
 def _key(operation: Operation, shapes: dict[Operation, int]) -> _Key:
-    """Rule 1, but for what is deeper inside; equal operations have equal keys."""
+    """Return a key of rule 1, except for nested regions; equal operations have equal keys."""
     attributes = operation.attributes
     known = frozenset(attributes.items()) if attributes else None
     results = operation.results
@@ -145,10 +139,10 @@ def _key(operation: Operation, shapes: dict[Operation, int]) -> _Key:
 
 
 def _contents(owner: Operation, shapes: dict[Operation, int]) -> int:
-    """A number for what stands directly in an operation, the same for equal ones and rarely for others.
+    """Return a hash of the operations directly in an operation.
 
-    Without it each `if` of a long row would be compared with all that went before.  What stands deeper counts through
-    its shape, which leaves operands out: so everything is looked at once, however deep it lies.
+    Without it each of many adjacent `if`s would be compared with all before it.  Deeper operations count through their
+    shape, which omits operands, so that everything is hashed once at any depth.
     """
     numbers: dict[Value, object] = {}
     for region in owner.regions:
@@ -172,14 +166,3 @@ def _contents(owner: Operation, shapes: dict[Operation, int]) -> int:
                 found.append(tuple([numbers.get(value, value) for value in operation.operands]))
     shapes[owner] = hash(tuple(shape))
     return hash((shapes[owner], tuple(found)))
-
-
-def _replace(operation: Operation, known: Operation, instead: dict[Value, Value], keep_locations: bool) -> None:
-    for result, other in zip(operation.results, known.results, strict=True):
-        instead[result] = other
-    if keep_locations:
-        # What is inside them is equal as well.
-        for one, equal in zip(known.walk(), operation.walk(), strict=True):
-            one.location = joined_location(one.location, equal.location)
-    elif isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
-        known.location = operation.location

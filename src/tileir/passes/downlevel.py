@@ -1,65 +1,53 @@
-"""A program of a newer version for an older one: 13.4 for 13.3, 13.2 or 13.1.
+"""Rewrites a program for an older version: 13.4 for 13.3, 13.2 or 13.1.
 
-The model.  A first visit finds what the older version has nothing for; all of it is told at once, with the operation
-and the version that brought it, and the program stays as it was.  A second one rewrites, newest things first:
+A first visit finds everything without an equivalent in the older version and reports all of it, each with the operation
+and the version that introduced it; the program stays as it was.  A second visit rewrites:
 
-13.4  `inbounds` is dropped, it only promises; `gdc_launch_dependents_tko` goes, since a grid that ends signals as well;
-      `insert`, `fpowi`, saturating `ftoi` and rounding modes of `ftof` are written with older operations
-      (downlevel_expand.py); the pointer attribute `none` goes
-13.3  rounding modes of `exp` and `fast_acc` of `mmaf` are dropped, they allow less accuracy and ask for none; globals
-      lose `constant`, and `private` with a warning, since others can see them then; the producer goes; a strided view
-      whose tiles touch is a partition
-13.2  the same for `tanh` and for promises of `negi`; an unsigned loop becomes a signed one that counts half of all
-      numbers lower; printing is in program order, without tokens
+13.4  `inbounds` is dropped, it is only a promise; `gdc_launch_dependents_tko` is removed, since the end of a grid
+      signals too; `insert`, `fpowi`, saturating `ftoi` and rounding modes of `ftof` are expanded (expansions.py); the
+      pointer attribute `none` is dropped
+13.3  rounding modes of `exp` and `fast_acc` of `mmaf` are dropped, they permit less accuracy; globals lose `constant`,
+      and `private` with a warning, since others can see them then; the producer is dropped; a strided view whose tiles
+      touch becomes a partition
+13.2  the same for `tanh` and for promises of `negi`; an unsigned loop becomes a signed one, shifted by half of all
+      numbers; prints are in program order, without tokens
 
-Everything else that is newer has no equivalent.
+Nothing else that is newer has an equivalent.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect import ops
+from tileir.dialect.availability import newer_part
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.ops import (
-    ALLOCA,
-    ATAN2,
-    ATOMIC_RED_VIEW_TKO,
-    EXP,
-    FOR,
-    FPOWI,
-    FTOF,
-    FTOI,
-    GDC_LAUNCH_DEPENDENTS_TKO,
-    GDC_WAIT_TKO,
-    GLOBAL,
-    INSERT,
-    LOAD_VIEW_TKO,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TOKEN,
-    MEMORY_FENCE_ALIAS_TKO,
-    MMAF,
-    MMAF_SCALED,
-    MODULE,
-    NEGI,
-    PACK,
-    PRINT_TKO,
-    STORE_VIEW_TKO,
-    TANH,
-    UNPACK,
+from tileir.dialect.types import (
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    gather_scatter_view_type,
+    partition_view_type,
+    pointer_type,
+    strided_view_type,
+    tensor_view_type,
+    tile_type,
 )
 from tileir.ir.attributes import TypeAttribute, type_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import V13_4, OperationDeclaration, Version
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import clone
-from tileir.ir.types import Type
-from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
-from tileir.ir.versions import NEWEST, V13_4, Version, version_text
-from tileir.passes.downlevel_expand import (
+from tileir.ir.types import FunctionType, Type, function_type
+from tileir.ir.values import Value
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.versions import NEWEST, V13_3, version_text
+from tileir.passes.emit import Emit, defined_types, raise_errors
+from tileir.passes.expansions import (
     can_insert,
     can_round,
     has_signed_step,
@@ -69,61 +57,42 @@ from tileir.passes.downlevel_expand import (
     rounded_conversion,
     saturating_conversion,
 )
-from tileir.passes.downlevel_types import newer_type, older_type
-from tileir.passes.emit import Emit, replace
 
 # Newer operations that have an equivalent.
-REPLACED: Final = (INSERT, FPOWI, GDC_LAUNCH_DEPENDENTS_TKO, MAKE_STRIDED_VIEW)
-# Those that have none.
-WITHOUT_EQUIVALENT: Final[dict[OperationDeclaration, str]] = {
-    ALLOCA: "nothing else gives a tile block memory of its own",
-    ATAN2: "no older function gives an angle",
-    ATOMIC_RED_VIEW_TKO: "the addresses of a view are not spelled out",
-    GDC_WAIT_TKO: "nothing else waits for the kernel before",
-    MAKE_GATHER_SCATTER_VIEW: "the addresses of a view are not spelled out",
-    MEMORY_FENCE_ALIAS_TKO: "nothing else orders accesses through aliases",
-    MMAF_SCALED: "products of scaled elements are not spelled out",
-    PACK: "nothing else joins elements to bytes",
-    UNPACK: "nothing else takes bytes apart",
-}
-# Newer attributes that may be dropped: without them the operation does what was asked for, and no less.
+REPLACED: Final = (ops.INSERT, ops.FPOWI, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.MAKE_STRIDED_VIEW)
+# Newer attributes that may be dropped: the operation without them satisfies the request.
 _DROPPED: Final[tuple[tuple[OperationDeclaration, str], ...]] = (
-    (LOAD_VIEW_TKO, "inbounds"),
-    (STORE_VIEW_TKO, "inbounds"),
-    (EXP, "rounding_mode"),
-    (MMAF, "fast_acc"),
-    (MODULE, "producer"),
-    (GLOBAL, "constant"),
-    (GLOBAL, "symbol_visibility"),
-    (TANH, "rounding_mode"),
-    (NEGI, "overflow"),
+    (ops.LOAD_VIEW_TKO, "inbounds"),
+    (ops.STORE_VIEW_TKO, "inbounds"),
+    (ops.EXP, "rounding_mode"),
+    (ops.MMAF, "fast_acc"),
+    (ops.MODULE, "producer"),
+    (ops.GLOBAL, "constant"),
+    (ops.GLOBAL, "symbol_visibility"),
+    (ops.TANH, "rounding_mode"),
+    (ops.NEGI, "overflow"),
 )
 
 
 def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
-    """Write what is inside `root`, and `root` itself, for a version; gives the number of operations changed."""
+    """Rewrite `root` and its contents for a version; return the number of operations changed."""
     if version >= NEWEST:
         return 0
     operations = list(root.walk())
     errors: list[Diagnostic] = []
     for operation in operations:
-        mistake = _mistake(operation, version)
-        if mistake is not None:
-            errors.append(Diagnostic("error", f"'{operation.name}' op {mistake}", operation.location))
-    if not errors:
-        errors = _rehearse(root, version)
-    if has_errors(errors):
-        failure = PassError(errors[0].message, errors[0].location)
-        failure.diagnostics = errors
-        raise failure
+        message = _error(operation, version)
+        if message is not None:
+            errors.append(Diagnostic("error", f"'{operation.name}' op {message}", operation.location))
+    raise_errors(errors or _errors_in_copy(root, version))
     changed = 0
     for operation in operations:
         changed += _rewrite(operation, version, warnings)
     return changed
 
 
-def _rehearse(root: Operation, version: Version) -> list[Diagnostic]:
-    """What the version refuses in a rewritten copy: where `return` may stand, what a reduction may contain."""
+def _errors_in_copy(root: Operation, version: Version) -> list[Diagnostic]:
+    """Return what the version rejects in a rewritten copy: the place of a `return`, the contents of a reduction."""
     copy = clone(root)
     for operation in list(copy.walk()):
         _rewrite(operation, version, [])
@@ -138,28 +107,28 @@ def _rehearse(root: Operation, version: Version) -> list[Diagnostic]:
     ]
 
 
-# --- what an older version has nothing for ---
+# --- errors: what has no equivalent ---
 
 
-def _mistake(operation: Operation, version: Version) -> str | None:
+def _error(operation: Operation, version: Version) -> str | None:
     declaration = operation.declaration
     since = declaration.since
     target = f"and has no equivalent in {version_text(version)}"
     if since is not None and since > version:
-        if declaration not in REPLACED or (declaration is INSERT and not can_insert(operation)):
+        if declaration not in REPLACED or (declaration is ops.INSERT and not can_insert(operation)):
             return f"needs version {version_text(since)} {target}"
     for type in _types(operation):
-        newer = newer_type(type, version)
+        newer = _newer_type(type, version)
         if newer is not None:
             brought_by = version_text(newer[1])
             return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {brought_by} {target}"
     for attribute in operation.attributes.values():
-        if isinstance(attribute, EnumAttribute) and not (declaration is FTOF and can_round(operation)):
+        if isinstance(attribute, EnumAttribute) and not (declaration is ops.FTOF and can_round(operation)):
             brought = attribute.kind.since.get(attribute.keyword)
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
                 return f"has {keyword}, which needs version {version_text(brought)} {target}"
-    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
+    if declaration is ops.FOR and _has_newer(operation, "unsignedCmp", version):
         if not has_signed_step(operation):
             return (
                 f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
@@ -169,10 +138,7 @@ def _mistake(operation: Operation, version: Version) -> str | None:
 
 
 def _types(operation: Operation) -> list[Type]:
-    types = [value.type for value in operation.results]
-    for region in operation.regions:
-        for block in region.blocks:
-            types += [argument.type for argument in block.arguments]
+    types = defined_types(operation)
     value = operation.attributes.get("value")
     if isinstance(value, DenseAttribute):
         types.append(value.type)
@@ -190,33 +156,33 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
     changed |= _drop_attributes(operation, version, warnings)
     declaration = operation.declaration
     if _is_newer(declaration.since, version):
-        if declaration is INSERT:
-            replace(operation, [insert(Emit(operation), operation)])
+        if declaration is ops.INSERT:
+            operation.replace_with([insert(Emit(operation), operation)])
             return 1
-        if declaration is FPOWI:
-            replace(operation, [integer_power(Emit(operation), operation)])
+        if declaration is ops.FPOWI:
+            operation.replace_with([integer_power(Emit(operation), operation)])
             return 1
-        if declaration is GDC_LAUNCH_DEPENDENTS_TKO:
+        if declaration is ops.GDC_LAUNCH_DEPENDENTS_TKO:
             _forward_token(operation)
             operation.erase()
             return 1
-        if declaration is MAKE_STRIDED_VIEW:
+        if declaration is ops.MAKE_STRIDED_VIEW:
             view = Emit(operation).operation(
-                MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
+                ops.MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
             )
-            replace(operation, [view.results[0]])
+            operation.replace_with([view.results[0]])
             return 1
-    # Other modes than the default came with 13.4.
-    if declaration is FTOF and version < V13_4 and "rounding_mode" in operation.attributes and can_round(operation):
-        replace(operation, [rounded_conversion(Emit(operation), operation)])
+    # Modes other than the default came with 13.4.
+    if declaration is ops.FTOF and version < V13_4 and "rounding_mode" in operation.attributes and can_round(operation):
+        operation.replace_with([rounded_conversion(Emit(operation), operation)])
         return 1
-    if declaration is FTOI and _has_newer(operation, "saturating", version):
-        replace(operation, [saturating_conversion(Emit(operation), operation)])
+    if declaration is ops.FTOI and _has_newer(operation, "saturating", version):
+        operation.replace_with([saturating_conversion(Emit(operation), operation)])
         return 1
-    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
+    if declaration is ops.FOR and _has_newer(operation, "unsignedCmp", version):
         make_loop_signed(operation)
         return 1
-    if declaration is PRINT_TKO and _is_newer(declaration.results[0].since, version):
+    if declaration is ops.PRINT_TKO and _is_newer(declaration.results[0].since, version):
         return changed | _untie_print(operation)
     return changed
 
@@ -231,23 +197,20 @@ def _has_newer(operation: Operation, attribute: str, version: Version) -> bool:
 
 
 def _retype(operation: Operation, version: Version) -> int:
-    """Give values the types that stand for theirs."""
+    """Replace the types of values."""
     changed = 0
-    for result in operation.results:
-        type = older_type(result.type, version)
-        if type is not result.type:
-            result.type = type
-            changed = 1
+    values: list[Value] = list(operation.results)
     for region in operation.regions:
         for block in region.blocks:
-            for argument in block.arguments:
-                type = older_type(argument.type, version)
-                if type is not argument.type:
-                    argument.type = type
-                    changed = 1
+            values += block.arguments
+    for value in values:
+        type = _older_type(value.type, version)
+        if type is not value.type:
+            value.type = type
+            changed = 1
     signature = operation.attributes.get("function_type")
     if isinstance(signature, TypeAttribute):
-        type = older_type(signature.type, version)
+        type = _older_type(signature.type, version)
         if type is not signature.type:
             operation.set_attribute("function_type", type_attribute(type))
             changed = 1
@@ -268,19 +231,19 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
 
 
 def _forward_token(operation: Operation) -> None:
-    """Let what comes after an operation come after what was before it."""
+    """Replace the token of an operation by the one that it takes."""
     result = operation.results[0]
     if not result.has_uses:
         return
     token = operation.token
     if token is None:
-        token = Emit(operation).operation(MAKE_TOKEN, [], [result.type]).results[0]
+        token = Emit(operation).operation(ops.MAKE_TOKEN, [], [result.type]).results[0]
     result.replace_all_uses_with(token)
 
 
 def _untie_print(operation: Operation) -> int:
-    """Take the tokens off a print."""
-    had = operation.token is not None
+    """Remove the tokens of a print."""
+    had = operation.operand_group("token")
     if not had and not operation.results[0].has_uses:
         return 0
     _forward_token(operation)
@@ -288,3 +251,65 @@ def _untie_print(operation: Operation) -> int:
         values = operation.args
         operation.set_operands(values, (len(values), 0))
     return 1
+
+
+# --- types ---
+
+
+def _newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
+    """Return the part of a type without an equivalent in a version, and the version that introduced it."""
+    found = newer_part(_older_type(type, version), version)
+    return None if found is None else (found[0].spelling.partition("<")[0], found[1])
+
+
+def _older_type(type: Type, version: Version) -> Type:
+    """Return the equivalent of a type in an older version, or the type itself."""
+    if version >= V13_4:
+        return type
+    if isinstance(type, TileType):
+        element = _older_type(type.element, version)
+        return type if element is type.element else tile_type(type.shape, element)
+    if isinstance(type, PointerType):
+        # The only attribute of pointers is `none`, which means nothing.
+        return type if type.attribute is None else pointer_type(type.pointee)
+    if isinstance(type, TensorViewType):
+        return type if type.attribute is None else tensor_view_type(type.element, type.shape, type.strides)
+    if isinstance(type, FunctionType):
+        return _older_function(type, version)
+    return _older_view(type, version)
+
+
+def _older_function(type: FunctionType, version: Version) -> Type:
+    known: dict[Type, Type] = {}
+    # An explicit stack, because function types may nest deeply; parts come first.
+    path: list[Type] = [type]
+    while path:
+        top = path[-1]
+        if not isinstance(top, FunctionType):
+            known[top] = _older_type(top, version)
+            path.pop()
+            continue
+        waiting = [part for part in (*top.inputs, *top.results) if part not in known]
+        if waiting:
+            path.extend(waiting)
+            continue
+        inputs = tuple([known[part] for part in top.inputs])
+        known[top] = function_type(inputs, tuple([known[part] for part in top.results]))
+        path.pop()
+    return known[type]
+
+
+def _older_view(type: Type, version: Version) -> Type:
+    if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+        return type
+    tensor = _older_type(type.tensor, version)
+    if not isinstance(tensor, TensorViewType):
+        return type
+    if isinstance(type, PartitionViewType):
+        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
+    if isinstance(type, GatherScatterViewType):
+        return gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
+    if version < V13_3 and list(type.traversal_strides) == list(type.tile_shape):
+        # The tiles neither overlap nor leave gaps.
+        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
+    return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)

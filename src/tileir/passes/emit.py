@@ -1,4 +1,4 @@
-"""Short ways to write the operations that expansions are made of: element-wise ones, on tiles of any shape."""
+"""Helpers that create elementwise operations on tiles of any shape, and report errors, for passes that expand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes
+from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.ir.values import Value
@@ -20,7 +21,7 @@ SIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["signed"]}
 
 
 def tile_of(value: Value) -> TileType:
-    """The type of a value that a verified operation takes as a tile."""
+    """Return the tile type of a value."""
     type = value.type
     if not isinstance(type, TileType):
         raise ValueError(f"'{type.text}' is not a tile type")
@@ -33,7 +34,7 @@ def width_of(type: TileType) -> int:
 
 
 class Emit:
-    """Writes operations in front of the one that is being replaced, at its location."""
+    """Creates operations in front of the one that is being replaced, at its location."""
 
     __slots__ = ("_rewriter",)
 
@@ -55,7 +56,7 @@ class Emit:
     def apply(
         self, declaration: OperationDeclaration, *operands: Value, attributes: dict[str, Attribute] = NO_ATTRIBUTES
     ) -> Value:
-        """An operation whose result has the type of its first operand."""
+        """Create an operation whose result has the type of its first operand."""
         return self.operation(declaration, list(operands), [operands[0].type], attributes).results[0]
 
     def convert(
@@ -65,19 +66,19 @@ class Emit:
         element: Type,
         attributes: dict[str, Attribute] = NO_ATTRIBUTES,
     ) -> Value:
-        """A conversion to another element type."""
+        """Create a conversion to another element type."""
         return self.operation(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
 
-    # --- constants: every element the same ---
+    # --- constants whose elements are all equal ---
 
     def bits(self, type: TileType, pattern: int) -> Value:
-        """A constant of this bit pattern."""
+        """Create a constant from a bit pattern."""
         element = type.element
         data = (pattern & ((1 << width_of(type)) - 1)).to_bytes(element_bytes(element), "little")
         return self._rewriter.constant(dense_attribute(type, type.shape, element, data))
 
     def number(self, type: TileType, value: float) -> Value:
-        """The float constant nearest to a number."""
+        """Create the float constant nearest to a number."""
         return self.bits(type, from_double(FORMATS[type.element.spelling], value))
 
     # --- comparisons and choices ---
@@ -107,6 +108,18 @@ class Emit:
         return self.apply(XORI, value, self.bits(tile_of(value), -1))
 
 
-def replace(operation: Operation, values: list[Value]) -> None:
-    """Let users of the results take `values`, then erase the operation."""
-    operation.replace_with(values)
+def defined_types(operation: Operation) -> list[Type]:
+    """Return the types of the results and block arguments of an operation."""
+    types = [result.type for result in operation.results]
+    for region in operation.regions:
+        for block in region.blocks:
+            types += [argument.type for argument in block.arguments]
+    return types
+
+
+def raise_errors(errors: list[Diagnostic]) -> None:
+    """Raise a `PassError` with all errors, if there are any."""
+    if errors:
+        failure = PassError(errors[0].message, errors[0].location)
+        failure.diagnostics = errors
+        raise failure

@@ -1,18 +1,19 @@
-"""Everything that only the drafts have, written with what NVIDIA's tools take.
+"""Rewrites everything that only the drafts define into what NVIDIA's tools accept.
 
-The model.  A first visit finds what has no public form: all of it is told at once and the program stays as it was.  A
-second one rewrites:
+A first visit finds everything without a public form and reports all of it; the program stays as it was.  A second visit
+rewrites:
 
-* the drafts' element-wise operations are expanded (legalize_expand.py);
-* atomic loads and stores become ordered ones through pointers, `weak` becoming `relaxed`;
-* a barrier forwards its token: a tile block is one thread of execution, so nothing is to be waited for;
-* `assume_cond` becomes assumptions about the values its condition compares (legalize_assume.py) or just goes; strict
-  bounds become inclusive ones;
-* the scope `cluster` becomes `device`, which orders more, with a warning; `seq_cst` has nothing as strong: an error;
-* casts that cancel out go, any other one is an error;
-* attributes that mean nothing publicly are dropped.
+* the drafts' elementwise operations are expanded (expansions.py);
+* atomic loads and stores become ordered ones through pointers; `weak` becomes `relaxed`;
+* a barrier forwards its token: a tile block is one thread of execution, so there is nothing to wait for;
+* `assume_cond` becomes assumptions about the values that its condition compares.  The condition is a comparison of a
+  value with a constant, such conditions combined by `andi`, or a remainder by a power of two compared with zero.  Of
+  any other condition nothing is kept: to omit an assumption is always right.  Strict bounds become inclusive ones;
+* the scope `cluster` becomes `device`, which orders more, with a warning; nothing is as strong as `seq_cst`: an error;
+* casts that cancel out are removed, any other one is an error;
+* attributes without a public meaning are dropped.
 
-Spellings that only the drafts have are no matter here: reading a text turns them into what they stand for.
+Spellings of the drafts do not matter here: the parser translates them.
 """
 
 from __future__ import annotations
@@ -20,104 +21,82 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import BoundedAttribute, bounded
+from tileir.dialect import ops
+from tileir.dialect.attributes import BoundedAttribute, PredicateAttribute, bounded, div_by
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.ops import (
-    ASSUME,
-    ASSUME_COND,
-    ATOMIC_LOAD_TKO,
-    ATOMIC_STORE_TKO,
-    BARRIER,
-    LOAD_PTR_TKO,
-    MAKE_TOKEN,
-    MAXF,
-    MINF,
-    REMF,
-    STORE_PTR_TKO,
-    UNREALIZED_CONVERSION_CAST,
-)
-from tileir.dialect.types import STRING
+from tileir.dialect.types import STRING, TileType, is_power_of_two
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic, PassError
-from tileir.ir.types import Type, flattened
+from tileir.ir.dense import signed_value
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
-from tileir.passes.emit import Emit, replace, tile_of, width_of
-from tileir.passes.legalize_assume import write_assumptions
-from tileir.passes.legalize_expand import EXPANSIONS
+from tileir.passes.emit import Emit, defined_types, raise_errors, tile_of, width_of
+from tileir.passes.expansions import EXPANSIONS
+from tileir.rewrite.matching import constant_value, defined_by
+from tileir.rewrite.simplifier_rules import SWAPPED
 
 _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
-# Attributes the drafts give to public operations, without an effect (docs/conflicts.md C6, C7).
+# Attributes of the drafts on public operations, without an effect (docs/conflicts.md C6, C7).
 _WITHOUT_EFFECT: Final[dict[OperationDeclaration, str]] = {
-    MAXF: "comparison_ordering",
-    MINF: "comparison_ordering",
-    REMF: "rounding_mode",
+    ops.MAXF: "comparison_ordering",
+    ops.MINF: "comparison_ordering",
+    ops.REMF: "rounding_mode",
 }
+
+# At most this many parts of a condition are inspected.
+_MAX_PARTS: Final = 16
+_MAX_DIVISOR: Final = 1 << 62
 
 
 def run(root: Operation, warnings: list[Diagnostic]) -> int:
-    """Legalize what is inside `root`; gives the number of operations rewritten."""
+    """Legalize the contents of `root`; return the number of operations rewritten."""
     operations = list(root.walk())
     casts = _removable_casts(operations)
     errors: list[Diagnostic] = []
     for operation in operations:
         _find_errors(operation, casts, errors)
-    if errors:
-        failure = PassError(errors[0].message, errors[0].location)
-        failure.diagnostics = errors
-        raise failure
+    raise_errors(errors)
     rewritten = 0
     order = {operation: number for number, operation in enumerate(operations)}
     for operation in operations:
-        if operation.declaration is ASSUME_COND:
-            write_assumptions(operation, order)
+        if operation.declaration is ops.ASSUME_COND:
+            _write_assumptions(operation, order)
             operation.erase()
             rewritten += 1
         elif operation is not root:
             rewritten += _rewrite(operation, warnings)
     for operation in reversed(operations):
-        if operation.declaration is UNREALIZED_CONVERSION_CAST:
-            # What uses it was resolved and erased before it.
+        if operation.declaration is ops.UNREALIZED_CONVERSION_CAST:
+            # Its users were resolved and erased before it.
             operation.erase()
             rewritten += 1
     return rewritten
 
 
-# --- what has no public form ---
+# --- errors: what has no public form ---
 
 
 def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagnostic]) -> None:
-    mistakes: list[str] = []
+    found: list[str] = []
     if operation.attribute(_ORDERING) is MEMORY_ORDERING["seq_cst"]:
-        mistakes.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
-    if operation.declaration is UNREALIZED_CONVERSION_CAST and operation not in casts:
-        mistakes.append("has no public form: it neither keeps its types nor is it undone by another cast")
-    if operation.declaration is ASSUME:
+        found.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
+    if operation.declaration is ops.UNREALIZED_CONVERSION_CAST and operation not in casts:
+        found.append("has no public form: it neither keeps its types nor is it undone by another cast")
+    if operation.declaration is ops.ASSUME:
         predicate = operation.attributes.get("predicate")
         if isinstance(predicate, BoundedAttribute) and predicate.strict and _inclusive(operation, predicate) is None:
-            mistakes.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
-    if operation not in casts and any(_holds_string(type) for type in _types(operation)):
-        mistakes.append("has a value of type 'string', which has no public form")
-    for mistake in mistakes:
-        errors.append(Diagnostic("error", f"'{operation.name}' op {mistake}", operation.location))
-
-
-def _types(operation: Operation) -> list[Type]:
-    types = [result.type for result in operation.results]
-    for region in operation.regions:
-        for block in region.blocks:
-            types += [argument.type for argument in block.arguments]
-    return types
-
-
-def _holds_string(type: Type) -> bool:
-    return STRING in flattened(type)
+            found.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
+    if operation not in casts and any(STRING in flattened(type) for type in defined_types(operation)):
+        found.append("has a value of type 'string', which has no public form")
+    for message in found:
+        errors.append(Diagnostic("error", f"'{operation.name}' op {message}", operation.location))
 
 
 def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttribute | None:
-    """The bounds without `strict`; None if they leave nothing."""
+    """Return the bounds without `strict`; None if they are empty."""
     width = width_of(tile_of(operation.operands[0]))
     least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     lower = None if predicate.lower is None else predicate.lower + 1
@@ -131,10 +110,10 @@ def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttr
 
 
 def _removable_casts(operations: list[Operation]) -> set[Operation]:
-    """The casts that keep all types, undo another one, or feed only such casts."""
+    """Return the casts that keep all types, undo another one, or feed only such casts."""
     found: set[Operation] = set()
     for operation in reversed(operations):
-        if operation.declaration is not UNREALIZED_CONVERSION_CAST:
+        if operation.declaration is not ops.UNREALIZED_CONVERSION_CAST:
             continue
         users = [user for result in operation.results for user in result.users]
         if _without_cast(operation) is not None or all(user in found for user in users):
@@ -143,14 +122,14 @@ def _removable_casts(operations: list[Operation]) -> set[Operation]:
 
 
 def _without_cast(operation: Operation) -> list[Value] | None:
-    """The values a cast gives back, if it keeps the types or undoes the casts in front of it."""
-    wanted = [result.type for result in operation.results]
+    """Return the values that replace a cast, if it keeps the types or undoes the casts before it."""
+    expected = [result.type for result in operation.results]
     values = list(operation.operands)
     while True:
-        if [value.type for value in values] == wanted:
+        if [value.type for value in values] == expected:
             return values
         source = values[0].defining_operation if values else None
-        if source is None or source.declaration is not UNREALIZED_CONVERSION_CAST or values != list(source.results):
+        if source is None or source.declaration is not ops.UNREALIZED_CONVERSION_CAST or values != list(source.results):
             return None
         values = list(source.operands)
 
@@ -159,34 +138,28 @@ def _without_cast(operation: Operation) -> list[Value] | None:
 
 
 def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
-    """Legalize one operation; 1 if it was changed."""
+    """Legalize one operation; return 1 if it was changed."""
     declaration = operation.declaration
     expansion = EXPANSIONS.get(declaration)
     if expansion is not None:
-        replace(operation, [expansion(Emit(operation), operation)])
+        operation.replace_with([expansion(Emit(operation), operation)])
         return 1
     access = REPLACEMENTS.get(declaration)
     if access is not None:
         access(operation, warnings)
         return 1
-    if declaration is UNREALIZED_CONVERSION_CAST:
+    if declaration is ops.UNREALIZED_CONVERSION_CAST:
         values = _without_cast(operation)
         if values is not None:
             for result, value in zip(operation.results, values, strict=True):
                 result.replace_all_uses_with(value)
         return 0
-    return _rewrite_form(operation, warnings)
-
-
-def _rewrite_form(operation: Operation, warnings: list[Diagnostic]) -> int:
-    """What a public operation has that only the drafts know."""
-    declaration = operation.declaration
     changed = _widen_scope(operation, warnings)
     unneeded = _WITHOUT_EFFECT.get(declaration)
     if unneeded is not None and unneeded in operation.attributes:
         operation.set_attribute(unneeded, None)
         changed = 1
-    if declaration is ASSUME:
+    if declaration is ops.ASSUME:
         predicate = operation.attributes.get("predicate")
         if isinstance(predicate, BoundedAttribute) and predicate.strict:
             operation.set_attribute("predicate", _inclusive(operation, predicate))
@@ -203,41 +176,24 @@ def _widen_scope(operation: Operation, warnings: list[Diagnostic]) -> int:
     return 1
 
 
-def _access_attributes(operation: Operation) -> dict[str, Attribute]:
+def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
+    """Replace an atomic load or store."""
+    _widen_scope(operation, warnings)
     ordering = operation.attributes[_ORDERING]
     if ordering is MEMORY_ORDERING["weak"]:
         ordering = MEMORY_ORDERING["relaxed"]
-    return {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
-
-
-def _given(*values: Value | None) -> list[Value]:
-    return [value for value in values if value is not None]
-
-
-def _load(operation: Operation, warnings: list[Diagnostic]) -> None:
-    _widen_scope(operation, warnings)
-    mask, token = operation.mask, operation.token
-    loaded = Emit(operation).operation(
-        LOAD_PTR_TKO,
-        _given(operation.ptr, mask, token),
-        [result.type for result in operation.results],
-        _access_attributes(operation),
-        (1, int(mask is not None), 0, int(token is not None)),
-    )
-    replace(operation, list(loaded.results))
-
-
-def _store(operation: Operation, warnings: list[Diagnostic]) -> None:
-    _widen_scope(operation, warnings)
-    mask, token = operation.mask, operation.token
-    stored = Emit(operation).operation(
-        STORE_PTR_TKO,
-        _given(operation.ptr, operation.value, mask, token),
-        [result.type for result in operation.results],
-        _access_attributes(operation),
-        (1, 1, int(mask is not None), int(token is not None)),
-    )
-    replace(operation, list(stored.results))
+    attributes: dict[str, Attribute] = {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
+    mask, token = operation.operand_group("mask"), operation.operand_group("token")
+    types = [result.type for result in operation.results]
+    operands = operation.operand_group("ptr")
+    if operation.declaration is ops.ATOMIC_LOAD_TKO:
+        segments = (1, len(mask), 0, len(token))
+        access = Emit(operation).operation(ops.LOAD_PTR_TKO, [*operands, *mask, *token], types, attributes, segments)
+    else:
+        operands = [*operands, *operation.operand_group("value"), *mask, *token]
+        segments = (1, 1, len(mask), len(token))
+        access = Emit(operation).operation(ops.STORE_PTR_TKO, operands, types, attributes, segments)
+    operation.replace_with(list(access.results))
 
 
 def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
@@ -246,15 +202,128 @@ def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
         warnings.append(Diagnostic("warning", text, operation.location))
     token = operation.token
     if token is None:
-        token = Emit(operation).operation(MAKE_TOKEN, [], [operation.results[0].type]).results[0]
-    replace(operation, [token])
+        token = Emit(operation).operation(ops.MAKE_TOKEN, [], [operation.results[0].type]).results[0]
+    operation.replace_with([token])
 
 
-# What is no value made of others (EXPANSIONS).
+# Operations with effects; EXPANSIONS has those without.
 REPLACEMENTS: Final[dict[OperationDeclaration, Callable[[Operation, list[Diagnostic]], None]]] = {
-    ATOMIC_LOAD_TKO: _load,
-    ATOMIC_STORE_TKO: _store,
-    BARRIER: _barrier,
+    ops.ATOMIC_LOAD_TKO: _access,
+    ops.ATOMIC_STORE_TKO: _access,
+    ops.BARRIER: _barrier,
 }
-# What goes away when the rest is written.
-RESOLVED: Final = (ASSUME_COND, UNREALIZED_CONVERSION_CAST)
+# Operations that leave nothing behind.
+RESOLVED: Final = (ops.ASSUME_COND, ops.UNREALIZED_CONVERSION_CAST)
+
+
+# --- the assumptions of assume_cond ---
+
+
+def _assumptions_of(condition: Value) -> list[tuple[Value, PredicateAttribute]]:
+    """Return the values that a condition compares, each with its predicate."""
+    found: list[tuple[Value, PredicateAttribute]] = []
+    pending = [condition]
+    inspected = 0
+    while pending and inspected < _MAX_PARTS:
+        inspected += 1
+        part = pending.pop()
+        both = defined_by(part, ops.ANDI)
+        if both is not None:
+            pending += [both.operands[1], both.operands[0]]
+            continue
+        comparison = defined_by(part, ops.CMPI)
+        if comparison is not None:
+            assumption = _assumption(comparison)
+            if assumption is not None:
+                found.append(assumption)
+    return found
+
+
+def _constant(value: Value) -> int | None:
+    """Return the bits of a constant whose elements are all equal."""
+    elements = constant_value(value)
+    return elements.bits(0) if elements is not None and elements.is_splat else None
+
+
+def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | None:
+    value, other = comparison.operands
+    keyword = comparison.keyword("comparison_predicate")
+    bits = _constant(other)
+    if bits is None:
+        bits = _constant(value)
+        value, keyword = other, SWAPPED[keyword]
+    type = value.type
+    if bits is None or not isinstance(type, TileType) or not isinstance(type.element, IntegerType):
+        return None
+    width = type.element.width
+    if type.element is I1 or constant_value(value) is not None:
+        return None
+    if keyword == "equal" and bits == 0:
+        multiple = _multiple(value)
+        if multiple is not None:
+            return multiple
+    lower, upper = _bounds(keyword, comparison.keyword("signedness") == "signed", width, bits)
+    least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    if (lower is None and upper is None) or not least <= (lower or 0) <= greatest:
+        return None
+    if not least <= (upper or 0) <= greatest or (lower is not None and upper is not None and lower > upper):
+        return None
+    return value, bounded(lower, upper)
+
+
+def _bounds(keyword: str, signed: bool, width: int, bits: int) -> tuple[int | None, int | None]:
+    """Return the signed range that a comparison implies; None for an end that it does not bound."""
+    number = signed_value(width, bits) if signed else bits
+    if keyword == "equal":
+        return signed_value(width, bits), signed_value(width, bits)
+    if keyword in ("less_than", "less_than_or_equal"):
+        upper = number - 1 if keyword == "less_than" else number
+        if signed:
+            return None, upper
+        # A small unsigned number is not negative as a signed one; a large one may be anything.
+        return (0, upper) if upper < 1 << (width - 1) else (None, None)
+    if keyword in ("greater_than", "greater_than_or_equal") and signed:
+        return (number + 1 if keyword == "greater_than" else number), None
+    return None, None
+
+
+def _multiple(value: Value) -> tuple[Value, PredicateAttribute] | None:
+    """Return the assumption about the dividend of a remainder that is zero."""
+    remainder = defined_by(value, ops.REMI)
+    if remainder is None:
+        return None
+    divisor = _constant(remainder.operands[1])
+    if divisor is None or not is_power_of_two(divisor) or divisor > _MAX_DIVISOR:
+        return None
+    dividend = remainder.operands[0]
+    return (dividend, div_by(divisor)) if constant_value(dividend) is None else None
+
+
+def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> None:
+    """Insert the assumptions of an `assume_cond` in front of it, for the uses behind it."""
+    block = operation.parent
+    if block is None:
+        return
+    latest: dict[Value, Value] = {}
+    for compared, predicate in _assumptions_of(operation.operands[0]):
+        # A second assumption about a value applies to the result of the first one.
+        value = latest.get(compared, compared)
+        later = [user for user in value.users if order.get(user, -1) > order[operation] and _is_inside(user, block)]
+        if not later:
+            continue
+        assumed = Emit(operation).operation(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
+        latest[compared] = assumed
+        for user in later:
+            for index, operand in enumerate(list(user.operands)):
+                if operand is value:
+                    user.set_operand(index, assumed)
+
+
+def _is_inside(operation: Operation, block: Block) -> bool:
+    parent = operation.parent
+    while parent is not None:
+        if parent is block:
+            return True
+        around = parent.parent_operation
+        parent = around.parent if around is not None else None
+    return False

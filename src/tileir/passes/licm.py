@@ -1,22 +1,21 @@
-"""Loop-invariant code motion: what computes the same in every iteration is computed once, in front of the loop.
+"""Loop-invariant code motion: computes once, in front of a loop, what is the same in every iteration.
 
-The model.  An operation that stands directly in the body of a `for` or `loop` moves in front of that loop if
+An operation directly in the body of a `for` or `loop` moves in front of that loop if
 
-1. it may be executed although the program would not (a loop may run no iteration at all): it is pure, which `divi` and
-   the operations that read a view's shape are not (docs/conflicts.md C21).  The dialect calls `remi` pure, but its
-   remainder by zero is undefined all the same, so it moves only with a divisor that is known not to be zero.  A broken
-   promise about wrapping is taken as MLIR takes it: it spoils the result, which nobody uses, and nothing else;
-2. it is neither a terminator nor something with regions of its own;
-3. none of its operands is defined in the body.
+1. it may be executed speculatively (a loop may have no iteration): it is pure, which `divi` and the operations that
+   read a view's shape are not (docs/conflicts.md C21).  The dialect calls `remi` pure, but its remainder by zero is
+   undefined, so it moves only with a divisor that is known not to be zero.  As in MLIR, a broken promise about wrapping
+   spoils only the result, which is unused then;
+2. it is no terminator and has no regions;
+3. no operand is defined in the body.
 
-What was moved may move on out of the next loop around, as far as loop stands directly in loop; an `if` in between
-ends the way, because code does not move out of a branch.  Constants move like everything else.
+A moved operation may move on out of the next loop, as far as loops are directly nested; code does not move out of an
+`if`.  Constants move like everything else.
 
-Operations are visited in program order, so operands stand where they will stay when their user is looked at, and one
-visit finds the final place: the body of the loop that defines the innermost operand.  The order of what moves in front
-of a loop is the order it had.  This is the result of MLIR's pass, which moves one loop at a time, innermost first.
-NVIDIA's own pipeline names that pass as well, but it moves nothing there: the public dialect does not tell MLIR that
-`for` and `loop` are loops (docs/conflicts.md H12).
+Operations are visited in program order, so operands are already in their final place and one visit finds that of their
+user: the body of the loop that defines the innermost operand.  Moved operations keep their order.  The result is that
+of MLIR's pass, which moves one loop at a time, innermost first.  NVIDIA's pipeline names that pass too, but it moves
+nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/conflicts.md H12).
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from tileir.rewrite.facts import Facts
 _LOOPS: Final = (FOR, LOOP)
 
 
-class _Place:
-    """A block being visited: how deep it lies, and the depth of the outermost block its contents may move to."""
+class _Visited:
+    """A block being visited: its depth, and that of the outermost block that its operations may move to."""
 
     __slots__ = ("depth", "next", "outermost")
 
@@ -42,7 +41,7 @@ class _Place:
 
 
 def run(root: Operation) -> int:
-    """Move what is invariant out of every loop in `root`; gives the number of operations moved."""
+    """Move invariant operations out of every loop in `root`; return their number."""
     moved = 0
     depths: dict[Block, int] = {}
     for region in root.regions:
@@ -54,42 +53,42 @@ def run(root: Operation) -> int:
 def _visit(start: Block, depths: dict[Block, int]) -> int:
     moved = 0
     depths[start] = 0
-    path: list[_Place] = [_Place(start.first, 0, 0)]
-    # The operation around the blocks at each depth of the path; none is around the outermost one.
+    path: list[_Visited] = [_Visited(start.first, 0, 0)]
+    # The operation around the blocks at each depth of the path.
     owners: list[Operation | None] = [None]
     while path:
-        place = path[-1]
-        operation = place.next
+        visited = path[-1]
+        operation = visited.next
         if operation is None:
             path.pop()
             continue
-        place.next = operation.next
+        visited.next = operation.next
         if operation.regions:
-            depth = place.depth + 1
-            outermost = place.outermost if operation.declaration in _LOOPS else depth
+            depth = visited.depth + 1
+            outermost = visited.outermost if operation.declaration in _LOOPS else depth
             del owners[depth:]
             owners.append(operation)
             for region in reversed(operation.regions):
                 for block in reversed(region.blocks):
                     depths[block] = depth
-                    path.append(_Place(block.first, depth, outermost))
-        elif place.outermost < place.depth and _is_movable(operation):
-            target = max(place.outermost, _depth_of_operands(operation, depths))
-            if target < place.depth:
+                    path.append(_Visited(block.first, depth, outermost))
+        elif visited.outermost < visited.depth and _is_movable(operation):
+            target = max(visited.outermost, _depth_of_operands(operation, depths))
+            if target < visited.depth:
                 _move_before(operation, owners[target + 1])
                 moved += 1
     return moved
 
 
 def _is_movable(operation: Operation) -> bool:
-    """Rules 1 and 2; operations with regions were told apart before."""
+    """Rules 1 and 2, for operations without regions."""
     if operation.declaration.traits & (PURE | TERMINATOR) != PURE:
         return False
     return operation.declaration is not REMI or Facts().range(operation.operands[1], signed=False)[0] > 0
 
 
 def _depth_of_operands(operation: Operation, depths: dict[Block, int]) -> int:
-    """The depth of the innermost block that defines an operand; what comes from outside counts as outermost."""
+    """Return the depth of the innermost block that defines an operand; 0 if all come from outside."""
     deepest = 0
     for value in operation.operands:
         block = value.parent_block

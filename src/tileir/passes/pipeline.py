@@ -1,10 +1,10 @@
-"""Runs passes: by name, as a text, or as the optimization levels.
+"""Runs passes: by name, as a pipeline text, or by optimization level.
 
     run_passes(module, ["canonicalize", "cse", "loop-split{split-threshold=2}"])
     run_pipeline(module, "builtin.module(cuda_tile.module(cuda_tile.entry(loop-split)))")
     optimize(module, level=3)
 
-All of them change the module and give it back.
+All of them change the module and return it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,27 @@ from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 from tileir.passes import registry
 from tileir.passes.catalogue import pass_named
-from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FULL, FUNCTION, PARITY, Options, Pass, PassSession, PipelineError
-from tileir.rewrite.driver import Statistics
+from tileir.passes.registry import (
+    FULL,
+    FUNCTION,
+    PARITY,
+    Options,
+    Pass,
+    PassSession,
+    PipelineError,
+    Step,
+    parse_pass,
+    parse_pipeline,
+)
 
 LEVELS: Final = (0, 1, 2, 3)
 DEFAULT_LEVEL: Final = 3
-# Far more rounds than programs need; a bound all the same.
-_MOST_ROUNDS: Final = 16
+# A bound far above what programs need.
+_MAX_ROUNDS: Final = 16
 
 
 class PassRun:
-    """One pass that ran: how long it took, how many operations there were before and after, what it changed."""
+    """One run of a pass: its time, the number of operations before and after, its changes and rules that fired."""
 
     __slots__ = ("changes", "fired", "name", "operations_after", "operations_before", "seconds")
 
@@ -52,12 +61,12 @@ class PassRun:
 
 
 class PassReport:
-    """What running passes may tell; fill in what is wanted, read `runs` afterwards.
+    """Options of a run of passes, and its results in `runs`.
 
-    `verify` checks the module after each pass, by the rules of `version`, unless it is false.  `after_each` gets the
-    name of each pass and the module as it left it; `trace` gets the steps of rewriting.  With `keep_locations` an
-    operation that takes the place of others has the locations of all of them, fused, where MLIR keeps one or none.
-    `diagnostics` are the warnings of the passes.
+    `verify` checks the module after each pass, by the rules of `version`.  `after_each` is called with the name of each
+    pass and the module; `trace` with each rewriting step; `trace_patterns` with each pattern that did not match and the
+    reason.  With `keep_locations`, an operation that replaces others gets the locations of all of them, fused, where
+    MLIR keeps one or none.  `diagnostics` are the warnings of the passes.
     """
 
     __slots__ = (
@@ -68,6 +77,7 @@ class PassReport:
         "runs",
         "statistics",
         "trace",
+        "trace_patterns",
         "verify",
         "version",
     )
@@ -82,7 +92,9 @@ class PassReport:
         trace: Callable[[str], None] | None = None,
         drop_in: bool = False,
         keep_locations: bool = False,
+        trace_patterns: Callable[[str], None] | None = None,
     ) -> None:
+        self.trace_patterns: Callable[[str], None] | None = trace_patterns
         self.drop_in: bool = drop_in
         self.keep_locations: bool = keep_locations
         self.verify: bool = verify
@@ -94,7 +106,7 @@ class PassReport:
         self.diagnostics: list[Diagnostic] = []
 
     def timing_lines(self) -> list[str]:
-        """Seconds per pass and in all."""
+        """Seconds of each pass, and the total."""
         total = sum([run.seconds for run in self.runs])
         lines = [f"{run.seconds:10.4f} s  {run.name}" for run in self.runs]
         return [*lines, f"{total:10.4f} s  total"]
@@ -107,7 +119,7 @@ class PassReport:
             for name in sorted(run.fired):
                 lines.append(f"{run.fired[name]:8}  {name}")
             if run.changes and not run.fired:
-                # A pass without rules counts what it changed as a whole.
+                # A pass without rules counts its changes as a whole.
                 lines.append(f"{run.changes:8}  {run.name}")
         return lines
 
@@ -121,18 +133,18 @@ def optimize(
     report: PassReport | None = None,
     verify_each: bool = True,
 ) -> Operation:
-    """Optimize a module in place and give it back.
+    """Optimize a module in place and return it.
 
-    `level` is 0 (nothing) to 3.  `rules` is "parity", what NVIDIA's public optimizer does, or "full", that and what
-    the folds draft adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module
-    is verified before and after each pass, unless `verify_each` is false.
+    `level` is 0 (nothing) to 3.  `rules` is "parity", those of NVIDIA's public optimizer, or "full", those and the
+    folds draft's.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
+    verified before and after each pass, unless `verify_each` is false.
     """
     steps = [parse_pass(text) for text in passes_of_level(level, rules, fuse_fma)]
     return run_until_stable(module, steps, rules, _begun(module, report, verify_each))
 
 
 def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> list[str]:
-    """The passes an optimization level stands for, in order."""
+    """Return the passes of an optimization level, in order."""
     _check_rules(rules)
     if level not in LEVELS:
         raise OptionError(f"'{level}' is not an optimization level: use 0, 1, 2 or 3")
@@ -142,7 +154,7 @@ def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> 
     if level >= 1:
         names += ["canonicalize", "cse"]
     if level >= 2 and rules == FULL:
-        # The public optimizer asks for it too, but nothing moves there: its loops do not tell MLIR that they are loops.
+        # The public optimizer runs it too, but it moves nothing there: its loops do not implement the interface.
         names.append("loop-invariant-code-motion")
     if level >= 3:
         names += ["loop-split", "canonicalize"]
@@ -159,8 +171,8 @@ def run_passes(
 ) -> Operation:
     """Run passes in order, each given as `name`, `name{option=value ...}` or a `Pass`.
 
-    Changes the module and gives it back.  The module is verified before the first pass and after each: `VerifyError`
-    names the pass that broke it.  `verify_each=False` trusts all of them.
+    Changes the module and returns it.  The module is verified before the first pass and after each: `VerifyError` names
+    the pass that broke it.  `verify_each=False` skips this.
     """
     if not isinstance(passes, (list, tuple)) or not all(isinstance(each, (str, Pass)) for each in passes):
         raise TypeError(f"passes are a list of names, such as ['canonicalize', 'cse'], not {passes!r}")
@@ -189,15 +201,16 @@ def run_pipeline(
 
 
 def _begun(module: Operation, report: PassReport | None, verify_each: bool) -> PassReport:
-    """The report of a run that begins; a pass must not be blamed for what was wrong before it."""
+    """Return the report of a new run, after verifying the module: no pass is to blame for earlier errors."""
     if not isinstance(module, Operation):
         raise TypeError(f"passes run on a module, not on {type_words(module)}")
-    wanted = report if report is not None else PassReport()
+    if report is None:
+        report = PassReport()
     if not verify_each:
-        wanted.verify = False
-    if wanted.verify:
-        _verify(module, wanted, "before the first pass")
-    return wanted
+        report.verify = False
+    if report.verify:
+        _verify(module, report, "before the first pass")
+    return report
 
 
 def _check_rules(rules: str) -> None:
@@ -206,34 +219,36 @@ def _check_rules(rules: str) -> None:
 
 
 def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None) -> Operation:
-    """Run passes that were read already."""
+    """Run passes that were parsed already."""
     _check_rules(rules)
-    wanted = report if report is not None else PassReport()
+    if report is None:
+        report = PassReport()
     check_steps(steps)
     for step in steps:
-        _run_step(module, step, rules, wanted)
+        _run_step(module, step, rules, report)
     return module
 
 
 def run_until_stable(
     module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None
 ) -> Operation:
-    """Run the passes of a level, again and again while they leave each other something to do.
+    """Run the passes of a level, and repeat while they make work for each other.
 
-    Equal conditions, for one, are combined only after `cse` has made them one.  A round in which no pass but the first
-    changes anything is the last: the first one would find nothing again.
+    For example, equal conditions are combined only after `cse` has merged them.  The last round is the one in which no
+    pass but the first changes anything: the first would change nothing again.
     """
-    wanted = report if report is not None else PassReport()
-    for _ in range(_MOST_ROUNDS):
-        start = len(wanted.runs)
-        run_steps(module, steps, rules, wanted)
-        if not any(run.changes for run in wanted.runs[start + 1 :]):
+    if report is None:
+        report = PassReport()
+    for _ in range(_MAX_ROUNDS):
+        start = len(report.runs)
+        run_steps(module, steps, rules, report)
+        if not any(run.changes for run in report.runs[start + 1 :]):
             break
     return module
 
 
 def check_steps(steps: list[Step]) -> None:
-    """All names must be known, before anything changes."""
+    """Check that all passes and options exist, before anything changes."""
     for step in steps:
         known = _pass_of(step)
         for name in step.options:
@@ -247,14 +262,14 @@ def _pass_of(step: Step) -> Pass:
 
 def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> None:
     found = _pass_of(step)
-    session = PassSession(rules, report.trace, report.drop_in, report.keep_locations)
+    session = PassSession(rules, report.trace, report.drop_in, report.keep_locations, report.trace_patterns)
     run = PassRun(step.name)
     report.runs.append(run)
     if report.statistics:
         run.operations_before = _count(module)
     roots = _roots(module, step, found.scope)
     start = time.perf_counter()
-    # A pass may be the user's own, in Python without types: what it gives is looked at.
+    # A pass may be untyped user code, so its result is checked.
     function: Callable[[Operation, Options, PassSession], object] = found.run
     for root in roots:
         changes = function(root, step.options, session)
@@ -265,8 +280,8 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
         run.changes += changes
     run.seconds = time.perf_counter() - start
     run.fired = session.statistics.fired
-    told: list[object] = [*session.diagnostics]
-    for finding in told:
+    found_diagnostics: list[object] = [*session.diagnostics]
+    for finding in found_diagnostics:
         if not isinstance(finding, Diagnostic):
             raise PassError(
                 f"pass '{step.name}' tells {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
@@ -282,11 +297,11 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
 
 
 def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
-    """The operations a pass runs on: those its anchors lead to, or what its scope asks for inside them."""
+    """Return the operations a pass runs on: those that its anchors name, or those of its scope inside them."""
     found = [module]
     anchors = step.anchors
     if anchors and anchors[0] == BUILTIN_MODULE.name and module.declaration is not BUILTIN_MODULE:
-        # A program read without a module of MLIR's own around it.
+        # The program has no builtin module around it.
         anchors = anchors[1:]
         if anchors and module.name == anchors[0]:
             anchors = anchors[1:]
@@ -320,12 +335,3 @@ def _verify(module: Operation, report: PassReport, when: str) -> None:
         if not report.drop_in:
             first.notes.append(note(f"the program is wrong {when}", UNKNOWN))
         raise VerifyError(context.diagnostics)
-
-
-def statistics_of(report: PassReport) -> Statistics:
-    """How often each rule fired in all passes together."""
-    total = Statistics()
-    for run in report.runs:
-        for name in sorted(run.fired):
-            total.count(name, run.fired[name])
-    return total

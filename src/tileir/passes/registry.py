@@ -1,8 +1,14 @@
-"""What a pass is, what it is given, and the table of them.
+"""What a pass is, what it is given, and how a text names passes.
 
-A pass is a plain function in a file of its own; `passes/catalogue.py` names them all, with their scope and options.  It
-is given an operation of its scope, the options as text and the session, and gives the number of changes it made (what
-counts as one is its own business; 0 means that nothing changed).
+A pass is a plain function.  It takes an operation of its scope, its options as strings and the session of the run, and
+returns the number of changes it made; each pass decides what counts as one change, and 0 means that nothing changed.
+`passes/catalogue.py` lists all passes with their scope and options.
+
+Texts that name passes are those of MLIR's tools:
+
+pipeline ::= anchor `(` element (`,` element)* `)`
+element  ::= pipeline | name (`{` option (` ` option)* `}`)?
+option   ::= name (`=` value)?
 """
 
 from __future__ import annotations
@@ -16,27 +22,27 @@ from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.rewrite.driver import Statistics
 
-# What a pass is given.
-ANY: Final = "any"  # whatever the pipeline runs on
+# The scope of a pass: what it is given.
+ANY: Final = "any"  # the operation that the pipeline runs on
 FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
 SCOPES: Final = (ANY, MODULE, FUNCTION)
 
-# What separates the parts of a pipeline.
-_NO_NAME: Final = ",(){} \t\n"
-
-# The two families of rules (docs/conflicts.md H): what NVIDIA's public tools do, and that together with the folds
-# draft.
+# Rule sets (docs/conflicts.md H): those of NVIDIA's public tools, and those together with the folds draft's.
 PARITY: Final = "parity"
 FULL: Final = "full"
 
 Options = dict[str, str]
 
+_DELIMITERS: Final = ",(){}"
+_NOT_IN_NAMES: Final = _DELIMITERS + " \t\n"
+_MAX_DEPTH: Final = 100
+
 
 class PassSession:
-    """What the passes of one run share: which rules apply, what is counted, where steps and warnings are told."""
+    """What the passes of one run share: the rule set, statistics, diagnostics, traces."""
 
-    __slots__ = ("diagnostics", "drop_in", "keep_locations", "rules", "statistics", "trace")
+    __slots__ = ("diagnostics", "drop_in", "keep_locations", "rules", "statistics", "trace", "trace_patterns")
 
     def __init__(
         self,
@@ -44,22 +50,26 @@ class PassSession:
         trace: Callable[[str], None] | None = None,
         drop_in: bool = False,
         keep_locations: bool = False,
+        trace_patterns: Callable[[str], None] | None = None,
     ) -> None:
         self.rules: str = rules
         self.drop_in: bool = drop_in
-        """Whether the program is to come out as NVIDIA's own tool would leave it, marks of ours left out."""
+        """Whether the output must be that of NVIDIA's tool, without tileir's own marks."""
         self.keep_locations: bool = keep_locations
-        """Whether an operation that takes the place of others has the locations of all, fused, to be followed."""
+        """Whether an operation that replaces others gets the locations of all of them, fused."""
         self.statistics: Statistics = Statistics()
         self.diagnostics: list[Diagnostic] = []
         self.trace: Callable[[str], None] | None = trace
+        """Called with each rewriting step, if set."""
+        self.trace_patterns: Callable[[str], None] | None = trace_patterns
+        """Called with each pattern that does not match and the reason, if set."""
 
 
 PassFunction = Callable[[Operation, Options, PassSession], int]
 
 
 class PipelineError(PassError):
-    """A pass or pipeline that was asked for does not exist or makes no sense."""
+    """A requested pass or pipeline does not exist or is malformed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, UNKNOWN)
@@ -68,9 +78,9 @@ class PipelineError(PassError):
 class Pass:
     """A function with what `run_passes` needs to know about it.
 
-    `run` is given an operation, the options as text and the session, and gives the number of changes it made.  `scope`
-    says which operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function", each
-    function.  `options` are the names it takes with their defaults.  See docs/writing_passes.md.
+    `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
+    `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
+    each function.  `options` are the names it accepts with their defaults.  See docs/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
@@ -84,7 +94,7 @@ class Pass:
             raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
         if not isinstance(name, str):
             raise TypeError(f"the name of a pass is a string, not {type_words(name)}")
-        if not name or any(character in _NO_NAME for character in name):
+        if not name or any(character in _NOT_IN_NAMES for character in name):
             raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
         if options is not None and not isinstance(options, dict):
             raise TypeError(f"the options of a pass are a dict of names and defaults, not {type_words(options)}")
@@ -98,7 +108,7 @@ class Pass:
         return f"<Pass {self.name}: {self.summary}>"
 
 
-# Those of `passes/catalogue.py` first, in its order.
+# Passes by name; those of `passes/catalogue.py` come first, in its order.
 REGISTERED: Final[dict[str, Pass]] = {}
 
 
@@ -111,7 +121,7 @@ def add_pass(found: Pass) -> Pass:
 
 
 def integer_option(options: Options, name: str, default: int) -> int:
-    """An option that is a number."""
+    """Return an option that is a number."""
     text = options.get(name)
     if text is None:
         return default
@@ -122,7 +132,7 @@ def integer_option(options: Options, name: str, default: int) -> int:
 
 
 def bool_option(options: Options, name: str, default: bool = False) -> bool:
-    """An option that is true or false; given without a value it is true."""
+    """Return an option that is true or false; without a value it is true."""
     text = options.get(name)
     if text is None:
         return default
@@ -131,3 +141,135 @@ def bool_option(options: Options, name: str, default: bool = False) -> bool:
     if text in ("false", "0"):
         return False
     raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+
+
+# --- the text of a pipeline ---
+
+
+class Step:
+    """A pass to run, its options, and its anchors, as in `("builtin.module", "cuda_tile.module")`."""
+
+    __slots__ = ("anchors", "given", "name", "options")
+
+    def __init__(self, name: str, options: Options, anchors: tuple[str, ...] = (), given: Pass | None = None) -> None:
+        self.name: str = name
+        self.options: Options = options
+        self.anchors: tuple[str, ...] = anchors
+        self.given: Pass | None = given
+        """The pass itself, if it was given as an object."""
+
+
+def parse_pass(text: str) -> Step:
+    """Read one pass without anchors, as `loop-split{split-threshold=2}`."""
+    reader = _Reader(text)
+    name = reader.name()
+    options = reader.options()
+    reader.expect_end()
+    if not name:
+        raise PipelineError(f"expected the name of a pass in '{text}'")
+    return Step(name, options)
+
+
+def parse_passes(text: str) -> list[Step]:
+    """Read passes separated by commas, without anchors."""
+    reader = _Reader(text)
+    steps: list[Step] = []
+    reader.elements((), steps)
+    reader.expect_end()
+    return steps
+
+
+def parse_pipeline(text: str) -> list[Step]:
+    """Read a pipeline with its anchors."""
+    reader = _Reader(text)
+    anchor = reader.name()
+    if not anchor or not reader.take("("):
+        raise PipelineError(
+            "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
+        )
+    steps: list[Step] = []
+    reader.elements((anchor,), steps)
+    if not reader.take(")"):
+        raise PipelineError("encountered unbalanced parentheses while parsing pipeline")
+    reader.expect_end()
+    return steps
+
+
+def parse_options(text: str) -> Options:
+    """Read options as a pass takes them on the command line, as `symbol=a new-name=b`."""
+    found: Options = {}
+    for part in text.split():
+        name, _, value = part.partition("=")
+        if not name:
+            raise PipelineError(f"expected an option in '{part}'")
+        found[name] = value.strip("\"'")
+    return found
+
+
+class _Reader:
+    __slots__ = ("at", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text: str = text
+        self.at: int = 0
+
+    def name(self) -> str:
+        start = self.at
+        while self.at < len(self.text) and self.text[self.at] not in _DELIMITERS:
+            self.at += 1
+        return self.text[start : self.at].strip()
+
+    def take(self, character: str) -> bool:
+        self._skip()
+        if self.text[self.at : self.at + 1] == character:
+            self.at += 1
+            return True
+        return False
+
+    def options(self) -> Options:
+        """Read options in braces; a value may contain balanced braces."""
+        if not self.take("{"):
+            return {}
+        start = self.at
+        depth = 1
+        while self.at < len(self.text):
+            character = self.text[self.at]
+            self.at += 1
+            if character == "{":
+                depth += 1
+            elif character == "}":
+                depth -= 1
+                if depth == 0:
+                    return parse_options(self.text[start : self.at - 1])
+        raise PipelineError("missing closing '}' while processing pass options")
+
+    def elements(self, anchors: tuple[str, ...], steps: list[Step]) -> None:
+        if len(anchors) > _MAX_DEPTH:
+            raise PipelineError(f"the pipeline nests deeper than {_MAX_DEPTH} operations")
+        while True:
+            name = self.name()
+            if name and self.take("("):
+                self.elements((*anchors, name), steps)
+                if not self.take(")"):
+                    raise PipelineError("encountered unbalanced parentheses while parsing pipeline")
+            elif name:
+                steps.append(Step(name, self.options(), anchors))
+            elif self.text[self.at : self.at + 1] not in ("", ")") or self._after_comma():
+                raise PipelineError(f"expected the name of a pass in '{self.text}'")
+            if not self.take(","):
+                return
+
+    def _after_comma(self) -> bool:
+        return self.text[: self.at].rstrip().endswith(",")
+
+    def expect_end(self) -> None:
+        self._skip()
+        if self.at == len(self.text):
+            return
+        if self.text[self.at] == ")":
+            raise PipelineError("encountered extra closing ')' creating unbalanced parentheses while parsing pipeline")
+        raise PipelineError("expected ',' after parsing pipeline")
+
+    def _skip(self) -> None:
+        while self.at < len(self.text) and self.text[self.at] == " ":
+            self.at += 1

@@ -1,16 +1,16 @@
-"""Applies folds and patterns until none fires.
+"""Applies folds and patterns until none applies.
 
-The driver works as MLIR's greedy one, so that what comes out has the form NVIDIA's tools give it:
+The driver works as MLIR's greedy driver does, so that its output has the form of NVIDIA's tools:
 
-* What nothing needs is removed.
-* A sweep visits the operations in program order and notes those that a fold or a pattern is written for.  On its way it
-  merges equal constants and moves them to the start of the kernel.
-* Then the noted ones are taken, the one noted last first.  What nothing needs is erased, else a fold is tried, else the
-  patterns in their order.  What a change may have an effect on is noted again.
-* All that repeats until nothing changes.
+1. Dead code is removed.
+2. A sweep visits the operations in program order and puts those with a fold or a pattern on the worklist.  It merges
+   equal constants and moves them to the start of the kernel.
+3. The worklist is emptied, the operation added last first.  A dead operation is erased; otherwise folds are tried,
+   then patterns in their order.  Operations that a change may affect are added again.
+4. All of this repeats until nothing changes.
 
-A fold replaces an operation by values that are there, or by attributes, which become constants, or changes it in
-place; it makes no operations.  Everything else is a pattern.
+A fold replaces an operation by existing values or by attributes, which become constants, or changes it in place; it
+creates no operations.  Everything else is a pattern.  A pattern that does not match may say why (`Rewriter.no_match`).
 """
 
 from __future__ import annotations
@@ -20,29 +20,27 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
+from tileir.ir.declaration import CONSTANT_LIKE, ISOLATED, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import PassError
+from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.values import Value
-from tileir.rewrite.constants import ConstantPool
-from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
+from tileir.rewrite.cleanup import ConstantPool, DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist
-from tileir.rewrite.trace import Step
 
-# What a fold answers: None for no change, an empty list for a change in place, else one entry per result.
+# What a fold returns: None for no change, an empty list for a change in place, else one entry per result.
 FoldResult = list["Value | Attribute"] | None
 
-# More rewrites than this per operation do not happen unless patterns undo each other.
+# Only patterns that undo each other need more rewrites per operation than this.
 _REWRITES_PER_OPERATION: Final = 64
-_LEAST_LIMIT: Final = 4096
-# So many of the last rewrites are named when a set does not converge.
-_REMEMBERED: Final = 64
+_MIN_LIMIT: Final = 4096
+# When a set of patterns does not converge, the error names this many of the last rewrites.
+_NAMED_REWRITES: Final = 64
 
 
 class Fold:
-    """A rule that makes no operations.  `root` is the operation it is for."""
+    """A rule that creates no operations.  `root` is the operation it applies to."""
 
     __slots__ = ("fold", "name", "root")
 
@@ -55,10 +53,10 @@ class Fold:
 
 
 class Pattern:
-    """A rule that changes the program through a `Rewriter` and tells whether it did.
+    """A rule that changes the program through a `Rewriter` and returns whether it did.
 
-    `roots` are the operations it is tried on; none means all.  A pattern that answers False must have
-    changed nothing.
+    `roots` are the operations it is tried on; none means all.  A pattern that returns False must have changed nothing;
+    `return rewriter.no_match(operation, reason)` says why.
     """
 
     __slots__ = ("name", "rewrite", "roots")
@@ -79,7 +77,7 @@ class Pattern:
 
 
 class RewriteError(PassError):
-    """A set of patterns does not come to an end; the message names those that fired last."""
+    """A set of patterns does not converge; the message names those that fired last."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, UNKNOWN)
@@ -97,16 +95,37 @@ class Statistics:
         self.fired[name] = self.fired.get(name, 0) + times
 
     def lines(self) -> list[str]:
-        """One line per rule, the busiest first."""
-        order = sorted(self.fired.items(), key=_by_count)
+        """One line per rule, the most frequent first."""
+        order = sorted(self.fired.items(), key=lambda entry: (-entry[1], entry[0]))
         return [f"{times:8}  {name}" for name, times in order]
 
 
-def _by_count(entry: tuple[str, int]) -> tuple[int, str]:
-    return -entry[1], entry[0]
+class Step:
+    """One rewriting step for a trace.  It prints the whole function twice, so tracing is for small programs."""
+
+    __slots__ = ("before", "container")
+
+    def __init__(self, operation: Operation) -> None:
+        container = operation
+        while not container.declaration.traits & ISOLATED:
+            around = container.parent_operation
+            if around is None:
+                break
+            container = around
+        self.container: Operation = container
+        self.before: list[str] = container.text().splitlines()
+
+    def text(self, name: str) -> str:
+        """The name of the step, then removed lines with a minus and added ones with a plus."""
+        import difflib
+
+        after = self.container.text().splitlines()
+        changes = difflib.unified_diff(self.before, after, n=0, lineterm="")
+        lines = [line for line in changes if not line.startswith(("---", "+++", "@@"))]
+        return "\n".join([f"--- {name}", *lines])
 
 
-# The names of what the driver does by itself, in statistics and traces.
+# The names of the driver's own steps, in statistics and traces.
 DEAD_CODE: Final = "dead-code"
 EQUAL_CONSTANTS: Final = "equal-constants"
 HOISTED_CONSTANTS: Final = "hoisted-constants"
@@ -133,28 +152,30 @@ def apply_greedily(
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
     keep_locations: bool = False,
+    trace_patterns: Callable[[str], None] | None = None,
 ) -> bool:
-    """Rewrite what is inside `root` until no rule fires; whether anything changed.
+    """Rewrite the contents of `root` until no rule applies; return whether anything changed.
 
-    After `limit` rewrites (by default many per operation) the rules are taken not to converge: `RewriteError`.
-    `trace` gets a text for each step, the program before and after it.  `keep_locations` gives an operation that stands
-    for several the locations of all of them, where MLIR keeps one or none.
+    After `limit` rewrites (by default many per operation) a `RewriteError` says that the rules do not converge.
+    `trace` is called with each step, the program before and after it; `trace_patterns` with each pattern that did not
+    match and the reason.  `keep_locations` gives an operation that replaces several the locations of all of them, where
+    MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
         raise TypeError(f"patterns are applied to an operation, not to {type_words(root)}")
-    rules: list[object] = [*patterns, *(folds if folds is not None else [])]
+    if folds is None:
+        folds = []
+    rules: list[object] = [*patterns, *folds]
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
             raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_words(rule)}")
-    driver = _Driver(root, patterns, folds if folds is not None else [], limit, statistics, trace, keep_locations)
-    return driver.run()
+    return _Driver(root, patterns, folds, limit, statistics, trace, trace_patterns, keep_locations).run()
 
 
 class _Driver:
     __slots__ = (
         "dead",
         "folds",
-        "keep_locations",
         "last",
         "limit",
         "patterns",
@@ -164,6 +185,7 @@ class _Driver:
         "rules",
         "statistics",
         "trace",
+        "trace_patterns",
         "worklist",
     )
 
@@ -175,15 +197,16 @@ class _Driver:
         limit: int | None,
         statistics: Statistics | None,
         trace: Callable[[str], None] | None,
+        trace_patterns: Callable[[str], None] | None,
         keep_locations: bool,
     ) -> None:
         self.root: Operation = root
-        self.keep_locations: bool = keep_locations
         self.patterns: list[Pattern] = patterns
         self.folds: list[Fold] = folds
         self.limit: int = limit if limit is not None else -1
         self.statistics: Statistics = statistics if statistics is not None else Statistics()
         self.trace: Callable[[str], None] | None = trace
+        self.trace_patterns: Callable[[str], None] | None = trace_patterns
         self.worklist: Worklist = Worklist()
         self.rewriter: Rewriter = Rewriter(self.worklist, keep_locations)
         self.rules: dict[OperationDeclaration, _Rules] = {}
@@ -195,8 +218,8 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            removed = remove_dead(self.root, self.dead, self._erase_traced if self.trace is not None else None)
-            if removed:
+            removed = remove_dead(self.root, self.dead, Operation.erase if self.trace is None else self._erase)
+            if removed and self.trace is None:
                 self.statistics.count(DEAD_CODE, removed)
             moved = self._sweep()
             rewritten = self._drain()
@@ -204,13 +227,7 @@ class _Driver:
                 return changed
             changed = True
 
-    def _erase_traced(self, operation: Operation) -> None:
-        step = Step(operation)
-        operation.erase()
-        if self.trace is not None:
-            self.trace(step.text(DEAD_CODE))
-
-    # --- noting ---
+    # --- filling the worklist ---
 
     def _rules_for(self, declaration: OperationDeclaration) -> _Rules:
         found = self.rules.get(declaration)
@@ -221,9 +238,9 @@ class _Driver:
         return found
 
     def _sweep(self) -> bool:
-        """Fill the worklist, in program order, and put constants in their place; whether one was erased or moved."""
-        pool = ConstantPool(self.keep_locations)
-        noted: list[Operation] = []
+        """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
+        pool = ConstantPool(self.rewriter.keep_locations)
+        found: list[Operation] = []
         rules = self.rules
         count = 0
         pending: list[Operation | None] = []
@@ -244,7 +261,7 @@ class _Driver:
                         cursor = following
                         continue
                 if known.folds or known.patterns:
-                    noted.append(cursor)
+                    found.append(cursor)
                 if cursor.regions:
                     pending.append(following)
                     for region in reversed(cursor.regions):
@@ -257,14 +274,14 @@ class _Driver:
         if pool.moved:
             self.statistics.count(HOISTED_CONSTANTS, pool.moved)
         if self.limit < 0:
-            self.limit = max(_LEAST_LIMIT, count * _REWRITES_PER_OPERATION)
-        self.worklist.fill(noted)
+            self.limit = max(_MIN_LIMIT, count * _REWRITES_PER_OPERATION)
+        self.worklist.fill(found)
         return pool.merged + pool.moved > 0
 
     # --- rewriting ---
 
     def _drain(self) -> bool:
-        """Take operations until none is left; whether anything changed."""
+        """Take operations until none is left; return whether anything changed."""
         worklist = self.worklist
         rewriter = self.rewriter
         rewriter.changed = False
@@ -301,10 +318,15 @@ class _Driver:
         for pattern in rules.patterns:
             rewriter.insert_before(operation)
             rewriter.location = operation.location
+            rewriter.reason = ""
             if pattern.rewrite(operation, rewriter):
                 rewriter.changed = True
                 self._count(pattern.name, step)
                 return
+            if self.trace_patterns is not None:
+                reason = rewriter.reason or "it gives no reason"
+                message = f"{pattern.name} does not match '{operation.name}': {reason}"
+                self.trace_patterns(str(Diagnostic("remark", message, rewriter.failed_at)))
 
     def _fold(self, operation: Operation, fold: Fold) -> bool:
         operands = list(operation.operands)
@@ -326,7 +348,7 @@ class _Driver:
             elif isinstance(result, DenseAttribute):
                 values.append(rewriter.constant(result))
             else:
-                raise ValueError(f"the fold '{fold.name}' gives an attribute that is no constant: {result}")
+                raise ValueError(f"the fold '{fold.name}' returns an attribute that is no constant: {result}")
         rewriter.replace(operation, values)
         return True
 
@@ -335,7 +357,7 @@ class _Driver:
         if self.trace is not None and step is not None:
             self.trace(step.text(name))
         self.rewrites += 1
-        if self.rewrites > self.limit - _REMEMBERED:
+        if self.rewrites > self.limit - _NAMED_REWRITES:
             self.last.append(name)
             if self.rewrites >= self.limit:
                 raise RewriteError(

@@ -1,20 +1,29 @@
-"""What is known about one value: a range, a power of two that divides it, and how alike its elements are.
+"""What is known about one value: a range, a power of two that divides it, and which elements are equal.
 
-A fact about a tile holds for every element.  Integers are bit patterns, so a range is kept for both readings, signed
-and unsigned; each is tightened by the other and by the divisor.  A fact may be weaker than the truth, never stronger.
+A fact about a tile holds for every element.  Integers are bit patterns, so there is a signed and an unsigned range;
+each is tightened by the other and by the divisor.  A fact may be weaker than the truth, never stronger.
 """
 
 from __future__ import annotations
 
+from math import gcd
+
+from tileir.annotations import Final
 from tileir.dialect.types import PointerType, TileType
+from tileir.ir.dense import DenseAttribute, element_bytes, signed_value
 from tileir.ir.types import IntegerType, Type
+
+Bounds = tuple[int, int]
+
+# Larger constants are not inspected.
+_MAX_CONSTANT_ELEMENTS: Final = 4096
 
 
 class Fact:
-    """Facts about the elements of a value; `width` 0 means that they are no integers and no pointers.
+    """Facts about the elements of a value; `width` is 0 unless they are integers or pointers.
 
-    `zeros` is the number of low bits known to be 0.  `groups` has an extent per dimension: aligned blocks of that shape
-    hold one value each.
+    `zeros` is the number of low bits known to be 0.  `groups` has an extent per dimension: all elements of an aligned
+    block of that shape are equal.
     """
 
     __slots__ = ("groups", "signed_high", "signed_low", "unsigned_high", "unsigned_low", "width", "zeros")
@@ -46,39 +55,26 @@ class Fact:
 
     @property
     def value(self) -> int | None:
-        """The one value, read as unsigned, that every element has."""
+        """The unsigned value of every element, if only one is possible."""
         return self.unsigned_low if self.width and self.unsigned_low == self.unsigned_high else None
 
-    def range(self, signed: bool) -> tuple[int, int]:
+    def range(self, signed: bool) -> Bounds:
         return (self.signed_low, self.signed_high) if signed else (self.unsigned_low, self.unsigned_high)
 
     def same_as(self, other: Fact) -> bool:
-        return (
-            self.signed_low == other.signed_low
-            and self.signed_high == other.signed_high
-            and self.unsigned_low == other.unsigned_low
-            and self.unsigned_high == other.unsigned_high
-            and self.zeros == other.zeros
-            and self.groups == other.groups
-        )
+        same_ranges = self.range(True) == other.range(True) and self.range(False) == other.range(False)
+        return same_ranges and self.zeros == other.zeros and self.groups == other.groups
 
     def with_groups(self, groups: tuple[int, ...]) -> Fact:
-        return Fact(
-            self.width,
-            self.signed_low,
-            self.signed_high,
-            self.unsigned_low,
-            self.unsigned_high,
-            self.zeros,
-            groups,
-        )
+        signed, unsigned = self.range(True), self.range(False)
+        return Fact(self.width, *signed, *unsigned, self.zeros, groups)
 
 
-# --- making facts ---
+# --- creating facts ---
 
 
 def width_of(type: Type) -> int:
-    """The bits of an integer or pointer element; 0 for anything else."""
+    """Return the bits of an integer or pointer element; 0 for any other."""
     element = type.element if isinstance(type, TileType) else None
     if isinstance(element, IntegerType):
         return element.width
@@ -90,12 +86,12 @@ def shape_of(type: Type) -> tuple[int, ...]:
 
 
 def single_groups(type: Type) -> tuple[int, ...]:
-    """No two elements are known to be alike."""
+    """The groups of a value without elements known to be equal."""
     return tuple([1 for _ in shape_of(type)])
 
 
 def anything(type: Type) -> Fact:
-    """What is known about a value of which only the type is."""
+    """The fact that follows from a type alone."""
     return full(width_of(type), single_groups(type))
 
 
@@ -109,20 +105,20 @@ def full(width: int, groups: tuple[int, ...]) -> Fact:
 def narrowed(
     width: int,
     groups: tuple[int, ...],
-    signed: tuple[int, int] | None = None,
-    unsigned: tuple[int, int] | None = None,
+    signed: Bounds | None = None,
+    unsigned: Bounds | None = None,
     zeros: int = 0,
 ) -> Fact:
-    """The fact that all of this holds; a range that the width cannot hold whole says nothing."""
+    """The fact that all of this holds; a range that is empty or exceeds the width is ignored."""
     half = 1 << (width - 1)
     signed_low, signed_high = -half, half - 1
     unsigned_low, unsigned_high = 0, 2 * half - 1
-    if signed is not None and signed_low <= signed[0] and signed[1] <= signed_high:
+    if signed is not None and signed_low <= signed[0] <= signed[1] <= signed_high:
         signed_low, signed_high = signed
-    if unsigned is not None and unsigned_low <= unsigned[0] and unsigned[1] <= unsigned_high:
+    if unsigned is not None and unsigned_low <= unsigned[0] <= unsigned[1] <= unsigned_high:
         unsigned_low, unsigned_high = unsigned
     zeros = min(zeros, width)
-    # Twice, because what the second reading learns from the first may tell the first something in turn.
+    # Twice, because each range tightens the other.
     for _ in range(2):
         signed_low, signed_high = _multiples(signed_low, signed_high, zeros)
         unsigned_low, unsigned_high = _multiples(unsigned_low, unsigned_high, zeros)
@@ -137,15 +133,15 @@ def narrowed(
             signed_low = max(signed_low, unsigned_low - 2 * half)
             signed_high = min(signed_high, unsigned_high - 2 * half)
     if signed_low > signed_high or unsigned_low > unsigned_high:
-        # The facts contradict each other: nothing gets here.  Any answer is right, so the one that misleads nobody.
+        # The facts contradict each other, so the value is never computed and any fact is right.
         return full(width, groups)
     if unsigned_low == unsigned_high:
         zeros = width if unsigned_low == 0 else trailing_zeros(unsigned_low)
     return Fact(width, signed_low, signed_high, unsigned_low, unsigned_high, zeros, groups)
 
 
-def _multiples(low: int, high: int, zeros: int) -> tuple[int, int]:
-    """The range of the multiples of 2^zeros in a range."""
+def _multiples(low: int, high: int, zeros: int) -> Bounds:
+    """Tighten a range to multiples of 2^zeros."""
     return -(-low >> zeros) << zeros, high >> zeros << zeros
 
 
@@ -154,8 +150,22 @@ def exactly(width: int, value: int, groups: tuple[int, ...]) -> Fact:
     return narrowed(width, groups, unsigned=(value, value))
 
 
+def constant_fact(value: DenseAttribute) -> Fact:
+    """The fact about a constant."""
+    groups = shape_of(value.type) if value.is_splat else single_groups(value.type)
+    element = value.element_type
+    if not isinstance(element, IntegerType) or len(value.data) > _MAX_CONSTANT_ELEMENTS * element_bytes(element):
+        return full(width_of(value.type), groups)
+    mask = (1 << element.width) - 1
+    bits = [pattern & mask for pattern in value.values()]
+    # Two's complement reads a single bit 1 as -1; `signed_value` reads it as constants are spelled.
+    signed = [-pattern if element.width == 1 else signed_value(element.width, pattern) for pattern in bits]
+    zeros = min([trailing_zeros(pattern) if pattern else element.width for pattern in bits])
+    return narrowed(element.width, groups, (min(signed), max(signed)), (min(bits), max(bits)), zeros)
+
+
 def joined(left: Fact, right: Fact) -> Fact:
-    """What is known of a value that is one or the other."""
+    """The fact about a value that is one of two."""
     groups = common_groups(left.groups, right.groups)
     if left.width == 0:
         return left.with_groups(groups)
@@ -169,7 +179,7 @@ def joined(left: Fact, right: Fact) -> Fact:
 
 
 def widened(old: Fact, new: Fact) -> Fact:
-    """A guess above both: a bound that moved goes all the way, so that guessing comes to an end."""
+    """Widen the assumption of a fixed-point iteration: a bound that moved becomes that of the type, so that it ends."""
     if old.width == 0:
         return new
     half = 1 << (old.width - 1)
@@ -193,11 +203,5 @@ def trailing_zeros(value: int) -> int:
 
 
 def common_groups(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """The blocks that are alike if those of both sides are."""
-    return tuple([greatest_common_divisor(a, b) for a, b in zip(left, right, strict=True)])
-
-
-def greatest_common_divisor(left: int, right: int) -> int:
-    while right:
-        left, right = right, left % right
-    return left
+    """The groups of a value computed from two values with these groups."""
+    return tuple([gcd(a, b) for a, b in zip(left, right, strict=True)])

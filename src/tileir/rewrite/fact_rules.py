@@ -1,58 +1,31 @@
-"""What each operation lets one know about its result, given what is known about its operands.
+"""The fact about a result, given the facts about the operands: one rule per operation, in the table at the end.
 
-One rule per operation, in the table at the end and in that of `fact_integers.py`.  A rule takes the operation, the
-number of the result and the facts of the operands; it must be right for every program without undefined behavior, in
-particular under wrapping.
+A rule must be right for every program without undefined behavior, also when arithmetic wraps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import gcd
+
 from tileir.annotations import Final
+from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.dialect.ops import (
-    ALLOCA,
-    ASSUME,
-    ATOMIC_CAS_TKO,
-    ATOMIC_LOAD_TKO,
-    ATOMIC_RMW_TKO,
-    BREV,
-    BROADCAST,
-    CAT,
-    CMPF,
-    CONSTANT,
-    EXTRACT,
-    FTOI,
-    GET_GLOBAL,
-    GET_INDEX_SPACE_SHAPE,
-    GET_NUM_TILE_BLOCKS,
-    GET_TENSOR_SHAPE,
-    GET_TILE_BLOCK_ID,
-    INSERT,
-    IOTA,
-    LOAD_PTR_TKO,
-    LOAD_VIEW_TKO,
-    MMAI,
-    PACK,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    SELECT,
-    UNPACK,
-    UNREALIZED_CONVERSION_CAST,
-)
-from tileir.dialect.types import DYNAMIC, PartitionViewType, TensorViewType
+from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, TensorViewType, TileType
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, element_bytes, signed_value
-from tileir.ir.types import IntegerType
+from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
+from tileir.ir.dense import DenseAttribute, element_bytes
+from tileir.ir.values import OperationResult
 from tileir.rewrite.fact import (
+    Bounds,
     Fact,
     anything,
     common_groups,
+    constant_fact,
+    exactly,
     full,
-    greatest_common_divisor,
     joined,
     narrowed,
     shape_of,
@@ -60,89 +33,312 @@ from tileir.rewrite.fact import (
     trailing_zeros,
     width_of,
 )
-from tileir.rewrite.fact_integers import INTEGER_RULES, Rule, groups_of_result
 
-# Constants with more elements than this are not read through.
-_LARGEST_CONSTANT: Final = 4096
-# A grid has at most so many tile blocks along a dimension.
-_MOST_BLOCKS: Final = (1 << 31) - 1
+Rule = Callable[[OperationResult, list[Fact]], Fact]
 
-
-def fact_of_result(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    """The fact about a result of an operation without regions."""
-    rule = RULES.get(operation.declaration)
-    if rule is not None:
-        return rule(operation, index, operands)
-    type = operation.results[index].type
-    return full(width_of(type), groups_of_result(operation, index, operands))
+# The largest number of tile blocks along a dimension of a grid.
+_MAX_BLOCKS: Final = (1 << 31) - 1
 
 
-# --- sources ---
+def fact_of_result(result: OperationResult, operands: list[Fact]) -> Fact:
+    """Return the fact about a result of an operation without regions."""
+    return RULES.get(result.operation.declaration, _unbounded)(result, operands)
 
 
-def _constant(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    type = operation.results[0].type
-    value = operation.attributes.get("value")
-    if not isinstance(value, DenseAttribute):
-        return anything(type)
-    groups = shape_of(type) if value.is_splat else single_groups(type)
-    element = value.element_type
-    if not isinstance(element, IntegerType) or len(value.data) > _LARGEST_CONSTANT * element_bytes(element):
-        return full(width_of(type), groups)
-    mask = (1 << element.width) - 1
-    bits = [pattern & mask for pattern in value.values()]
-    signed = [_signed(element.width, pattern) for pattern in bits]
-    zeros = min([trailing_zeros(pattern) if pattern else element.width for pattern in bits])
-    return narrowed(element.width, groups, (min(signed), max(signed)), (min(bits), max(bits)), zeros)
+def _groups(result: OperationResult, operands: list[Fact]) -> tuple[int, ...]:
+    """An elementwise operation has equal elements where all its operands have."""
+    shape = shape_of(result.type)
+    if not result.operation.declaration.traits & ELEMENTWISE or not operands:
+        return single_groups(result.type)
+    groups = shape
+    for value, fact in zip(result.operation.operands, operands, strict=True):
+        if shape_of(value.type) != shape:
+            return single_groups(result.type)
+        groups = common_groups(groups, fact.groups)
+    return groups
 
 
-def _signed(width: int, bits: int) -> int:
-    # For one bit, two's complement reads 1 as -1; the spelling of constants does not.
-    return -bits if width == 1 else signed_value(width, bits)
+def _bounded(
+    result: OperationResult,
+    operands: list[Fact],
+    signed: Bounds | None = None,
+    unsigned: Bounds | None = None,
+    zeros: int = 0,
+) -> Fact:
+    return narrowed(width_of(result.type), _groups(result, operands), signed, unsigned, zeros)
 
 
-def _iota(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    type = operation.results[0].type
-    return narrowed(width_of(type), single_groups(type), unsigned=(0, shape_of(type)[0] - 1))
+def _unbounded(result: OperationResult, operands: list[Fact]) -> Fact:
+    return full(width_of(result.type), _groups(result, operands))
 
 
-def _block_id(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    return narrowed(32, (), signed=(0, _MOST_BLOCKS - 1))
+def _is_signed(operation: Operation) -> bool:
+    return operation.attribute("signedness") is SIGNEDNESS["signed"]
 
 
-def _block_count(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    return narrowed(32, (), signed=(1, _MOST_BLOCKS))
+# --- integer arithmetic ---
 
 
-def _tensor_shape(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    view = operation.operands[0].type
-    type = operation.results[index].type
-    if isinstance(view, TensorViewType) and view.shape[index] != DYNAMIC:
-        return narrowed(width_of(type), (), unsigned=(view.shape[index], view.shape[index]))
-    return anything(type)
+def _sum(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    signed = (a.signed_low + b.signed_low, a.signed_high + b.signed_high)
+    unsigned = (a.unsigned_low + b.unsigned_low, a.unsigned_high + b.unsigned_high)
+    return _wrapped(result, operands, signed, unsigned, min(a.zeros, b.zeros))
 
 
-def _index_space_shape(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    view = operation.operands[0].type
-    type = operation.results[index].type
+def _difference(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    signed = (a.signed_low - b.signed_high, a.signed_high - b.signed_low)
+    unsigned = (a.unsigned_low - b.unsigned_high, a.unsigned_high - b.unsigned_low)
+    return _wrapped(result, operands, signed, unsigned, min(a.zeros, b.zeros))
+
+
+def _product(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    corners = [x * y for x in a.range(True) for y in b.range(True)]
+    unsigned = (a.unsigned_low * b.unsigned_low, a.unsigned_high * b.unsigned_high)
+    return _wrapped(result, operands, (min(corners), max(corners)), unsigned, a.zeros + b.zeros)
+
+
+def _negation(result: OperationResult, operands: list[Fact]) -> Fact:
+    (a,) = operands
+    return _wrapped(result, operands, (-a.signed_high, -a.signed_low), None, a.zeros)
+
+
+def _wrapped(
+    result: OperationResult, operands: list[Fact], signed: Bounds, unsigned: Bounds | None, zeros: int
+) -> Fact:
+    """The fact about exact results in these ranges, which may wrap unless a flag promises otherwise."""
+    half = 1 << (width_of(result.type) - 1)
+    overflow = result.operation.attribute("overflow")
+    if overflow is OVERFLOW["no_signed_wrap"] or overflow is OVERFLOW["no_wrap"]:
+        signed = (max(signed[0], -half), min(signed[1], half - 1))
+    if unsigned is not None and (overflow is OVERFLOW["no_unsigned_wrap"] or overflow is OVERFLOW["no_wrap"]):
+        unsigned = (max(unsigned[0], 0), min(unsigned[1], 2 * half - 1))
+    return _bounded(result, operands, signed, unsigned, zeros)
+
+
+def _absolute(result: OperationResult, operands: list[Fact]) -> Fact:
+    (a,) = operands
+    low = max(a.signed_low, -a.signed_high, 0)
+    return _bounded(result, operands, unsigned=(low, max(-a.signed_low, a.signed_high)), zeros=a.zeros)
+
+
+def _extremum(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    either = joined(a, b)
+    signed = _is_signed(result.operation)
+    x, y = a.range(signed), b.range(signed)
+    if result.operation.declaration is ops.MINI:
+        chosen = (min(x[0], y[0]), min(x[1], y[1]))
+    else:
+        chosen = (max(x[0], y[0]), max(x[1], y[1]))
+    ranges = (chosen, either.range(False)) if signed else (either.range(True), chosen)
+    return _bounded(result, operands, *ranges, either.zeros)
+
+
+def _quotient(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    signed = _is_signed(result.operation)
+    low, high = b.range(signed)
+    # Division by zero is undefined, so only the ends of the range and the numbers next to zero count.
+    divisors = [d for d in (low, high, -1, 1) if d != 0 and low <= d <= high]
+    if not divisors:
+        return _unbounded(result, operands)
+    rounding = result.operation.attribute("rounding")
+    down, up = rounding is ROUNDING["negative_inf"], rounding is ROUNDING["positive_inf"]
+    corners = [_divided(x, d, down, up) for x in a.range(signed) for d in divisors]
+    half = 1 << (a.width - 1)
+    # The quotient of the smallest number and -1 does not fit and is undefined too.
+    bounds = (min(corners), min(max(corners), half - 1) if signed else max(corners))
+    zeros = 0
+    divisor = b.value
+    if divisor is not None and divisor == 1 << trailing_zeros(divisor) and (divisor < half or not signed):
+        zeros = max(0, a.zeros - trailing_zeros(divisor))
+    return _bounded(result, operands, bounds if signed else None, None if signed else bounds, zeros)
+
+
+def _divided(dividend: int, divisor: int, down: bool, up: bool) -> int:
+    if down:
+        return dividend // divisor
+    if up:
+        return -(-dividend // divisor)
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def _remainder(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    signed = _is_signed(result.operation)
+    low, high = a.range(signed)
+    divisor_low, divisor_high = b.range(signed)
+    # A remainder keeps the common low zeros, is less than the divisor, and is no further from zero than the dividend.
+    most = max(abs(divisor_low), abs(divisor_high)) - 1
+    if most < 0:
+        return _unbounded(result, operands)
+    if divisor_low > max(high, -low):
+        bounds = (low, high)
+    else:
+        bounds = (max(low, -most) if low < 0 else 0, min(high, most) if high > 0 else 0)
+    zeros = min(a.zeros, b.zeros)
+    return _bounded(result, operands, bounds if signed else None, None if signed else bounds, zeros)
+
+
+def _high_product(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    bounds = (a.unsigned_low * b.unsigned_low >> a.width, a.unsigned_high * b.unsigned_high >> a.width)
+    return _bounded(result, operands, unsigned=bounds)
+
+
+# --- bits ---
+
+
+def _and(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    return _bounded(result, operands, unsigned=(0, min(a.unsigned_high, b.unsigned_high)), zeros=max(a.zeros, b.zeros))
+
+
+def _or(result: OperationResult, operands: list[Fact]) -> Fact:
+    """`ori` and `xori`."""
+    a, b = operands
+    exclusive = result.operation.declaration is ops.XORI
+    if exclusive and a.value is not None and b.value is not None:
+        return exactly(a.width, a.value ^ b.value, _groups(result, operands))
+    high = (1 << max(a.unsigned_high, b.unsigned_high).bit_length()) - 1
+    low = 0 if exclusive else max(a.unsigned_low, b.unsigned_low)
+    return _bounded(result, operands, unsigned=(low, high), zeros=min(a.zeros, b.zeros))
+
+
+def _complement(result: OperationResult, operands: list[Fact]) -> Fact:
+    (a,) = operands
+    return _bounded(result, operands, signed=(-1 - a.signed_high, -1 - a.signed_low))
+
+
+def _bit_count(result: OperationResult, operands: list[Fact]) -> Fact:
+    return _bounded(result, operands, unsigned=(0, operands[0].width))
+
+
+def _shift_left(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    low, high = b.range(False)
+    if high >= a.width:
+        # A shift by the width or more is undefined.
+        return _unbounded(result, operands)
+    corners = [x << amount for x in a.range(True) for amount in (low, high)]
+    unsigned = (a.unsigned_low << low, a.unsigned_high << high)
+    return _wrapped(result, operands, (min(corners), max(corners)), unsigned, a.zeros + low)
+
+
+def _shift_right(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    low, high = b.range(False)
+    if high >= a.width:
+        return _unbounded(result, operands)
+    signed = _is_signed(result.operation)
+    corners = [x >> amount for x in a.range(signed) for amount in (low, high)]
+    bounds = (min(corners), max(corners))
+    zeros = max(0, a.zeros - high)
+    return _bounded(result, operands, bounds if signed else None, None if signed else bounds, zeros)
+
+
+def _comparison(result: OperationResult, operands: list[Fact]) -> Fact:
+    a, b = operands
+    predicate = result.operation.attribute("comparison_predicate")
+    signed = _is_signed(result.operation)
+    (a_low, a_high), (b_low, b_high) = a.range(signed), b.range(signed)
+    if predicate is COMPARISON_PREDICATE["less_than"]:
+        always, never = a_high < b_low, a_low >= b_high
+    elif predicate is COMPARISON_PREDICATE["less_than_or_equal"]:
+        always, never = a_high <= b_low, a_low > b_high
+    elif predicate is COMPARISON_PREDICATE["greater_than"]:
+        always, never = a_low > b_high, a_high <= b_low
+    elif predicate is COMPARISON_PREDICATE["greater_than_or_equal"]:
+        always, never = a_low >= b_high, a_high < b_low
+    else:
+        always, never = a_low == a_high == b_low == b_high, a_high < b_low or b_high < a_low
+        if predicate is not COMPARISON_PREDICATE["equal"]:
+            always, never = never, always
+    if not always and not never:
+        return _unbounded(result, operands)
+    return exactly(1, 1 if always else 0, shape_of(result.type))
+
+
+# --- conversions ---
+
+
+def _extension(result: OperationResult, operands: list[Fact]) -> Fact:
+    (a,) = operands
+    if _is_signed(result.operation):
+        return _bounded(result, operands, signed=a.range(True), zeros=a.zeros)
+    return _bounded(result, operands, unsigned=a.range(False), zeros=a.zeros)
+
+
+def _truncation(result: OperationResult, operands: list[Fact]) -> Fact:
+    (a,) = operands
+    return _wrapped(result, operands, a.range(True), a.range(False), a.zeros)
+
+
+def _same_bits(result: OperationResult, operands: list[Fact]) -> Fact:
+    """Pointers and 64-bit integers are the same bits; the bits of a float are unknown."""
+    (a,) = operands
+    type = result.type
+    groups = a.groups if shape_of(result.operation.operands[0].type) == shape_of(type) else single_groups(type)
+    return a.with_groups(groups) if a.width == width_of(type) else full(width_of(type), groups)
+
+
+def _offset(result: OperationResult, operands: list[Fact]) -> Fact:
+    pointer, offset = operands
+    element = result.type.element if isinstance(result.type, TileType) else None
+    size = element_bytes(element.pointee) if isinstance(element, PointerType) else 1
+    # An offset of 0 has only as many zeros as it has bits; extended to an address it has 64.
+    zeros = 64 if offset.value == 0 else offset.zeros + trailing_zeros(size)
+    return _bounded(result, operands, zeros=min(pointer.zeros, zeros))
+
+
+# --- constants, shapes of the launch and of views, assumptions ---
+
+
+def _constant(result: OperationResult, operands: list[Fact]) -> Fact:
+    value = result.operation.attributes.get("value")
+    return constant_fact(value) if isinstance(value, DenseAttribute) else anything(result.type)
+
+
+def _iota(result: OperationResult, operands: list[Fact]) -> Fact:
+    return _bounded(result, operands, unsigned=(0, shape_of(result.type)[0] - 1))
+
+
+def _block(result: OperationResult, operands: list[Fact]) -> Fact:
+    """The number of a tile block, or how many there are."""
+    least = 0 if result.operation.declaration is ops.GET_TILE_BLOCK_ID else 1
+    return _bounded(result, operands, signed=(least, _MAX_BLOCKS - 1 + least))
+
+
+def _tensor_shape(result: OperationResult, operands: list[Fact]) -> Fact:
+    view = result.operation.operands[0].type
+    if isinstance(view, TensorViewType) and view.shape[result.index] != DYNAMIC:
+        return exactly(width_of(result.type), view.shape[result.index], ())
+    return anything(result.type)
+
+
+def _index_space_shape(result: OperationResult, operands: list[Fact]) -> Fact:
+    view = result.operation.operands[0].type
     if isinstance(view, PartitionViewType):
-        extent = view.tensor.shape[view.dim_map[index]]
+        extent = view.tensor.shape[view.dim_map[result.index]]
         if extent != DYNAMIC:
-            count = -(-extent // view.tile_shape[index])
-            return narrowed(width_of(type), (), unsigned=(count, count))
-    return anything(type)
+            return exactly(width_of(result.type), -(-extent // view.tile_shape[result.index]), ())
+    return anything(result.type)
 
 
-def _assume(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _assume(result: OperationResult, operands: list[Fact]) -> Fact:
     fact = operands[0]
-    predicate = operation.attributes.get("predicate")
+    predicate = result.operation.attributes.get("predicate")
     if isinstance(predicate, SameElementsAttribute):
-        # Alike along each dimension for either reason; 0 promises nothing.
+        # 0 promises nothing about a dimension.
         groups = [max(old, new) for old, new in zip(fact.groups, predicate.values, strict=True)]
         return fact.with_groups(tuple(groups))
     if fact.width == 0:
         return fact
-    low, high, zeros = fact.signed_low, fact.signed_high, fact.zeros
+    (low, high), zeros = fact.range(True), fact.zeros
     if isinstance(predicate, BoundedAttribute):
         inside = 1 if predicate.strict else 0
         if predicate.lower is not None:
@@ -157,7 +353,7 @@ def _assume(operation: Operation, index: int, operands: list[Fact]) -> Fact:
 # --- shapes and choices ---
 
 
-def _select(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _select(result: OperationResult, operands: list[Fact]) -> Fact:
     condition, if_true, if_false = operands
     if condition.value is not None:
         return if_true if condition.value else if_false
@@ -167,94 +363,88 @@ def _select(operation: Operation, index: int, operands: list[Fact]) -> Fact:
     return either.with_groups(common_groups(either.groups, condition.groups))
 
 
-def _broadcast(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _broadcast(result: OperationResult, operands: list[Fact]) -> Fact:
     (a,) = operands
-    source, target = shape_of(operation.operands[0].type), shape_of(operation.results[0].type)
+    source, target = shape_of(result.operation.operands[0].type), shape_of(result.type)
     if len(source) != len(target):
-        return a.with_groups(target if not source else single_groups(operation.results[0].type))
+        return a.with_groups(target if not source else single_groups(result.type))
     groups = [group if old == new else new for group, old, new in zip(a.groups, source, target, strict=True)]
     return a.with_groups(tuple(groups))
 
 
-def _reshape(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _reshape(result: OperationResult, operands: list[Fact]) -> Fact:
     (a,) = operands
-    source, type = shape_of(operation.operands[0].type), operation.results[0].type
-    return a.with_groups(shape_of(type) if a.groups == source else single_groups(type))
+    is_uniform = a.groups == shape_of(result.operation.operands[0].type)
+    return a.with_groups(shape_of(result.type) if is_uniform else single_groups(result.type))
 
 
-def _permute(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _permute(result: OperationResult, operands: list[Fact]) -> Fact:
     (a,) = operands
-    order = operation.attributes.get("permutation")
-    if isinstance(order, DenseArrayAttribute):
-        return a.with_groups(tuple([a.groups[axis] for axis in order.values]))
-    return a.with_groups(single_groups(operation.results[0].type))
+    order = result.operation.attributes.get("permutation")
+    axes = order.values if isinstance(order, DenseArrayAttribute) else ()
+    return a.with_groups(tuple([a.groups[axis] for axis in axes]))
 
 
-def _extract(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    # The part begins at a multiple of its own extent.
-    a = operands[0]
-    shape = shape_of(operation.results[0].type)
-    return a.with_groups(common_groups(a.groups, shape))
+def _extract(result: OperationResult, operands: list[Fact]) -> Fact:
+    # A part begins at a multiple of its own extent.
+    return operands[0].with_groups(common_groups(operands[0].groups, shape_of(result.type)))
 
 
-def _insert(operation: Operation, index: int, operands: list[Fact]) -> Fact:
-    source, destination = operands[0], operands[1]
-    type = operation.results[0].type
-    return joined(source.with_groups(single_groups(type)), destination.with_groups(single_groups(type)))
+def _insert(result: OperationResult, operands: list[Fact]) -> Fact:
+    groups = single_groups(result.type)
+    return joined(operands[0].with_groups(groups), operands[1].with_groups(groups))
 
 
-def _concatenation(operation: Operation, index: int, operands: list[Fact]) -> Fact:
+def _concatenation(result: OperationResult, operands: list[Fact]) -> Fact:
     both = joined(operands[0], operands[1])
-    left, target = shape_of(operation.operands[0].type), shape_of(operation.results[0].type)
-    # Along the axis that grows the right part begins where the left one ends.
+    left, target = shape_of(result.operation.operands[0].type), shape_of(result.type)
+    # Along the concatenated axis, the right part begins where the left one ends.
     groups = [
-        group if old == new else greatest_common_divisor(group, old)
-        for group, old, new in zip(both.groups, left, target, strict=True)
+        group if old == new else gcd(group, old) for group, old, new in zip(both.groups, left, target, strict=True)
     ]
     return both.with_groups(tuple(groups))
 
 
-# --- the table ---
-
 RULES: Final[dict[OperationDeclaration, Rule]] = {
-    **INTEGER_RULES,
-    ASSUME: _assume,
-    BROADCAST: _broadcast,
-    CAT: _concatenation,
-    CONSTANT: _constant,
-    EXTRACT: _extract,
-    GET_INDEX_SPACE_SHAPE: _index_space_shape,
-    GET_NUM_TILE_BLOCKS: _block_count,
-    GET_TENSOR_SHAPE: _tensor_shape,
-    GET_TILE_BLOCK_ID: _block_id,
-    INSERT: _insert,
-    IOTA: _iota,
-    PERMUTE: _permute,
-    RESHAPE: _reshape,
-    SELECT: _select,
-}
-
-_MEMORY: Final = "memory may hold anything"
-_FLOATS: Final = "nothing is known about floats"
-_PACKED: Final = "bits of several elements"
-_ADDRESS: Final = "an address is the launch's; the alignment that was asked for is not read"
-
-# The operations that give integers or pointers and have no rule: all that is known are the widths of the elements.
-WITHOUT_RULE: Final[dict[OperationDeclaration, str]] = {
-    ALLOCA: _ADDRESS,
-    ATOMIC_CAS_TKO: _MEMORY,
-    ATOMIC_LOAD_TKO: _MEMORY,
-    ATOMIC_RMW_TKO: _MEMORY,
-    BREV: "reversed bits are in no range",
-    CMPF: _FLOATS,
-    FTOI: _FLOATS,
-    GET_GLOBAL: _ADDRESS,
-    LOAD_PTR_TKO: _MEMORY,
-    LOAD_VIEW_TKO: _MEMORY,
-    MMAI: "sums of products are not bounded",
-    PACK: _PACKED,
-    REDUCE: "what a body makes of elements is not followed",
-    SCAN: "what a body makes of elements is not followed",
-    UNPACK: _PACKED,
-    UNREALIZED_CONVERSION_CAST: "it stands in for a conversion that is not there",
+    ops.ABSI: _absolute,
+    ops.ADDI: _sum,
+    ops.ANDI: _and,
+    ops.ASSUME: _assume,
+    ops.BITCAST: _same_bits,
+    ops.BROADCAST: _broadcast,
+    ops.CAT: _concatenation,
+    ops.CLZ: _bit_count,
+    ops.CMPI: _comparison,
+    ops.CONSTANT: _constant,
+    ops.CTZ: _bit_count,
+    ops.DIVI: _quotient,
+    ops.EXTI: _extension,
+    ops.EXTRACT: _extract,
+    ops.GET_INDEX_SPACE_SHAPE: _index_space_shape,
+    ops.GET_NUM_TILE_BLOCKS: _block,
+    ops.GET_TENSOR_SHAPE: _tensor_shape,
+    ops.GET_TILE_BLOCK_ID: _block,
+    ops.INSERT: _insert,
+    ops.INT_TO_PTR: _same_bits,
+    ops.IOTA: _iota,
+    ops.MAXI: _extremum,
+    ops.MINI: _extremum,
+    ops.MULHII: _high_product,
+    ops.MULI: _product,
+    ops.NEGI: _negation,
+    ops.NOTI: _complement,
+    ops.OFFSET: _offset,
+    ops.ORI: _or,
+    ops.PERMUTE: _permute,
+    ops.POPCNT: _bit_count,
+    ops.PTR_TO_INT: _same_bits,
+    ops.PTR_TO_PTR: _same_bits,
+    ops.REMI: _remainder,
+    ops.RESHAPE: _reshape,
+    ops.SELECT: _select,
+    ops.SHLI: _shift_left,
+    ops.SHRI: _shift_right,
+    ops.SUBI: _difference,
+    ops.TRUNCI: _truncation,
+    ops.XORI: _or,
 }

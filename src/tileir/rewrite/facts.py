@@ -6,92 +6,91 @@
     facts.constant(value)             # 7 or 1.5, or None
     facts.is_uniform(value)           # whether all elements are the same
 
-The sources are constants, `assume`, the bounds of loops, block ids and the types of views; rules carry facts through
-arithmetic and shapes (`fact_rules.py`).  A fact is computed when it is asked for and kept.  Whoever changes the program
-calls `forget` for a value that is made differently now, or `invalidate`.
+Facts come from constants, `assume`, loop bounds, block ids and the types of views; the rules of `fact_rules.py` carry
+them through arithmetic and shapes.  A fact is computed on demand and cached.  After a change of the program, call
+`forget` for each value that is computed differently, or `invalidate`.
 
 The model of control flow:
 
-1. A result of `if` is one of the values its branches yield.
-2. The induction variable of a `for` starts at the lower bound, stays below the upper one and moves by the step.
-3. A carried value is the initial one, or one that a `continue` passes on.  What is known of the initial value is
-   supposed of the carried one, and the facts about what is passed on are computed under that supposition; if they do
-   not confirm it, it is weakened until they do.  Bounds that move go all the way at once, so this ends after a few
-   rounds.  Suppositions nest with loops, up to a limit: beyond it nothing is known of a carried value.
-4. A result of `for` is like its carried value; a result of `loop` is one of the values its `break`s give.
-5. Of arguments of kernels and of reductions, and of what is loaded, nothing is known.
+1. A result of `if` is one of the values that its branches yield.
+2. The induction variable of a `for` starts at the lower bound, stays below the upper one and grows by the step.
+3. A carried value is the initial one or an operand of a `continue`.  A fixed-point iteration assumes for the carried
+   value what is known of the initial one, computes the facts about the operands of `continue` under this assumption,
+   and widens the assumption until they confirm it.  A bound that moves becomes that of the type, so this ends after a
+   few rounds.  Assumptions nest with loops, up to a limit: beyond it nothing is known of a carried value.
+4. A result of `for` is like its carried value; a result of `loop` is one of the operands of its `break`s.
+5. Nothing is known of loaded values and of arguments of kernels and reductions.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+
 from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE, YIELD
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FloatType
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
+from tileir.rewrite.matching import if_yields, loop_ends
 
-# Loops nested deeper than this are not reasoned about under suppositions about the ones around them.
-_DEEPEST_SUPPOSITION: Final = 3
-_MOST_ROUNDS: Final = 8
+# Assumptions about carried values nest up to this depth of loops.
+_MAX_LEVEL: Final = 3
+_MAX_ROUNDS: Final = 8
 
 
 class Facts:
-    """Facts about values, computed on demand and kept."""
+    """Facts about values, computed on demand and cached."""
 
     __slots__ = ("_inside", "_known", "_level", "_loop", "_outer")
 
     def __init__(self) -> None:
         self._known: dict[Value, Fact] = {}
-        # Set for the facts supposed inside a loop only: whose facts hold outside, and for which loop.
+        # Only for facts under an assumption about a loop: the facts that hold outside, and the loop.
         self._outer: Facts | None = None
         self._loop: Operation | None = None
         self._level: int = 0
         self._inside: dict[Block, bool] = {}
 
-    # --- questions ---
+    # --- queries ---
 
     def fact(self, value: Value) -> Fact:
-        """All that is known about a value."""
+        """Everything known about a value."""
         found = self._lookup(value)
         return found if found is not None else self._evaluate(value)
 
     def constant(self, value: Value) -> int | float | None:
-        """Return the number that every element is, if there is one; an integer is signed, of i1 it is 0 or 1."""
+        """Return the number that all elements are, if it is known; integers are signed, i1 is 0 or 1."""
         found = self.integer(value)
         return _float_constant(value) if found is None else found
 
     def integer(self, value: Value) -> int | None:
-        """Return the integer that every element is (signed; of i1 0 or 1), if there is one."""
+        """Return the integer that all elements are, if it is known: signed, for i1 0 or 1."""
         fact = self.fact(value)
         if fact.value is None:
             return None
         return fact.value if fact.width == 1 else fact.signed_low
 
     def range(self, value: Value, signed: bool = True) -> tuple[int, int]:
-        """The least and the greatest an element can be; only for integers and pointers.
-
-        Read as signed, a single bit is 0 or -1.
-        """
+        """Return the smallest and largest possible element, of integers and pointers; a signed i1 is 0 or -1."""
         fact = self.fact(value)
         if fact.width == 0:
             raise ValueError(f"'{value.type.text}' has no range")
         return fact.range(signed)
 
     def divisor(self, value: Value) -> int:
-        """The greatest power of two known to divide every element; for zeros, 2 to the number of bits."""
+        """Return the largest power of two known to divide every element; for zeros, 2 to the number of bits."""
         return 1 << self.fact(value).zeros
 
     def groups(self, value: Value) -> tuple[int, ...]:
-        """An extent per dimension: aligned blocks of this shape are known to hold one value each."""
+        """Return an extent per dimension: all elements of an aligned block of this shape are known to be equal."""
         return self.fact(value).groups
 
     def is_uniform(self, value: Value) -> bool:
-        """Whether all elements are known to be the same; a scalar always is."""
+        """Whether all elements are known to be equal; a scalar is always uniform."""
         return self.fact(value).groups == shape_of(value.type)
 
     # --- changes ---
@@ -102,7 +101,7 @@ class Facts:
         self._inside.clear()
 
     def forget(self, value: Value) -> None:
-        """Forget what is known about a value, and about all that was computed from it."""
+        """Forget the facts about a value and about all values computed from it."""
         pending: list[Value] = [value]
         seen: set[Value] = set()
         while pending:
@@ -118,7 +117,7 @@ class Facts:
                 elif user.declaration.is_terminator:
                     pending.extend(_receivers(user))
 
-    # --- answers ---
+    # --- computing ---
 
     def _lookup(self, value: Value) -> Fact | None:
         outer = self._outer
@@ -138,7 +137,7 @@ class Facts:
         return found
 
     def _evaluate(self, value: Value) -> Fact:
-        """Compute a fact after those it needs, with a stack of our own: programs have long chains of operations."""
+        """Compute a fact after those it needs, with an explicit stack: chains of operations may be long."""
         known = self._known
         stack: list[Value] = [value]
         waiting: set[Value] = set()
@@ -155,23 +154,23 @@ class Facts:
                     stack.extend(reversed(missing))
                     continue
             stack.pop()
-            # Only a program that uses a value in its own definition leaves something missing here.
+            # Something is missing here only if a value is used in its own definition.
             facts = [self._lookup(source) or anything(source.type) for source in needed]
             if current not in known:
                 self._record(current, facts)
         return known[value]
 
     def _record(self, value: Value, facts: list[Fact]) -> None:
-        """Note the fact about a value, given those about its sources."""
+        """Record the fact about a value, given those about its sources."""
         known = self._known
         if isinstance(value, OperationResult):
             operation = value.operation
             if operation.declaration is FOR:
                 known[value] = facts[0]
             elif operation.regions:
-                known[value] = _any_of(value, facts)
+                known[value] = reduce(joined, facts) if facts else anything(value.type)
             else:
-                known[value] = fact_of_result(operation, value.index, facts)
+                known[value] = fact_of_result(value, facts)
         elif isinstance(value, BlockArgument):
             owner = value.block.parent_operation
             if owner is not None and owner.declaration is FOR and value.index == 0:
@@ -186,26 +185,26 @@ class Facts:
     def _record_carried(self, loop: Operation, initial: list[Fact]) -> None:
         """Rule 3, for all carried values of a loop at once."""
         arguments = _carried(loop)
-        supposed = initial
-        passed_on = [terminator.operands for terminator in _ends(loop, CONTINUE)]
-        for _ in range(_MOST_ROUNDS if self._level < _DEEPEST_SUPPOSITION else 0):
+        assumed = initial
+        continued = [terminator.operands for terminator in loop_ends(loop, CONTINUE)]
+        for _ in range(_MAX_ROUNDS if self._level < _MAX_LEVEL else 0):
             inner = Facts()
             inner._outer = self
             inner._loop = loop
             inner._level = self._level + 1
-            for argument, fact in zip(arguments, supposed, strict=True):
+            for argument, fact in zip(arguments, assumed, strict=True):
                 inner._known[argument] = fact
             found: list[Fact] = []
-            for position, fact in enumerate(supposed):
-                for operands in passed_on:
+            for position, fact in enumerate(assumed):
+                for operands in continued:
                     fact = joined(fact, inner.fact(operands[position]))
                 found.append(fact)
-            if all(new.same_as(old) for old, new in zip(supposed, found, strict=True)):
+            if all(new.same_as(old) for old, new in zip(assumed, found, strict=True)):
                 break
-            supposed = [widened(old, new) for old, new in zip(supposed, found, strict=True)]
+            assumed = [widened(old, new) for old, new in zip(assumed, found, strict=True)]
         else:
-            supposed = [anything(argument.type) for argument in arguments]
-        for argument, fact in zip(arguments, supposed, strict=True):
+            assumed = [anything(argument.type) for argument in arguments]
+        for argument, fact in zip(arguments, assumed, strict=True):
             self._known[argument] = fact
 
 
@@ -225,9 +224,9 @@ def _sources(value: Value) -> list[Value]:
         if declaration is FOR:
             return [_carried(operation)[value.index]]
         if declaration is LOOP:
-            return [terminator.operands[value.index] for terminator in _ends(operation, BREAK)]
+            return [terminator.operands[value.index] for terminator in loop_ends(operation, BREAK)]
         if declaration is IF:
-            return [terminator.operands[value.index] for terminator in _yields(operation)]
+            return [terminator.operands[value.index] for terminator in if_yields(operation)]
         return [] if operation.regions else operation.operands
     if isinstance(value, BlockArgument):
         owner = value.block.parent_operation
@@ -238,51 +237,17 @@ def _sources(value: Value) -> list[Value]:
     return []
 
 
-def _yields(branching: Operation) -> list[Operation]:
-    """The `yield`s of an `if`; a branch that leaves for good gives nothing."""
-    found: list[Operation] = []
-    for region in branching.regions:
-        for block in region.blocks:
-            if block.last is not None and block.last.declaration is YIELD:
-                found.append(block.last)
-    return found
-
-
-def _ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
-    """The `continue`s or `break`s that belong to a loop: those directly in its body or in `if`s there."""
-    found: list[Operation] = []
-    pending: list[Block] = [loop.regions[0].block]
-    while pending:
-        for operation in pending.pop():
-            if operation.declaration is terminator:
-                found.append(operation)
-            elif operation.declaration is IF:
-                for region in operation.regions:
-                    pending.extend(region.blocks)
-    return found
-
-
 def _receivers(terminator: Operation) -> list[Value]:
     """The values that a terminator's operands may become."""
     owner = terminator.parent_operation
-    if owner is not None and terminator.declaration is not YIELD:
-        while owner is not None and owner.declaration is IF:
-            owner = owner.parent_operation
+    while owner is not None and owner.declaration is IF and terminator.declaration is not YIELD:
+        owner = owner.parent_operation
     if owner is None:
         return []
     found: list[Value] = list(owner.results)
     if owner.declaration in (FOR, LOOP):
         found.extend(_carried(owner))
     return found
-
-
-def _any_of(value: Value, facts: list[Fact]) -> Fact:
-    if not facts:
-        return anything(value.type)
-    fact = facts[0]
-    for other in facts[1:]:
-        fact = joined(fact, other)
-    return fact
 
 
 def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
@@ -293,7 +258,7 @@ def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
     low = lower.range(signed)[0]
     high = upper.range(signed)[1] - 1
     if high < low:
-        return full(width, ())  # The body is never reached.
+        return full(width, ())  # The body is unreachable.
     first, distance = lower.value, step.value
     if first is not None and distance is not None and distance > 0:
         start = lower.signed_low if signed else first
@@ -305,7 +270,7 @@ def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
 
 
 def _float_constant(value: Value) -> float | None:
-    """Return the float that every element of a constant is, also where the constant is reshaped or broadcast."""
+    """Return the float that all elements of a constant are, also if it is reshaped, broadcast or permuted."""
     definition = value.defining_operation
     while definition is not None and definition.declaration in (RESHAPE, BROADCAST, PERMUTE, ASSUME):
         definition = definition.operands[0].defining_operation

@@ -1,6 +1,7 @@
-"""Folds: what an operation gives without making another one (the folds draft, Fold Surface).
+"""Folds, the patterns of `select` and `addf`, and the addition of float constants.
 
-Numbers are those of the fold table in docs/optimizing.md.
+A fold returns what an operation computes without creating another operation (the folds draft, Fold Surface).  Its
+number is that of the table in docs/optimizing.md.
 """
 
 from __future__ import annotations
@@ -8,33 +9,48 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, IF, SELECT
+from tileir.dialect.enums import SIGNEDNESS
+from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, EXTI, IF, MULF, SELECT, XORI
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
-from tileir.ir.types import I1
-from tileir.rewrite.driver import Fold, FoldResult
-from tileir.rewrite.float_addition import add_constants
-from tileir.rewrite.matching import constant_bool, constant_value, defined_by, is_false, is_true, negated
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
+from tileir.ir.types import I1, FloatType, IntegerType
+from tileir.rewrite.driver import Fold, FoldResult, Pattern
+from tileir.rewrite.matching import (
+    constant_bool,
+    constant_value,
+    defined_by,
+    is_false,
+    is_one,
+    is_true,
+    is_zero,
+    negated,
+    negation,
+)
+from tileir.rewrite.rewriter import Rewriter
+
+ROUNDING_MODES: Final = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 
-def fold_constant(operation: Operation) -> FoldResult:
+def _fold_constant(operation: Operation) -> FoldResult:
     """F1: a constant is its value."""
     value = operation.attributes.get("value")
     return [value] if isinstance(value, DenseAttribute) else None
 
 
-def fold_addf(operation: Operation) -> FoldResult:
+def _fold_addf(operation: Operation) -> FoldResult:
     """F2 (the folds draft only): the sum of finite constants, rounded and flushed as declared; never an infinity."""
     left = constant_value(operation.operands[0])
     right = constant_value(operation.operands[1])
     if left is None or right is None:
         return None
-    total = add_constants(left, right, operation.rounding_mode, operation.flush_to_zero)
+    flush = operation.attribute("flush_to_zero") is not None
+    total = add_constants(left, right, operation.keyword("rounding_mode"), flush)
     return [total] if total is not None else None
 
 
-def fold_if(operation: Operation) -> FoldResult:
+def _fold_if(operation: Operation) -> FoldResult:
     """F3: `if not c A else B` is `if c B else A`."""
     if len(operation.regions) < 2 or not operation.regions[1].blocks:
         return None
@@ -52,15 +68,15 @@ def fold_if(operation: Operation) -> FoldResult:
     return []
 
 
-def fold_assume(operation: Operation) -> FoldResult:
-    """F4: what was assumed already is assumed."""
+def _fold_assume(operation: Operation) -> FoldResult:
+    """F4: the same assumption again adds nothing."""
     producer = defined_by(operation.operands[0], ASSUME)
     if producer is None or producer.attributes.get("predicate") is not operation.attributes.get("predicate"):
         return None
     return [producer.results[0]]
 
 
-# --- select, in the folds draft's order: a later rule would hide what an earlier one finds ---
+# --- folds of select, in the folds draft's order: another order would hide some of them ---
 
 
 def _same_arms(operation: Operation) -> FoldResult:
@@ -87,12 +103,12 @@ def _boolean_identity(operation: Operation) -> FoldResult:
 
 
 def _compared_arms(operation: Operation) -> FoldResult:
-    """F8: choosing between two integers by whether they are equal.  Floats are not folded: -0 equals +0."""
+    """F8: a choice between two integers by whether they are equal.  Floats are not folded: -0 equals +0."""
     condition, chosen, otherwise = operation.operands
     compare = defined_by(condition, CMPI)
     if compare is None:
         return None
-    predicate = compare.comparison_predicate
+    predicate = compare.keyword("comparison_predicate")
     if predicate not in ("equal", "not_equal"):
         return None
     left, right = compare.operands
@@ -112,24 +128,24 @@ def _negated_condition(operation: Operation) -> FoldResult:
 
 
 def _nested_first(operation: Operation) -> FoldResult:
-    """F10: the inner condition is known to hold."""
-    inner = defined_by(operation.operands[1], SELECT)
-    if inner is None or inner.operands[0] is not operation.operands[0] or inner is operation:
-        return None
-    operation.set_operand(1, inner.operands[1])
-    return []
+    """F10: the condition of the inner `select` is known to be true."""
+    return _skip_nested(operation, 1)
 
 
 def _nested_second(operation: Operation) -> FoldResult:
-    """F11: the inner condition is known not to hold."""
-    inner = defined_by(operation.operands[2], SELECT)
+    """F11: the condition of the inner `select` is known to be false."""
+    return _skip_nested(operation, 2)
+
+
+def _skip_nested(operation: Operation, arm: int) -> FoldResult:
+    inner = defined_by(operation.operands[arm], SELECT)
     if inner is None or inner.operands[0] is not operation.operands[0] or inner is operation:
         return None
-    operation.set_operand(2, inner.operands[2])
+    operation.set_operand(arm, inner.operands[arm])
     return []
 
 
-SELECT_RULES: Final[tuple[tuple[str, Callable[[Operation], FoldResult]], ...]] = (
+_SELECT_FOLDS: Final[tuple[tuple[str, Callable[[Operation], FoldResult]], ...]] = (
     ("select-same-arms", _same_arms),
     ("select-constant-condition", _constant_condition),
     ("select-boolean-identity", _boolean_identity),
@@ -143,13 +159,177 @@ SELECT_RULES: Final[tuple[tuple[str, Callable[[Operation], FoldResult]], ...]] =
 def public_folds() -> list[Fold]:
     """The folds of NVIDIA's public dialect."""
     return [
-        Fold("constant", CONSTANT, fold_constant),
-        Fold("if-negated-condition", IF, fold_if),
-        Fold("assume-again", ASSUME, fold_assume),
-        *[Fold(name, SELECT, rule) for name, rule in SELECT_RULES],
+        Fold("constant", CONSTANT, _fold_constant),
+        Fold("if-negated-condition", IF, _fold_if),
+        Fold("assume-again", ASSUME, _fold_assume),
+        *[Fold(name, SELECT, rule) for name, rule in _SELECT_FOLDS],
     ]
 
 
 def full_folds() -> list[Fold]:
-    """Those and the folds draft's float addition."""
-    return [*public_folds(), Fold("addf-constants", ADDF, fold_addf)]
+    """The public folds and the folds draft's float addition."""
+    return [*public_folds(), Fold("addf-constants", ADDF, _fold_addf)]
+
+
+# --- patterns of select ---
+
+
+def _select_to_not(operation: Operation, rewriter: Rewriter) -> bool:
+    """`select c, false, true` is `xori c, true`."""
+    condition, chosen, otherwise = operation.operands
+    if not is_false(chosen) or not is_true(otherwise):
+        return rewriter.no_match(operation, "the values are not false and true")
+    inverse = rewriter.create(XORI, [condition, otherwise], [operation.results[0].type])
+    rewriter.replace(operation, [inverse.results[0]])
+    return True
+
+
+def _select_constants(operation: Operation, rewriter: Rewriter) -> bool:
+    """A choice between constants by a constant is a constant, for all element types."""
+    condition, chosen, otherwise = [constant_value(value) for value in operation.operands]
+    if condition is None or chosen is None or otherwise is None:
+        return rewriter.no_match(operation, "an operand is not constant")
+    element = chosen.element_type
+    if not isinstance(element, (IntegerType, FloatType)):
+        return rewriter.no_match(operation, "the elements are neither integers nor floats")
+    size = element_bytes(element)
+    parts = [
+        _element(chosen if condition.bits(index) & 1 else otherwise, index, size)
+        for index in range(1 if condition.is_splat and chosen.is_splat and otherwise.is_splat else chosen.count)
+    ]
+    value = dense_attribute(chosen.type, chosen.shape, element, b"".join(parts))
+    rewriter.replace(operation, [rewriter.constant(value)])
+    return True
+
+
+def _element(elements: DenseAttribute, index: int, size: int) -> bytes:
+    start = 0 if elements.is_splat else index * size
+    return elements.data[start : start + size]
+
+
+def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
+    """`select c, 1, 0` is c as an integer, `select c, 0, 1` its negation."""
+    condition, chosen, otherwise = operation.operands
+    type = operation.results[0].type
+    if not isinstance(type, TileType) or not isinstance(type.element, IntegerType) or type.element is I1:
+        return rewriter.no_match(operation, "the elements are not integers wider than i1")
+    if is_zero(chosen) and is_one(otherwise):
+        condition = negation(rewriter, condition)
+    elif not is_one(chosen) or not is_zero(otherwise):
+        return rewriter.no_match(operation, "the values are not 0 and 1")
+    extended = rewriter.create(EXTI, [condition], [type], {"signedness": SIGNEDNESS["unsigned"]})
+    rewriter.replace(operation, [extended.results[0]])
+    return True
+
+
+def select_patterns() -> list[Pattern]:
+    return [
+        Pattern("SelectI1ToNot", SELECT, _select_to_not),
+        Pattern("SelectConsts", SELECT, _select_constants),
+        Pattern("SelectToExtI", SELECT, _select_to_extension),
+    ]
+
+
+# --- the pattern of addf ---
+
+
+def _product_first(operation: Operation, rewriter: Rewriter) -> bool:
+    """Move a product among the operands of `addf` to the left, where fuse-fma looks for it."""
+    left, right = operation.operands
+    if defined_by(right, MULF) is None or defined_by(left, MULF) is not None:
+        return rewriter.no_match(operation, "the right operand is not the only product")
+    rewriter.set_operands(operation, [right, left])
+    return True
+
+
+PRODUCT_FIRST = Pattern("addf-product-first", ADDF, _product_first)
+
+
+# --- the addition of float constants: the operation's rounding mode and flush-to-zero, finite numbers only ---
+
+
+def add_constants(left: DenseAttribute, right: DenseAttribute, rounding: str, flush: bool) -> DenseAttribute | None:
+    """Add element by element; None if a sum or operand is not finite or the mode is not one of IEEE's."""
+    element = left.element_type
+    if not isinstance(element, FloatType) or rounding not in ROUNDING_MODES or left.type is not right.type:
+        return None
+    form = FORMATS[element.name]
+    size = element_bytes(element)
+    sums: dict[tuple[int, int], bytes] = {}
+    parts: list[bytes] = []
+    for index in range(1 if left.is_splat and right.is_splat else left.count):
+        pair = (left.bits(index), right.bits(index))
+        known = sums.get(pair)
+        if known is None:
+            total = add_bits(form, pair[0], pair[1], rounding, flush)
+            if total is None:
+                return None
+            known = sums[pair] = total.to_bytes(size, "little")
+        parts.append(known)
+    return dense_attribute(left.type, left.shape, element, b"".join(parts))
+
+
+def add_bits(form: FloatFormat, left: int, right: int, rounding: str, flush: bool) -> int | None:
+    """Add two bit patterns: an exact integer sum, rounded once; None if an operand or the result is not finite."""
+    if not form.has_zero or not is_finite(form, left) or not is_finite(form, right):
+        return None
+    if flush:
+        left = _flushed(form, left)
+        right = _flushed(form, right)
+    left_negative, left_units, left_exponent = decode(form, left)
+    right_negative, right_units, right_exponent = decode(form, right)
+    exponent = min(left_exponent, right_exponent)
+    total = _aligned(left_negative, left_units, left_exponent - exponent)
+    total += _aligned(right_negative, right_units, right_exponent - exponent)
+    if total == 0:
+        # The sum of zeros of one sign keeps it; any other zero is positive, unless rounding is downward.
+        both = left_negative and right_negative and left_units == 0 and right_units == 0
+        same = left_negative == right_negative
+        negative = both or (rounding == "negative_inf" and not same)
+        return form.sign_mask if negative and form.has_sign else 0
+    bits = _rounded(form, total < 0, abs(total), exponent, rounding)
+    return _flushed(form, bits) if bits is not None and flush else bits
+
+
+def _aligned(negative: bool, units: int, shift: int) -> int:
+    value = units << shift
+    return -value if negative else value
+
+
+def _flushed(form: FloatFormat, bits: int) -> int:
+    """Replace a subnormal by the zero of its sign."""
+    magnitude = bits & form.magnitude_mask
+    return bits & form.sign_mask if magnitude >> form.mantissa_bits == 0 else bits
+
+
+def _rounded(form: FloatFormat, negative: bool, units: int, exponent: int, rounding: str) -> int | None:
+    """Encode `units * 2**exponent`, not zero; None if it overflows or the format lacks its sign."""
+    if negative and not form.has_sign:
+        return None
+    top = units.bit_length() + exponent - 1
+    unit = max(top, form.minimum_exponent) - form.mantissa_bits
+    shift = unit - exponent
+    if shift <= 0:
+        quotient = units << -shift
+    else:
+        quotient = units >> shift
+        rest = units & ((1 << shift) - 1)
+        if rest:
+            half = 1 << (shift - 1)
+            if rounding == "nearest_even":
+                if rest > half or (rest == half and quotient & 1):
+                    quotient += 1
+            elif rounding == ("negative_inf" if negative else "positive_inf"):
+                quotient += 1
+    if quotient >> form.mantissa_bits == 0:
+        magnitude = quotient
+    else:
+        # Adding, not or-ing, the significand lets a carry out of it reach the exponent field.
+        field = unit + form.mantissa_bits + form.bias
+        magnitude = (field << form.mantissa_bits) + quotient - (1 << form.mantissa_bits)
+    if magnitude > form.largest:
+        # Rounding toward zero stops at the largest number.
+        if rounding == "nearest_even" or rounding == ("negative_inf" if negative else "positive_inf"):
+            return None
+        magnitude = form.largest
+    return magnitude | (form.sign_mask if negative else 0)

@@ -1,4 +1,4 @@
-"""What folds and patterns ask about values, and the small operations they make."""
+"""Predicates for folds and patterns, and the small operations that they create."""
 
 from __future__ import annotations
 
@@ -12,27 +12,25 @@ from tileir.ir.types import F4E2M1FN, I1, IntegerType
 from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
-_LEAVES: Final = (RETURN, CONTINUE, BREAK)
+_LEAVING: Final = (RETURN, CONTINUE, BREAK)
 _SCALAR_I1: Final = scalar_tile(I1)
 
 
 def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | None:
-    """The operation that makes a value, if it is one of that kind."""
+    """Return the operation that defines a value, if it is of that kind."""
     definition = value.defining_operation
     return definition if definition is not None and definition.declaration is declaration else None
 
 
 def constant_value(value: Value) -> DenseAttribute | None:
-    """The elements of a value made by a `constant`."""
-    definition = value.defining_operation
-    if definition is None or definition.declaration is not CONSTANT:
-        return None
-    elements = definition.attributes.get("value")
+    """Return the elements of a value that a `constant` defines."""
+    definition = defined_by(value, CONSTANT)
+    elements = definition.attributes.get("value") if definition is not None else None
     return elements if isinstance(elements, DenseAttribute) else None
 
 
 def _constant_integer(value: Value) -> int | None:
-    """The bits of an integer constant whose elements are all equal."""
+    """Return the bits of an integer constant whose elements are all equal."""
     elements = constant_value(value)
     if elements is None or not elements.is_splat or not isinstance(elements.element_type, IntegerType):
         return None
@@ -40,7 +38,7 @@ def _constant_integer(value: Value) -> int | None:
 
 
 def constant_bool(value: Value) -> bool | None:
-    """The one truth value all elements of an i1 constant have."""
+    """Return the value of all elements of an i1 constant, if they are equal."""
     elements = constant_value(value)
     if elements is None or elements.element_type is not I1 or not elements.is_splat:
         return None
@@ -65,7 +63,7 @@ def is_zero(value: Value) -> bool:
 
 
 def negated(value: Value) -> Value | None:
-    """What a value is the negation of: `xori c, true` gives c.  The constant stands on the right."""
+    """Return c for `xori c, true`, with the constant on the right."""
     definition = defined_by(value, XORI)
     return definition.operands[0] if definition is not None and is_true(definition.operands[1]) else None
 
@@ -74,29 +72,44 @@ def negated(value: Value) -> Value | None:
 
 
 def branch(operation: Operation, index: int) -> Block | None:
-    """The first (0) or second (1) branch of an `if`; None if it has no second one."""
+    """Return the then (0) or else (1) branch of an `if`; None if there is none."""
     regions = operation.regions
     return regions[index].blocks[0] if index < len(regions) and regions[index].blocks else None
 
 
-def terminator(block: Block | None) -> Operation | None:
-    return block.last if block is not None else None
-
-
 def yields(block: Block | None) -> Operation | None:
-    """The `yield` at the end of a branch, None if it ends otherwise or is not there."""
-    last = terminator(block)
+    """Return the `yield` at the end of a branch, if there is one."""
+    last = block.last if block is not None else None
     return last if last is not None and last.declaration is YIELD else None
 
 
 def leaves(block: Block | None) -> bool:
     """Whether a branch ends in `return`, `continue` or `break`: it leaves more than its `if`."""
-    last = terminator(block)
-    return last is not None and last.declaration in _LEAVES
+    return block is not None and block.last is not None and block.last.declaration in _LEAVING
+
+
+def if_yields(branching: Operation) -> list[Operation]:
+    """The `yield`s of an `if`; a branch that leaves has none."""
+    ends = [block.last for region in branching.regions for block in region.blocks]
+    return [end for end in ends if end is not None and end.declaration is YIELD]
+
+
+def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
+    """The `continue`s or `break`s of a loop: those in its body and in `if`s there."""
+    found: list[Operation] = []
+    pending: list[Block] = [loop.regions[0].block]
+    while pending:
+        for operation in pending.pop():
+            if operation.declaration is terminator:
+                found.append(operation)
+            elif operation.declaration is IF:
+                for region in operation.regions:
+                    pending.extend(region.blocks)
+    return found
 
 
 def only_ends(block: Block | None) -> bool:
-    """Whether a block holds nothing but its terminator."""
+    """Whether a block has only its terminator."""
     return block is not None and block.first is not None and block.first is block.last
 
 
@@ -106,11 +119,11 @@ def is_defined_in(value: Value, region: Region) -> bool:
     return block is not None and block.parent is region
 
 
-# --- making operations ---
+# --- creating operations ---
 
 
 def new_if(rewriter: Rewriter, like: Operation, results: list[Value], condition: Value) -> Operation:
-    """An `if` without blocks yet, with results of the types of these values, in place of another one."""
+    """Create an `if` without blocks, with the result types of these values and the attributes of another `if`."""
     return rewriter.create(
         IF, [condition], [value.type for value in results], like.attributes, [Region(), Region()], like.location
     )
@@ -129,7 +142,7 @@ def can_select(value: Value) -> bool:
 
 
 def select_for(rewriter: Rewriter, condition: Value, chosen: Value, otherwise: Value) -> Value:
-    """`select` with a scalar condition, which is stretched to the shape of the values."""
+    """Create a `select` with a scalar condition, which is broadcast to the shape of the values."""
     type = chosen.type
     if not isinstance(type, TileType):
         raise ValueError(f"no select of '{type.text}'")
@@ -140,17 +153,12 @@ def select_for(rewriter: Rewriter, condition: Value, chosen: Value, otherwise: V
     return rewriter.create(SELECT, [condition, chosen, otherwise], [type]).results[0]
 
 
-def true_constant(type: TileType) -> DenseAttribute:
-    """The i1 constant of a tile type whose elements are all true."""
-    return dense_attribute(type, type.shape, I1, b"\x01")
-
-
 def negation(rewriter: Rewriter, value: Value) -> Value:
-    """`xori value, true`."""
+    """Create `xori value, true`."""
     type = value.type
     if not isinstance(type, TileType):
         raise ValueError(f"no negation of '{type.text}'")
-    truth = rewriter.constant(true_constant(type))
+    truth = rewriter.constant(dense_attribute(type, type.shape, I1, b"\x01"))
     return rewriter.create(XORI, [value, truth], [type]).results[0]
 
 

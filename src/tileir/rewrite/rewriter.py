@@ -1,6 +1,7 @@
-"""Changes a program and tells the driver about it.
+"""Changes a program and notifies the driver.
 
-Patterns change a program through a `Rewriter` only: what is inserted, changed or has lost a user is looked at again.
+Patterns change a program only through a `Rewriter`: operations that were inserted, changed or lost a user are visited
+again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.quoting import type_words
+from tileir.ir.traversal import pre_order
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Worklist:
-    """Operations still to be looked at; the one noted last comes first, and none is in it twice."""
+    """Operations to visit, without duplicates; the one added last comes first."""
 
     __slots__ = ("_order", "_waiting")
 
@@ -30,7 +32,7 @@ class Worklist:
         self._waiting: set[Operation] = set()
 
     def fill(self, operations: list[Operation]) -> None:
-        """Start with these, the first of them on top."""
+        """Replace the contents; the first operation is visited first."""
         operations.reverse()
         self._order = operations
         self._waiting = set(operations)
@@ -41,7 +43,7 @@ class Worklist:
             self._order.append(operation)
 
     def remove(self, operation: Operation) -> None:
-        # The entry in `_order` stays and is passed over: an erased operation never comes back.
+        # The entry in `_order` stays and is skipped: an erased operation never comes back.
         self._waiting.discard(operation)
 
     def pop(self) -> Operation | None:
@@ -56,28 +58,40 @@ class Worklist:
 
 
 class Rewriter:
-    """Inserts at a place, replaces, erases.
+    """Inserts at an insertion point, replaces, erases.
 
-    The driver sets the place in front of the operation a pattern is tried on.  Operations are created at the location
-    of that operation unless another one is given.  With `keep_locations` what takes the place of an operation has the
-    location of that one too.
+    The driver sets the insertion point in front of the operation that a pattern is tried on.  New operations have the
+    location of that operation unless another one is given.  With `keep_locations`, an operation that replaces another
+    one gets its location too.
     """
 
-    __slots__ = ("_before", "_block", "_worklist", "changed", "keep_locations", "location")
+    __slots__ = ("_before", "_block", "_worklist", "changed", "failed_at", "keep_locations", "location", "reason")
 
     def __init__(self, worklist: Worklist | None = None, keep_locations: bool = False) -> None:
         self.keep_locations: bool = keep_locations
         self._worklist: Worklist = worklist if worklist is not None else Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
-        """Whether anything was changed since the driver last asked."""
+        """Whether anything was changed since the driver reset it."""
+        self.reason: str = ""
+        """Why the last pattern did not match, if it said so, and where."""
+        self.failed_at: Location = UNKNOWN
         self._block: Block | None = None
         self._before: Operation | None = None
 
-    # --- the place ---
+    def no_match(self, operation: Operation, reason: str) -> bool:
+        """Return False, and record why a pattern does not match: `return rewriter.no_match(operation, "..")`.
+
+        `operation` is the one that breaks the condition; `tileir opt --trace-patterns` shows the reason there.
+        """
+        self.reason = reason
+        self.failed_at = operation.location
+        return False
+
+    # --- the insertion point ---
 
     def insert_before(self, operation: Operation) -> None:
-        """Put what comes in front of an operation."""
+        """Insert in front of an operation from now on."""
         self._block = operation.parent
         self._before = operation
 
@@ -90,17 +104,17 @@ class Rewriter:
         self._before = block.first
 
     def insert_at_end(self, block: Block) -> None:
-        """Put what comes at the end of a block, behind its terminator if it has one."""
+        """Insert at the end of a block, behind its terminator if it has one."""
         self._block = block
         self._before = None
 
     # --- adding ---
 
     def insert(self, operation: Operation) -> Operation:
-        """Insert an operation that is in no block; what it contains is looked at too."""
+        """Insert an operation that is in no block; its contents are visited too."""
         block = self._block
         if block is None:
-            raise ValueError("the rewriter has no place to insert at")
+            raise ValueError("the rewriter has no insertion point")
         block.insert_before(operation, self._before)
         if operation.regions:
             for inner in operation.walk():
@@ -119,7 +133,7 @@ class Rewriter:
         location: Location | None = None,
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
-        """Build and insert an operation; `tileir.declarations` has them: ADDI."""
+        """Build and insert an operation; declarations are in `tileir.declarations`, as ADDI."""
         return self.insert(
             Operation(
                 declaration,
@@ -133,30 +147,30 @@ class Rewriter:
         )
 
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
-        """Insert a `constant`; the driver moves it to the start of the kernel and merges it with its equals."""
+        """Insert a `constant`; the driver moves it to the start of the kernel and merges equal ones."""
         return self.create(CONSTANT, [], [value.type], {"value": value}, location=location).results[0]
 
     def builder(self) -> Builder:
-        """A builder at this place: it infers types, verifies what it builds, and has the rules tried on it.
+        """Return a builder at the insertion point: it infers types and verifies; rules are tried on what it builds.
 
             build = rewriter.builder()
             rewriter.replace(operation, [build.shli(operation.operands[0], 1)])
 
         Its operations have the location of the rewriter.
         """
-        # Imported here: the patterns of the toolkit itself know their types, and do without.
+        # Imported here because tileir's own patterns know their types and do not need it.
         from tileir.dialect.builder import Builder
 
         if self._block is None:
-            raise ValueError("the rewriter has no place to insert at")
+            raise ValueError("the rewriter has no insertion point")
         found = Builder(block=self._block, before=self._before)
-        found.point = _Place(self, self._block, self._before)
+        found.point = _NotifyingPoint(self, self._block, self._before)
         return found
 
     # --- changing ---
 
     def modify(self, operation: Operation) -> None:
-        """Note that an operation was changed in place: it is looked at again, after a terminator also what it ends."""
+        """Record that an operation was changed in place: it is visited again; for a terminator, its parent too."""
         self.changed = True
         worklist = self._worklist
         if operation.declaration.is_terminator:
@@ -182,7 +196,7 @@ class Rewriter:
             self.touch(value)
 
     def replace_uses(self, value: Value, other: Value) -> None:
-        """Let every user of a value take another one."""
+        """Replace all uses of a value by another one."""
         if value is other or not value.has_uses:
             return
         users = value.users
@@ -194,7 +208,7 @@ class Rewriter:
         self.touch(value)
 
     def replace(self, operation: Operation, values: Sequence[Value]) -> None:
-        """Let users of the results take `values`, then erase the operation."""
+        """Replace all uses of the results by `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
         if len(values) != len(operation.results):
@@ -206,16 +220,16 @@ class Rewriter:
         self.erase(operation)
 
     def inherit(self, heir: Operation | None, operation: Operation | None) -> None:
-        """Note that an operation does the work of another one as well; `keep_locations` has its location say so."""
+        """Record that `heir` replaces `operation`: with `keep_locations` it gets that location too."""
         if self.keep_locations and heir is not None and operation is not None:
             heir.location = joined_location(heir.location, operation.location)
 
     def revisit(self, operation: Operation) -> None:
-        """Have the rules tried on an operation again, though it did not change itself."""
+        """Visit an operation again, although it did not change itself."""
         self._worklist.push(operation)
 
     def touch(self, value: Value) -> None:
-        """Look again at the operation that makes a value which has lost a user."""
+        """Visit the defining operation of a value that has lost a user."""
         definition = value.defining_operation
         if definition is not None and definition.parent is not None and value.has_one_user_at_most:
             self._worklist.push(definition)
@@ -223,7 +237,7 @@ class Rewriter:
     # --- removing ---
 
     def erase(self, operation: Operation) -> None:
-        """Erase an operation and all it contains; its results must be unused."""
+        """Erase an operation and its contents; its results must be unused."""
         for result in operation.results:
             if result.has_uses:
                 raise ValueError(f"cannot erase '{operation.name}': a result is still used")
@@ -234,13 +248,13 @@ class Rewriter:
             worklist.push(parent)
         following = operation.next
         if following is not None and following.regions:
-            # Its predecessor is another one now; patterns look at that only where there are regions.
+            # It has a new predecessor, which only patterns for operations with regions inspect.
             worklist.push(following)
         operation.detach()
         self._drop(operation)
 
     def erase_from(self, operation: Operation) -> None:
-        """Erase an operation and all that follow it in its block: nothing reaches them, and nothing else uses them."""
+        """Erase an operation and all that follow it in its block; they must be unreachable and unused elsewhere."""
         block = operation.parent
         if block is None:
             return
@@ -258,38 +272,21 @@ class Rewriter:
             cursor = previous
 
     def _drop(self, root: Operation) -> None:
-        """Take an operation that was detached, and what is in it, out of the uses and the worklist."""
-        pending = [root]
-        values: list[Value] = []
-        while pending:
-            operation = pending.pop()
-            self._worklist.remove(operation)
-            if operation.operands:
-                for value in operation.operands:
-                    value.drop_user(operation)
-                    values.append(value)
-                operation.operands = []
-            for region in operation.regions:
-                for block in region.blocks:
-                    cursor = block.first
-                    block.first = block.last = None
-                    while cursor is not None:
-                        following = cursor.next
-                        cursor.parent = cursor.previous = cursor.next = None
-                        pending.append(cursor)
-                        cursor = following
+        """Remove a detached operation and its contents from use lists and the worklist."""
+        dropped = pre_order(root) if root.regions else [root]
+        values = [value for operation in dropped for value in operation.operands]
+        root.drop_all_references()
         for value in values:
             self.touch(value)
+        for operation in dropped:
+            self._worklist.remove(operation)
 
     # --- moving ---
 
     def splice_before(self, block: Block, before: Operation) -> None:
         """Move all operations of a block without arguments in front of an operation; the block is left empty."""
-        target = before.parent
-        if target is None:
-            raise ValueError("the operation is in no block")
         self.changed = True
-        _relink(block, target, before)
+        _relink(block, _block_of(before), before)
 
     def splice_at_end(self, block: Block, target: Block) -> None:
         """Move all operations of a block without arguments to the end of another one."""
@@ -298,16 +295,13 @@ class Rewriter:
 
     def move_before(self, operation: Operation, before: Operation) -> None:
         """Move one operation in front of another one, of any block."""
-        target = before.parent
-        if target is None:
-            raise ValueError("the operation is in no block")
         operation.detach()
-        target.insert_before(operation, before)
+        _block_of(before).insert_before(operation, before)
         self.modify(operation)
 
 
-class _Place(InsertionPoint):
-    """A place for a builder's operations, which the rewriter is told of."""
+class _NotifyingPoint(InsertionPoint):
+    """An insertion point of a builder that notifies the rewriter."""
 
     __slots__ = ("_rewriter",)
 
@@ -321,6 +315,12 @@ class _Place(InsertionPoint):
             operation.location = self._rewriter.location
         self._rewriter.modify(operation)
         return operation
+
+
+def _block_of(operation: Operation) -> Block:
+    if operation.parent is None:
+        raise ValueError("the operation is in no block")
+    return operation.parent
 
 
 def _relink(source: Block, target: Block, before: Operation | None) -> None:

@@ -1,18 +1,19 @@
-"""The expression simplifier of the folds draft: deeper clean-up of integers, masks, comparisons and choices.
+"""The expression simplifier of the folds draft: deeper cleanup of integers, masks, comparisons and selects.
 
-The model.  Every value that an integer operation makes becomes a node of a private form: an operation with its keywords
-and operands, a constant, or a leaf, which is everything else.  Nodes that compute the same have the same number.  The
-operations are visited in program order, so operands are simplified before what uses them, and
+Every value that an integer operation computes becomes a node: an operation with its keywords and operands, a constant,
+or a leaf, which is everything else.  Nodes that compute the same have the same number.  Operations are visited in
+program order, so operands are simplified before their users.
 
-* `simplify(node, mode, depth)` simplifies a node: operands first, then constants are computed, then the rules of
-  simplifier_rules.py are tried in their order, until none fits; chains of `andi` and of `ori` are looked at as a whole;
-* mode VALUE asks for the value, mode COMPLEMENT for all its bits inverted, where that costs nothing;
-* answers are remembered by node and mode;
-* every step goes one deeper, and past the limit an expression stays as it is.
+* `Expressions.simplify(node, mode, depth)` simplifies a node: first its operands, then constants are computed, then the
+  rules of simplifier_rules.py are tried in their order, until none matches; chains of `andi` and of `ori` are
+  simplified as a whole;
+* mode VALUE returns the value, mode COMPLEMENT its inverted bits, where that costs no operation;
+* results are cached by node and mode;
+* every step increases the depth, and beyond the limit an expression stays as it is.
 
-A rule takes away more than it makes, and what it makes stands where the operation stood.  Nothing with a region, a
-token, a float or an effect is ever touched, and no operation moves.  The order of the program and of the table decide
-everything, so that equal programs give equal results.
+A rule removes more than it creates, and new operations stand where the old one stood.  Operations with a region, a
+token, a float or an effect are never changed, and no operation moves.  The result depends only on the order of the
+program and of the rules.
 """
 
 from __future__ import annotations
@@ -25,18 +26,14 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation
-from tileir.ir.declaration import ISOLATED
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.values import Value
-from tileir.rewrite.dead import DeadCode, remove_dead
-from tileir.rewrite.driver import Statistics
-from tileir.rewrite.simplifier_expressions import MAXIMUM_DEPTH, Expressions, Node
-from tileir.rewrite.simplifier_language import (
-    OPERATORS,
-)
-from tileir.rewrite.trace import Step
+from tileir.rewrite.cleanup import ConstantBlocks, remove_dead
+from tileir.rewrite.driver import Statistics, Step
+from tileir.rewrite.simplifier_expressions import MAX_DEPTH, Expressions, Node
+from tileir.rewrite.simplifier_rules import OPERATORS
 
 _KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
     "overflow": OVERFLOW.cases,
@@ -48,25 +45,25 @@ _KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
 class _Writer:
     """Writes simplified expressions back into the program."""
 
-    __slots__ = ("_constants", "_expressions", "_homes", "_keep_locations", "_written")
+    __slots__ = ("_blocks", "_constants", "_expressions", "_keep_locations", "_written")
 
     def __init__(self, expressions: Expressions, keep_locations: bool) -> None:
         self._expressions: Expressions = expressions
         self._keep_locations: bool = keep_locations
         self._written: set[Node] = set()
-        # The constants at the start of each function, and the block they stand in.
-        self._constants: dict[tuple[Block, DenseAttribute], Value] = {}
-        self._homes: dict[Block, Block] = {}
+        # By block, the constants that it begins with.
+        self._constants: dict[Block, dict[DenseAttribute, Value]] = {}
+        self._blocks: ConstantBlocks = ConstantBlocks()
 
     def value_of(self, root: Node, before: Operation) -> Value:
-        """The value of a node, computed in front of an operation where nothing computes it yet."""
+        """Return the value of a node; operations that compute it are inserted in front of an operation if needed."""
         pending = [root]
         while pending:
             node = pending[-1]
-            if self._is_there(node, before):
+            if self._is_available(node, before):
                 pending.pop()
                 continue
-            missing = [operand for operand in node.operands if not self._is_there(operand, before)]
+            missing = [operand for operand in node.operands if not self._is_available(operand, before)]
             if missing:
                 pending += reversed(missing)
                 continue
@@ -77,23 +74,23 @@ class _Writer:
             raise ValueError("the expression was not written")
         return root.value
 
-    def _is_there(self, node: Node, before: Operation) -> bool:
-        """Whether the value of a node may be used at a place.
+    def _is_available(self, node: Node, before: Operation) -> bool:
+        """Whether the value of a node may be used in front of an operation.
 
-        What an operation of the program computes is asked for by its users only.  What was written for one place may
-        be wanted at another one: there it can be used if that is in the same block or further inside.
+        Only users of a value of the program request it.  A value that was written for another operation is available
+        in its block and inside.
         """
         value = node.value
         if value is None:
             return False
         if node not in self._written:
             return True
-        home = value.parent_block
+        written_in = value.parent_block
         block = before.parent
         if node.constant is not None and block is not None:
-            return self._home(block) is home
+            return self._blocks.block_for(block) is written_in
         while block is not None:
-            if block is home:
+            if block is written_in:
                 return True
             parent = block.parent_operation
             block = parent.parent if parent is not None else None
@@ -125,53 +122,41 @@ class _Writer:
         return operation.results[0]
 
     def _constant(self, elements: DenseAttribute, type: TileType, block: Block, location: Location) -> Value:
-        """An equal constant at the start of the function, or a new one there."""
-        home = self._home(block)
-        found = self._constants.get((home, elements))
+        """Return an equal constant at the start of the function, or a new one there."""
+        block = self._blocks.block_for(block)
+        known = self._constants.get(block)
+        if known is None:
+            known = self._constants[block] = _leading_constants(block)
+        found = known.get(elements)
         if found is None:
             constant = Operation(CONSTANT, [], [type], {"value": elements}, location=location)
-            home.insert_before(constant, home.first)
-            found = self._constants[(home, elements)] = constant.results[0]
+            block.insert_before(constant, block.first)
+            found = known[elements] = constant.results[0]
         return found
 
-    def _home(self, block: Block) -> Block:
-        """The block the constants of a block stand in; a deep nest is climbed once and not from every level."""
-        way: list[Block] = []
-        home = self._homes.get(block)
-        while home is None:
-            way.append(block)
-            parent = block.parent_operation
-            outer = parent.parent if parent is not None else None
-            if parent is None or outer is None or parent.declaration.traits & ISOLATED:
-                home = self._collect_constants(block)
-            else:
-                block = outer
-                home = self._homes.get(block)
-        for inner in way:
-            self._homes[inner] = home
-        return home
 
-    def _collect_constants(self, block: Block) -> Block:
-        """Note the constants a block begins with."""
-        cursor = block.first
-        while cursor is not None and cursor.declaration is CONSTANT:
-            elements = cursor.attributes.get("value")
-            if isinstance(elements, DenseAttribute) and len(cursor.attributes) == 1:
-                self._constants.setdefault((block, elements), cursor.results[0])
-            cursor = cursor.next
-        return block
+def _leading_constants(block: Block) -> dict[DenseAttribute, Value]:
+    """Return the constants that a block begins with."""
+    found: dict[DenseAttribute, Value] = {}
+    cursor = block.first
+    while cursor is not None and cursor.declaration is CONSTANT:
+        elements = cursor.attributes.get("value")
+        if isinstance(elements, DenseAttribute) and len(cursor.attributes) == 1:
+            found.setdefault(elements, cursor.results[0])
+        cursor = cursor.next
+    return found
 
 
 def simplify_expressions(
     root: Operation,
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
-    depth_limit: int = MAXIMUM_DEPTH,
+    depth_limit: int = MAX_DEPTH,
     keep_locations: bool = False,
 ) -> int:
-    """Simplify all expressions inside `root` once; gives the number of operations replaced.
+    """Simplify all expressions inside `root` once; return the number of operations replaced.
 
-    With `keep_locations` what takes the place of an operation has the location of that one too.
+    With `keep_locations`, an operation that replaces another one gets its location too.
     """
     expressions = Expressions(statistics if statistics is not None else Statistics(), depth_limit)
     writer = _Writer(expressions, keep_locations)
@@ -196,5 +181,5 @@ def simplify_expressions(
         if trace is not None and step is not None:
             trace(step.text("simplify"))
     if replaced:
-        remove_dead(root, DeadCode())
+        remove_dead(root)
     return replaced

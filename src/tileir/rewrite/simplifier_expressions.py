@@ -1,4 +1,4 @@
-"""The expressions of a program and what they simplify to: the private form of the simplifier (`simplifier.py`)."""
+"""The expressions of a program and their simplified forms (the model is in `simplifier.py`)."""
 
 from __future__ import annotations
 
@@ -7,43 +7,45 @@ from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, ORI, SELECT, TRUNCI, 
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.types import I1
+from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.rewrite.driver import Statistics
-from tileir.rewrite.simplifier_language import (
+from tileir.rewrite.matching import constant_value
+from tileir.rewrite.simplifier_rules import (
     ANY_CONSTANT,
     COMMUTATIVE,
+    COMPLEMENTS,
     COMPUTED,
+    INVERSE,
     LITERAL,
     OPERATORS,
+    RULES,
+    SWAPPED,
     VARIABLE,
     Rule,
     Term,
+    evaluate,
+    literal,
     read_rules,
 )
-from tileir.rewrite.simplifier_rules import COMPLEMENTS, INVERSE, RULES, SWAPPED
-from tileir.rewrite.simplifier_values import evaluate_tiles, integer_width, literal, splat, splat_bits
 
 # The modes.
 VALUE: Final = 0
 COMPLEMENT: Final = 1
 
-MAXIMUM_DEPTH: Final = 32
-# So many operands of a chain of `andi` or `ori` are compared with each other.
-_LONGEST_CHAIN: Final = 16
-# Constants that are no splats are computed element by element up to this size.
-_MOST_ELEMENTS: Final = 4096
-
-_CONVERSIONS: Final = (EXTI, TRUNCI)
-_CHAINS: Final = (ANDI, ORI)
+MAX_DEPTH: Final = 32
+# This many operands of a chain of `andi` or `ori` are compared with each other.
+_MAX_CHAIN: Final = 16
+# Constants that are not splats are computed up to this number of elements.
+_MAX_ELEMENTS: Final = 4096
 
 
 class Node:
     """An expression.  `kind` is the operation, CONSTANT for a constant and None for a leaf.
 
-    `value` is what computes it in the program, None until it is written there.
+    `value` is its value in the program, None until it is written there.
     """
 
     __slots__ = ("constant", "flags", "kind", "number", "operands", "type", "value")
@@ -68,7 +70,7 @@ class Node:
 
 
 class _Bindings:
-    """What the letters of a rule stand for."""
+    """The nodes, keywords and types that the letters of a rule matched."""
 
     __slots__ = ("flags", "nodes", "types")
 
@@ -78,68 +80,102 @@ class _Bindings:
         self.types: dict[str, TileType] = {}
 
 
-class Table:
-    """Rules by the operation they are for and what its operands must be; each question is answered once."""
+# --- constant tiles ---
 
-    __slots__ = ("_fitting", "_rules")
+
+def integer_width(type: TileType) -> int:
+    """Return the width of the elements, 0 if they are not integers that arithmetic takes."""
+    element = type.element
+    return element.width if isinstance(element, IntegerType) and element.width in (1, 8, 16, 32, 64) else 0
+
+
+def splat(type: TileType, number: str) -> DenseAttribute:
+    """Return a constant whose elements are all a literal of a rule."""
+    bits = literal(number, integer_width(type))
+    return dense_attribute(type, type.shape, type.element, bits.to_bytes(element_bytes(type.element), "little"))
+
+
+def is_splat(node: Node, number: str) -> bool:
+    """Whether a node is a constant whose elements are all a literal of a rule."""
+    value = node.constant
+    if value is None or not value.is_splat:
+        return False
+    bits = value.bits(0) & 1 if value.element_type is I1 else value.bits(0)
+    return bits == literal(number, integer_width(node.type))
+
+
+def evaluate_tiles(
+    operation: OperationDeclaration, flags: tuple[str, ...], operands: list[DenseAttribute], type: TileType
+) -> DenseAttribute | None:
+    """Compute an operation on constants, element by element; None if it is undefined or takes too long."""
+    is_uniform = all(operand.is_splat for operand in operands)
+    if type.count > _MAX_ELEMENTS and not is_uniform:
+        return None
+    widths: list[int] = []
+    for operand in operands:
+        element = operand.element_type
+        if not isinstance(element, IntegerType):
+            return None
+        widths.append(element.width)
+    size = element_bytes(type.element)
+    parts: list[bytes] = []
+    for index in range(1 if is_uniform else type.count):
+        bits = tuple([each.bits(index) & ((1 << width) - 1) for each, width in zip(operands, widths, strict=True)])
+        result = evaluate(operation, flags, (widths[-1], integer_width(type)), bits)
+        if result is None:
+            return None
+        parts.append(result.to_bytes(size, "little"))
+    return dense_attribute(type, type.shape, type.element, b"".join(parts))
+
+
+# --- rules by what they match ---
+
+
+class _RuleTable:
+    """Finds the rules for an operation and the operations of its operands; results are cached."""
+
+    __slots__ = ("_candidates", "_rules")
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules: list[Rule] = rules
-        self._fitting: dict[tuple[OperationDeclaration | None, ...], list[Rule]] = {}
+        self._candidates: dict[tuple[OperationDeclaration | None, ...], list[Rule]] = {}
 
-    def fitting(self, node: Node) -> list[Rule]:
-        """The rules that might fit a node, in their order."""
+    def candidates(self, node: Node) -> list[Rule]:
+        """Return the rules that might match a node, in their order."""
         operands = node.operands
         if len(operands) == 2:
             key: tuple[OperationDeclaration | None, ...] = (node.kind, operands[0].kind, operands[1].kind)
         else:
             key = (node.kind, *[operand.kind for operand in operands])
-        found = self._fitting.get(key)
+        found = self._candidates.get(key)
         if found is None:
-            found = self._fitting[key] = [rule for rule in self._rules if _is_fitting(rule, key)]
+            found = self._candidates[key] = [rule for rule in self._rules if _is_candidate(rule, key)]
         return found
 
 
-def _is_fitting(rule: Rule, kinds: tuple[OperationDeclaration | None, ...]) -> bool:
+def _is_candidate(rule: Rule, kinds: tuple[OperationDeclaration | None, ...]) -> bool:
     if rule.left.operation is not kinds[0]:
         return False
-    for head, kind in zip(rule.heads, kinds[1:], strict=True):
-        if head is not None and head is not kind:
-            return False
-    return True
+    return all(head is None or head is kind for head, kind in zip(rule.heads, kinds[1:], strict=True))
 
 
-class Tables:
-    """The rules, read once."""
-
-    __slots__ = ("complements", "rules")
-
-    def __init__(self) -> None:
-        self.rules: Table = Table(read_rules(RULES))
-        self.complements: Table = Table(read_rules(COMPLEMENTS))
-
-
-_tables: Final[list[Tables]] = []
-
-
-def tables() -> Tables:
-    if not _tables:
-        _tables.append(Tables())
-    return _tables[0]
+# The tables for VALUE and COMPLEMENT, parsed on first use.
+_tables: Final[list[_RuleTable]] = []
 
 
 class Expressions:
-    """The nodes of a program and what they simplify to."""
+    """The nodes of a program and their simplified forms."""
 
-    __slots__ = ("_numbers", "_of_value", "_remembered", "_tables", "depth_limit", "statistics")
+    __slots__ = ("_numbers", "_of_value", "_simplified_nodes", "depth_limit", "statistics")
 
-    def __init__(self, statistics: Statistics, depth_limit: int = MAXIMUM_DEPTH) -> None:
+    def __init__(self, statistics: Statistics, depth_limit: int = MAX_DEPTH) -> None:
         self.statistics: Statistics = statistics
         self.depth_limit: int = depth_limit
-        self._tables: Tables = tables()
+        if not _tables:
+            _tables.extend([_RuleTable(read_rules(RULES)), _RuleTable(read_rules(COMPLEMENTS))])
         self._of_value: dict[Value, Node] = {}
         self._numbers: dict[object, int] = {}
-        self._remembered: dict[tuple[Node, int], Node | None] = {}
+        self._simplified_nodes: dict[tuple[Node, int], Node | None] = {}
 
     # --- nodes ---
 
@@ -147,21 +183,20 @@ class Expressions:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def node_of(self, value: Value, type: TileType) -> Node:
-        """The node of a value; a leaf unless `note` was called for the operation that makes it."""
+        """Return the node of a value; a leaf unless `note` was called for its operation."""
         node = self._of_value.get(value)
         if node is None:
+            elements = constant_value(value) if integer_width(type) else None
             definition = value.defining_operation
-            elements = definition.attributes.get("value") if definition is not None else None
-            if definition is not None and definition.declaration is CONSTANT and integer_width(type):
-                if isinstance(elements, DenseAttribute) and len(definition.attributes) == 1:
-                    node = Node(CONSTANT, self._number(elements), type, constant=elements, value=value)
-            if node is None:
+            if elements is not None and definition is not None and len(definition.attributes) == 1:
+                node = Node(CONSTANT, self._number(elements), type, constant=elements, value=value)
+            else:
                 node = Node(None, self._number(value), type, value=value)
             self._of_value[value] = node
         return node
 
     def note(self, operation: Operation) -> Node | None:
-        """The node of an operation the simplifier knows; None for any other one."""
+        """Return the node of an operation that the simplifier knows; None for any other one."""
         declaration = operation.declaration
         names = OPERATORS.get(declaration)
         if names is None:
@@ -183,7 +218,7 @@ class Expressions:
                 return None
             flags.append(keyword.keyword)
         if len(operation.attributes) > len(names):
-            # An attribute nobody here knows would be lost.
+            # An unknown attribute would be lost.
             return None
         node = self.make(declaration, tuple(operands), tuple(flags), type)
         node.value = result
@@ -200,25 +235,25 @@ class Expressions:
         return Node(CONSTANT, self._number(elements), type, constant=elements)
 
     def define(self, node: Node, value: Value) -> None:
-        """Note that the program now computes a node as this value."""
+        """Record that the program now computes a node as this value."""
         node.value = value
         self._of_value[value] = node
 
     def replaced(self, value: Value, node: Node) -> None:
-        """Note that a value is no longer there and what took its place."""
+        """Record the node that replaced a value of the program."""
         self._of_value[value] = node
 
     # --- simplifying ---
 
     def simplify(self, node: Node, mode: int = VALUE, depth: int = 0) -> Node | None:
-        """The simplest form of a node, the node itself if there is none; None if its complement is not free."""
+        """Return the simplest form of a node, or the node; None if its complement costs an operation."""
         if node.kind is None or depth > self.depth_limit:
             return node if mode == VALUE else None
         key = (node, mode)
-        if key in self._remembered:
-            return self._remembered[key]
+        if key in self._simplified_nodes:
+            return self._simplified_nodes[key]
         found = self._value(node, depth) if mode == VALUE else self._complement(node, depth)
-        self._remembered[key] = found
+        self._simplified_nodes[key] = found
         return found
 
     def _value(self, node: Node, depth: int) -> Node:
@@ -230,12 +265,12 @@ class Expressions:
         found = self._computed(node)
         if found is None:
             found = self._chained(node)
-        if found is None and node.kind is XORI and self._literal_of(node.operands[1]) == "-1":
+        if found is None and node.kind is XORI and is_splat(node.operands[1], "-1"):
             found = self.simplify(node.operands[0], COMPLEMENT, depth + 1)
         if found is None:
             found = self._ordered(node)
         if found is None:
-            found = self._by_rule(node, self._tables.rules)
+            found = self._by_rule(node, _tables[VALUE])
         return node if found is None else self._simplified(found, depth + 1)
 
     def _simplified(self, node: Node, depth: int) -> Node:
@@ -244,49 +279,28 @@ class Expressions:
 
     def _complement(self, node: Node, depth: int) -> Node | None:
         if node.constant is not None:
-            ones = splat(node.type, literal("-1", integer_width(node.type)))
-            inverse = evaluate_tiles(XORI, (), [node.constant, ones], node.type)
-            return None if inverse is None else self.constant(inverse, node.type)
-        found = self._by_rule(node, self._tables.complements)
+            return self._evaluated(XORI, (), [node.constant, splat(node.type, "-1")], node.type)
+        found = self._by_rule(node, _tables[COMPLEMENT])
         return None if found is None else self._simplified(found, depth + 1)
 
-    def _literal_of(self, node: Node) -> str:
-        """`-1` for a constant with all bits set."""
-        if node.constant is None:
-            return ""
-        ones = literal("-1", integer_width(node.type))
-        return "-1" if splat_bits(node.constant) == ones else ""
-
     def _computed(self, node: Node) -> Node | None:
-        """A constant, if all operands are."""
-        elements: list[DenseAttribute] = []
-        for operand in node.operands:
-            if operand.constant is None:
-                return None
-            elements.append(operand.constant)
-        if node.kind is None:
+        """Return a constant, if all operands are constants."""
+        elements = [operand.constant for operand in node.operands if operand.constant is not None]
+        if node.kind is None or len(elements) < len(node.operands):
             return None
-        return self._evaluated(node.kind, node.flags, elements, node.type, "constant-operands")
+        found = self._evaluated(node.kind, node.flags, elements, node.type)
+        if found is not None:
+            self.statistics.count("constant-operands")
+        return found
 
     def _evaluated(
-        self,
-        kind: OperationDeclaration,
-        flags: tuple[str, ...],
-        elements: list[DenseAttribute],
-        type: TileType,
-        name: str = "",
+        self, kind: OperationDeclaration, flags: tuple[str, ...], elements: list[DenseAttribute], type: TileType
     ) -> Node | None:
-        if type.count > _MOST_ELEMENTS and not all(element.is_splat for element in elements):
-            return None
         result = evaluate_tiles(kind, flags, elements, type)
-        if result is None:
-            return None
-        if name:
-            self.statistics.count(name)
-        return self.constant(result, type)
+        return None if result is None else self.constant(result, type)
 
     def _ordered(self, node: Node) -> Node | None:
-        """The constant operand of a commutative operation goes to the right."""
+        """Move the constant operand of a commutative operation to the right."""
         if node.kind not in COMMUTATIVE:
             return None
         first, second = node.operands
@@ -298,12 +312,12 @@ class Expressions:
     # --- chains ---
 
     def _chained(self, node: Node) -> Node | None:
-        """`andi` and `ori` of several: an operand that is there already adds nothing, one with its complement decides.
+        """Simplify a chain of `andi` or `ori`: a repeated operand adds nothing, one with its complement decides.
 
-        The operands of a chain may come in any order and number, so only which ones there are matters.
+        The set of operands of a chain matters, not their order and number.
         """
         kind = node.kind
-        if kind is None or kind not in _CHAINS:
+        if kind is not ANDI and kind is not ORI:
             return None
         first, second = node.operands
         if first.kind is not kind and second.kind is not kind:
@@ -316,11 +330,10 @@ class Expressions:
             self.statistics.count(f"{kind.mnemonic}-chain-repeats")
             return first if adds <= have else second
         for operand in (*left, *right):
-            if operand.kind is XORI and self._literal_of(operand.operands[1]) == "-1":
+            if operand.kind is XORI and is_splat(operand.operands[1], "-1"):
                 if operand.operands[0].number in have or operand.operands[0].number in adds:
                     self.statistics.count(f"{kind.mnemonic}-chain-complement")
-                    bits = literal("0" if node.kind is ANDI else "-1", integer_width(node.type))
-                    return self.constant(splat(node.type, bits), node.type)
+                    return self.constant(splat(node.type, "0" if kind is ANDI else "-1"), node.type)
         return None
 
     def _operands_of_chain(self, node: Node, kind: OperationDeclaration) -> list[Node]:
@@ -328,7 +341,7 @@ class Expressions:
         pending = [node]
         while pending:
             one = pending.pop()
-            if one.kind is kind and len(found) + len(pending) < _LONGEST_CHAIN:
+            if one.kind is kind and len(found) + len(pending) < _MAX_CHAIN:
                 pending += reversed(one.operands)
             else:
                 found.append(one)
@@ -336,8 +349,8 @@ class Expressions:
 
     # --- rules ---
 
-    def _by_rule(self, node: Node, rules: Table) -> Node | None:
-        for rule in rules.fitting(node):
+    def _by_rule(self, node: Node, rules: _RuleTable) -> Node | None:
+        for rule in rules.candidates(node):
             bindings = _Bindings()
             if self._match(rule.left, node, bindings):
                 found = self._build(rule.right, node.type, bindings)
@@ -348,9 +361,7 @@ class Expressions:
 
     def _match(self, term: Term, node: Node, bindings: _Bindings) -> bool:
         if term.kind == LITERAL:
-            if node.constant is None:
-                return False
-            return splat_bits(node.constant) == literal(term.name, integer_width(node.type))
+            return is_splat(node, term.name)
         if term.kind == VARIABLE or term.kind == ANY_CONSTANT:
             if term.kind == ANY_CONSTANT and node.constant is None:
                 return False
@@ -363,11 +374,11 @@ class Expressions:
             return True
         if node.kind is not term.operation or not self._match_type(term.type, node.type, bindings):
             return False
-        for wanted, flag in zip(term.flags, node.flags, strict=False):
-            if len(wanted) > 1:
-                if wanted != flag:
+        for expected, flag in zip(term.flags, node.flags, strict=False):
+            if len(expected) > 1:
+                if expected != flag:
                     return False
-            elif bindings.flags.setdefault(wanted, flag) != flag:
+            elif bindings.flags.setdefault(expected, flag) != flag:
                 return False
         for argument, operand in zip(term.arguments, node.operands, strict=True):
             if not self._match(argument, operand, bindings):
@@ -382,9 +393,9 @@ class Expressions:
         return bindings.types.setdefault(letter, type) is type
 
     def _build(self, term: Term, type: TileType, bindings: _Bindings) -> Node | None:
-        """The right side of a rule; `type` is the one a literal gets."""
+        """Build the right side of a rule; `type` is that of a literal."""
         if term.kind == LITERAL:
-            return self.constant(splat(type, literal(term.name, integer_width(type))), type)
+            return self.constant(splat(type, term.name), type)
         if term.kind < LITERAL:
             return bindings.nodes[term.name]
         applied = term.operation
@@ -393,7 +404,7 @@ class Expressions:
         operands: list[Node] = []
         expected = type
         for argument in term.arguments:
-            # The first operand that is no literal tells the type of the others, but for the condition of a choice.
+            # The first operand that is not a literal has the type of the others, except the condition of `select`.
             operand = self._build(argument, expected, bindings)
             if operand is None:
                 return None
@@ -406,7 +417,7 @@ class Expressions:
         result = expected
         if applied is CMPI:
             result = type
-        elif applied in _CONVERSIONS:
+        elif applied is EXTI or applied is TRUNCI:
             result = bindings.types[term.type]
         if term.kind == COMPUTED:
             elements = [operand.constant for operand in operands if operand.constant is not None]

@@ -1,24 +1,29 @@
-"""The rules of the expression simplifier, one per line: a name, what is looked for, what takes its place.
+"""The rules of the expression simplifier, one per line: a name, the pattern, the replacement.
 
-x, y and z stand for any integer expressions of one type T, k and l for constants of that type, c and d for i1
-expressions.  A colon names the type where a conversion changes it; both sides always have the same one.  `-1` has all
-bits set (true, for i1), `max` and `min` are the ends of the signed range.  What stands in brackets are the keywords of
-the operation: a word asks for itself, a letter takes any and gives it back, none take any; a new operation without
-them makes no promise about wrapping.  What stands in braces is computed from constants.  Operands of commutative
-operations may come in either order.
+term ::= letter | literal | `{` term `}` | name (`:` type)? (`[` keyword (`,` keyword)* `]`)? `(` terms `)`
 
-Every line is proved for all widths and keywords by tests/rewrite/test_simplifier_proofs.py, from this table: where the
-left side is defined, so is the right one, and they are equal.  That rules out more than one would think: `select(c, d,
-false)` is no `and`, because it is defined where c is false and d is not.
+x, y and z stand for integer expressions of one type T, k and l for constants of that type, c and d for i1 expressions.
+A colon names the type where a conversion changes it; both sides have the same type.  `-1` has all bits set (true, for
+i1), `max` and `min` are the ends of the signed range.  Brackets contain the keywords of the operation: a word matches
+itself, a letter matches any and inserts it again, without brackets all match; a new operation without them makes no
+promise about wrapping.  Braces are computed from constants.  Operands of commutative operations match in either order.
+
+tests/rewrite/test_simplifier_proofs.py proves every line of the table for all widths and keywords: where the left side
+is defined, so is the right one, and they are equal.  For example, `select(c, d, false)` is not `andi(c, d)`: it is
+defined where c is false and d is undefined.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+import re
 
-# What the whole expression becomes.
+from tileir.annotations import Final
+from tileir.dialect import ops
+from tileir.ir.declaration import OperationDeclaration
+
+# Rules for the value of an expression.
 RULES: Final[tuple[tuple[str, str, str], ...]] = (
-    # --- constants go to the right, and together ---
+    # --- move constants to the right and combine them ---
     ("compare-constant-first", "cmpi[p,s](k, x)", "cmpi[swapped(p),s](x, k)"),
     ("add-add-constant", "addi(addi(x, k), l)", "addi(x, {addi(k, l)})"),
     ("add-subtract-constant", "addi(subi(x, k), l)", "addi(x, {subi(l, k)})"),
@@ -59,7 +64,7 @@ RULES: Final[tuple[tuple[str, str, str], ...]] = (
     ("xor-zero", "xori(x, 0)", "x"),
     ("xor-itself", "xori(x, x)", "0"),
     ("xor-again", "xori(x, xori(x, y))", "y"),
-    # --- the smaller and the larger one ---
+    # --- minimum and maximum ---
     ("minimum-itself", "mini(x, x)", "x"),
     ("maximum-itself", "maxi(x, x)", "x"),
     ("minimum-zero", "mini[unsigned](x, 0)", "0"),
@@ -116,7 +121,7 @@ RULES: Final[tuple[tuple[str, str, str], ...]] = (
     ("extended-lowest-bit", "andi(exti:U[unsigned](c), 1)", "exti:U[unsigned](c)"),
 )
 
-# What the complement of an expression is, where that costs no operation more: tried on the x of `xori(x, -1)`.
+# Rules for the complement of an expression, where that costs no operation more: tried on the x of `xori(x, -1)`.
 COMPLEMENTS: Final[tuple[tuple[str, str, str], ...]] = (
     ("complement-complement", "xori(x, -1)", "x"),
     ("complement-compare", "cmpi[p,s](x, y)", "cmpi[inverse(p),s](x, y)"),
@@ -139,3 +144,230 @@ INVERSE: Final[dict[str, str]] = {
     "greater_than": "less_than_or_equal",
     "greater_than_or_equal": "less_than",
 }
+
+# The operations that the simplifier knows, with their attributes in the order of the keywords in brackets.
+OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
+    ops.ADDI: ("overflow",),
+    ops.SUBI: ("overflow",),
+    ops.MULI: ("overflow",),
+    ops.NEGI: ("overflow",),
+    ops.SHLI: ("overflow",),
+    ops.SHRI: ("signedness",),
+    ops.ANDI: (),
+    ops.ORI: (),
+    ops.XORI: (),
+    ops.MINI: ("signedness",),
+    ops.MAXI: ("signedness",),
+    ops.CMPI: ("comparison_predicate", "signedness"),
+    ops.SELECT: (),
+    ops.EXTI: ("signedness",),
+    ops.TRUNCI: ("overflow",),
+}
+COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset(
+    [ops.ADDI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI, ops.MINI, ops.MAXI]
+)
+_BY_NAME: Final[dict[str, OperationDeclaration]] = {operator.mnemonic: operator for operator in OPERATORS}
+
+
+# --- terms ---
+
+# Kinds of terms.
+VARIABLE: Final = 0  # any expression
+ANY_CONSTANT: Final = 1
+LITERAL: Final = 2  # one number: 0, 1, -1, min, max
+APPLICATION: Final = 3
+COMPUTED: Final = 4  # an application to constants, computed into a constant
+
+_LITERALS: Final = ("0", "1", "-1", "min", "max")
+_CONSTANTS: Final = "kl"
+_BOOLEANS: Final = "cd"
+_TOKEN: Final = re.compile(r"(?:swapped|inverse)\(\w\)|[-\w]+|\S")
+
+
+class Term:
+    """A part of a rule; `type` names the type of a result or a letter, "" where it follows from the rest.
+
+    `operation` is the operation of an application.
+    """
+
+    __slots__ = ("arguments", "flags", "kind", "name", "operation", "type")
+
+    def __init__(
+        self, kind: int, name: str, type: str = "", flags: tuple[str, ...] = (), arguments: tuple[Term, ...] = ()
+    ) -> None:
+        self.kind: int = kind
+        self.name: str = name
+        self.operation: OperationDeclaration | None = _BY_NAME.get(name)
+        self.type: str = type
+        self.flags: tuple[str, ...] = flags
+        self.arguments: tuple[Term, ...] = arguments
+
+    @property
+    def text(self) -> str:
+        if self.kind < APPLICATION:
+            return self.name
+        type = f":{self.type}" if self.type else ""
+        flags = f"[{','.join(self.flags)}]" if self.flags else ""
+        return f"{self.name}{type}{flags}({', '.join([argument.text for argument in self.arguments])})"
+
+
+class Rule:
+    """A parsed rule; `heads` has the operation that each operand must be, None where any matches."""
+
+    __slots__ = ("heads", "left", "name", "right")
+
+    def __init__(self, name: str, left: Term, right: Term) -> None:
+        self.name: str = name
+        self.left: Term = left
+        self.right: Term = right
+        self.heads: tuple[OperationDeclaration | None, ...] = tuple([_head(argument) for argument in left.arguments])
+
+
+def _head(term: Term) -> OperationDeclaration | None:
+    if term.kind == APPLICATION:
+        return term.operation
+    return None if term.kind == VARIABLE else ops.CONSTANT
+
+
+def read_rules(table: tuple[tuple[str, str, str], ...]) -> list[Rule]:
+    """Parse a table; each rule comes in every order of the operands of its commutative operations."""
+    rules: list[Rule] = []
+    for name, left, right in table:
+        variants = {variant.text: variant for variant in _variants(read_term(left))}
+        rules += [Rule(name, variant, read_term(right)) for variant in variants.values()]
+    return rules
+
+
+def _variants(term: Term) -> list[Term]:
+    """Return a term with the operands of its commutative operations in each order."""
+    if term.kind != APPLICATION:
+        return [term]
+    lists: list[tuple[Term, ...]] = [()]
+    for argument in term.arguments:
+        lists = [(*prefix, variant) for prefix in lists for variant in _variants(argument)]
+    if term.operation in COMMUTATIVE or (term.operation is ops.CMPI and term.flags[0] in ("equal", "not_equal")):
+        lists += [(second, first) for first, second in lists]
+    return [Term(APPLICATION, term.name, term.type, term.flags, arguments) for arguments in lists]
+
+
+def read_term(text: str) -> Term:
+    tokens = _TOKEN.findall(text)
+    tokens.reverse()
+    term = _read_term(tokens)
+    if tokens:
+        raise ValueError(f"the rule '{text}' goes on after its end")
+    return term
+
+
+def _read_term(tokens: list[str]) -> Term:
+    """Read a term from the end of a reversed list of tokens."""
+    if _take(tokens, "{"):
+        inner = _read_term(tokens)
+        _expect(tokens, "}")
+        return Term(COMPUTED, inner.name, inner.type, inner.flags, inner.arguments)
+    name = tokens.pop()
+    if name in _LITERALS:
+        return Term(LITERAL, name)
+    if name not in _BY_NAME:
+        return Term(ANY_CONSTANT if name in _CONSTANTS else VARIABLE, name, "B" if name in _BOOLEANS else "T")
+    type = tokens.pop() if _take(tokens, ":") else ""
+    flags: list[str] = []
+    if _take(tokens, "["):
+        flags.append(tokens.pop())
+        while _take(tokens, ","):
+            flags.append(tokens.pop())
+        _expect(tokens, "]")
+    _expect(tokens, "(")
+    arguments = [_read_term(tokens)]
+    while _take(tokens, ","):
+        arguments.append(_read_term(tokens))
+    _expect(tokens, ")")
+    return Term(APPLICATION, name, type, tuple(flags), tuple(arguments))
+
+
+def _take(tokens: list[str], mark: str) -> bool:
+    if tokens and tokens[-1] == mark:
+        tokens.pop()
+        return True
+    return False
+
+
+def _expect(tokens: list[str], mark: str) -> None:
+    if not _take(tokens, mark):
+        raise ValueError(f"expected '{mark}' in a rule, before '{''.join(reversed(tokens))}'")
+
+
+# --- arithmetic on constants ---
+
+
+def literal(name: str, width: int) -> int:
+    """Return the bit pattern of a literal of a rule."""
+    if name == "max":
+        return (1 << (width - 1)) - 1
+    if name == "min":
+        return 1 << (width - 1)
+    return int(name) & ((1 << width) - 1)
+
+
+def evaluate(
+    operation: OperationDeclaration, flags: tuple[str, ...], widths: tuple[int, int], operands: tuple[int, ...]
+) -> int | None:
+    """Return the bits that an operation computes; None where they are undefined (a shift by the width or more).
+
+    `widths` are those of the last operand and of the result.  A result that breaks a promise about wrapping may be
+    anything, so it is the wrapped one.
+    """
+    width, result_width = widths
+    mask = (1 << result_width) - 1
+    if operation is ops.SELECT:
+        return operands[1] if operands[0] & 1 else operands[2]
+    first = operands[0]
+    if operation is ops.NEGI:
+        return -first & mask
+    if operation is ops.TRUNCI:
+        return first & mask
+    signed = bool(flags) and flags[-1] == "signed"
+    left = _signed(width, first) if signed else first
+    if operation is ops.EXTI:
+        return left & mask
+    second = operands[1]
+    if operation is ops.SHLI or operation is ops.SHRI:
+        if second >= width:
+            return None
+        return (first << second if operation is ops.SHLI else left >> second) & mask
+    right = _signed(width, second) if signed else second
+    if operation is ops.CMPI:
+        return int(_compare(flags[0], left, right))
+    if operation is ops.MINI:
+        return min(left, right) & mask
+    if operation is ops.MAXI:
+        return max(left, right) & mask
+    if operation is ops.ADDI:
+        return first + second & mask
+    if operation is ops.SUBI:
+        return first - second & mask
+    if operation is ops.MULI:
+        return first * second & mask
+    if operation is ops.ANDI:
+        return first & second
+    if operation is ops.ORI:
+        return first | second
+    return first ^ second
+
+
+def _signed(width: int, bits: int) -> int:
+    return bits - (1 << width) if bits >> (width - 1) & 1 else bits
+
+
+def _compare(predicate: str, left: int, right: int) -> bool:
+    if predicate == "equal":
+        return left == right
+    if predicate == "not_equal":
+        return left != right
+    if predicate == "less_than":
+        return left < right
+    if predicate == "less_than_or_equal":
+        return left <= right
+    if predicate == "greater_than":
+        return left > right
+    return left >= right

@@ -95,9 +95,9 @@ def _assemble(path: str, output: str, given: Arguments) -> int:
     if given.has("legalize") and not _legalize(program.module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):
-        from tileir.passes.debug_scopes import run as make_scopes
+        from tileir.passes.debug_info import synthesize_scopes
 
-        make_scopes(program.module)
+        synthesize_scopes(program.module)
     from tileir.bytecode.layouts import newest_version, tile_module, to_bytes
     from tileir.bytecode.losses import losses
     from tileir.bytecode.primitives import BytecodeError

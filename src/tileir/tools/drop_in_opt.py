@@ -9,8 +9,7 @@ from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.versions import version_text
 from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
-from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
-from tileir.passes.registry import PipelineError
+from tileir.passes.registry import PipelineError, Step, parse_options, parse_pipeline
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
 from tileir.tools.output import write_output

@@ -55,8 +55,7 @@ def check_ways(given: Arguments) -> None:
     """Refuse a command line that does not say what is interesting, or says it twice."""
     if given.has("passes"):
         from tileir.passes.pipeline import check_steps
-        from tileir.passes.pipeline_text import parse_passes
-        from tileir.passes.registry import PipelineError
+        from tileir.passes.registry import PipelineError, parse_passes
 
         try:
             check_steps(parse_passes(given.value("passes", "")))

@@ -15,7 +15,7 @@ from tileir.tools.programs import read_bytes, tell
 
 if TYPE_CHECKING:
     from tileir.passes.pipeline import PassReport
-    from tileir.passes.pipeline_text import Step
+    from tileir.passes.registry import Step
 
 OPTIMIZING_OPTIONS = (
     Option("O", "optimize at this level, as in -O3", choices=("0", "1", "2", "3")),
@@ -31,6 +31,7 @@ OPTIMIZING_OPTIONS = (
     Option("timing", "show the time each pass took, on standard error"),
     Option("statistics", "show how often each rule fired, on standard error"),
     Option("debug", "show each step of rewriting, before and after, on standard error"),
+    Option("trace-patterns", "show each pattern that did not match, and why, on standard error"),
 )
 
 # What the file of --load has for its `__name__`.
@@ -54,8 +55,7 @@ class Optimization:
             raise ToolFailure("'-O' and '--passes' exclude each other", EXIT_USAGE)
         # Imported here: who only prints a program does not pay for the optimizer.
         from tileir.passes.pipeline import check_steps, passes_of_level
-        from tileir.passes.pipeline_text import parse_pass, parse_passes
-        from tileir.passes.registry import PipelineError
+        from tileir.passes.registry import PipelineError, parse_pass, parse_passes
 
         try:
             if given.has("passes"):
@@ -80,6 +80,7 @@ class Optimization:
             statistics=given.has("statistics"),
             after_each=_print_module if given.has("print-after-each") else None,
             trace=_print_step if given.has("debug") else None,
+            trace_patterns=_print_step if given.has("trace-patterns") else None,
         )
         try:
             if given.has("passes"):

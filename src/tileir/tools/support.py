@@ -35,11 +35,11 @@ from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
 from tileir.ir.versions import NEWEST, V13_1, version_text
 from tileir.passes import downlevel, legalize
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
-from tileir.passes.legalize_expand import EXPANSIONS
+from tileir.passes.expansions import EXPANSIONS
 from tileir.passes.registry import FULL
-from tileir.rewrite.dead import WITHOUT_EFFECTS
-from tileir.rewrite.fact_rules import RULES, WITHOUT_RULE
-from tileir.rewrite.simplifier_language import LEAVES, OPERATORS
+from tileir.rewrite.cleanup import WITHOUT_EFFECTS
+from tileir.rewrite.fact_rules import RULES
+from tileir.rewrite.simplifier_rules import OPERATORS
 
 FILE: Final = os.path.join("docs", "support.md")
 
@@ -121,6 +121,17 @@ def is_newer(declaration: OperationDeclaration) -> bool:
     return declaration.since is not None and declaration.since > V13_1
 
 
+def _has_facts(declaration: OperationDeclaration) -> bool:
+    return declaration in RULES or declaration in (FOR, IF, LOOP)
+
+
+def _others(
+    concerns: Callable[[OperationDeclaration], bool], knows: Callable[[OperationDeclaration], bool], reason: str
+) -> dict[OperationDeclaration, str]:
+    """One reason for all operations that a part does not know."""
+    return {each: reason for each in operations() if concerns(each) and not knows(each)}
+
+
 # --- the parts ---
 
 
@@ -133,7 +144,7 @@ def parts() -> list[Part]:
     from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
 
     rewritten = {fold.root for fold in canonicalization_folds(FULL)}
-    for pattern in canonicalization_patterns(FULL):
+    for pattern in canonicalization_patterns():
         rewritten.update(pattern.roots)
     legalized = {*EXPANSIONS, *legalize.REPLACEMENTS, *legalize.RESOLVED}
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
@@ -189,15 +200,15 @@ def parts() -> list[Part]:
             "facts",
             "ranges and divisors of its results are known",
             gives_integers,
-            lambda d: d in RULES or d in (FOR, IF, LOOP),
-            WITHOUT_RULE,
+            _has_facts,
+            _others(gives_integers, _has_facts, "it has no rule: only the type of its result is known"),
         ),
         Part(
             "simplifier",
             "integer expressions that contain it are simplified",
             is_integer_arithmetic,
             OPERATORS.__contains__,
-            LEAVES,
+            _others(is_integer_arithmetic, OPERATORS.__contains__, "no rule has it"),
         ),
         Part(
             "folds",
@@ -216,7 +227,7 @@ def parts() -> list[Part]:
             "newer than 13.1, and can be expressed in an older version",
             is_newer,
             downlevel.REPLACED.__contains__,
-            downlevel.WITHOUT_EQUIVALENT,
+            _others(is_newer, downlevel.REPLACED.__contains__, "older versions have no equivalent"),
         ),
     ]
 

@@ -27,7 +27,7 @@ from tileir.analyze.reducing.removal import (
 from tileir.analyze.reducing.search import Changed, Search
 from tileir.analyze.reducing.shapes import shape_changes
 from tileir.analyze.reducing.structure import carried_removals, parameter_removals, straightenings
-from tileir.passes import strip_debug
+from tileir.passes.debug_info import strip_locations
 
 Reducer = Callable[[Program], Sequence[Edit]]
 
@@ -75,7 +75,7 @@ def reduce_program(search: Search[Program]) -> None:
 
 
 def _strip_locations(program: Program) -> bool:
-    return strip_debug.run(program.module) > 0
+    return strip_locations(program.module) > 0
 
 
 def _exhaust(search: Search[Program], reducer: Reducer) -> bool:

@@ -16,7 +16,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
 from tileir.ir.traversal import is_function
 from tileir.ir.values import Value
-from tileir.rewrite.dead import DeadCode, is_removable
+from tileir.rewrite.cleanup import DeadCode, is_removable
 
 Edit = Callable[[Program], bool]
 

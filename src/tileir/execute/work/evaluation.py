@@ -51,7 +51,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import element_bytes, signed_value
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.rewrite.simplifier_values import evaluate
+from tileir.rewrite.simplifier_rules import evaluate
 
 Lookup = Callable[[Value], Known | None]
 Evaluation = Callable[[Operation, Lookup], list[Known | None]]

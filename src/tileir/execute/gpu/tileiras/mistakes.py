@@ -37,9 +37,9 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
-from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of
+from tileir.passes.emit import UNSIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
-from tileir.rewrite.float_addition import add_constants
+from tileir.rewrite.folds import add_constants
 
 _CANONICAL: Final = 0x7FC00000
 """The canonical NaN of f32; all of its bits are in tf32."""
@@ -86,13 +86,13 @@ def _without_access(operation: Operation) -> int:
     if token is None:
         token = emit.operation(MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
     if operation.declaration is STORE_PTR_TKO:
-        replace(operation, [token])
+        operation.replace_with([token])
         return 1
     tile = operation.padding_value
     if tile is None:
         # Of what is not loaded any value will do.
         tile = emit.bits(tile_of(operation.results[0]), 0)
-    replace(operation, [tile, token])
+    operation.replace_with([tile, token])
     return 1
 
 
@@ -115,7 +115,7 @@ def _folded_sum(operation: Operation) -> int:
     if total is None:
         return 0
     result = operation.results[0]
-    replace(operation, [Emit(operation).operation(CONSTANT, [], [result.type], {"value": total}).results[0]])
+    operation.replace_with([Emit(operation).operation(CONSTANT, [], [result.type], {"value": total}).results[0]])
     return 1
 
 

@@ -26,8 +26,8 @@ from tileir.ir.location import file_location
 from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.versions import NEWEST, Version
-from tileir.passes import debug_scopes, downlevel, legalize
-from tileir.passes.rename import rename_symbol
+from tileir.passes import downlevel, legalize
+from tileir.passes.debug_info import rename_symbol, synthesize_scopes
 
 _TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
 """An identifier of PTX, which the assembler makes; it fails without a reason at other names."""
@@ -100,7 +100,7 @@ class Program:
 
 def written(module: Operation, version: Version) -> bytes:
     """The bytecode of a module, with the scopes that locations need; the operations are in them afterwards."""
-    debug_scopes.run(module)
+    synthesize_scopes(module)
     return to_bytes(module, version)
 
 

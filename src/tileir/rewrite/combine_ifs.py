@@ -1,7 +1,7 @@
-"""The two patterns that make one `if` of two (the folds draft, CombineIfs and CombineNestedIfs).
+"""The two patterns that combine `if`s (the folds draft, CombineIfs and CombineNestedIfs).
 
-Results are only ever added to the end of the list of another `if`, never reordered (the folds draft, third contract),
-and the operations of both keep their order (first contract).
+Result lists are concatenated, never reordered (the folds draft, third contract), and operations keep their order (first
+contract).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tileir.rewrite.matching import (
 )
 from tileir.rewrite.rewriter import Rewriter
 
-# --- neighbours ---
+# --- adjacent ifs ---
 
 
 def combine_ifs(operation: Operation, rewriter: Rewriter) -> bool:
-    """Adjacent ifs on one condition, or on it and its negation, become one.
+    """Combine adjacent ifs on one condition, or on a condition and its negation.
 
-    A run of them is combined at once, when its last member is met: the others have taken their own form by then, and a
-    long run costs no more than its operations.
+    A run of them is combined at once, when its last member is visited: the others are in canonical form by then, and
+    the cost is linear in the length of the run.
     """
     following = operation.next
     if following is not None and _relation(operation, following) != 0:
-        return False
+        return rewriter.no_match(operation, "it is not the last of the adjacent ifs on its condition")
     run = [operation]
     while True:
         previous = run[-1].previous
@@ -53,7 +53,7 @@ def combine_ifs(operation: Operation, rewriter: Rewriter) -> bool:
             group.build(rewriter)
             combined = True
         start = end
-    return combined
+    return combined or rewriter.no_match(operation, "the operation before it is no 'if' on the same condition")
 
 
 def _relation(first: Operation, second: Operation) -> int:
@@ -68,10 +68,10 @@ def _relation(first: Operation, second: Operation) -> int:
 
 
 class _Group:
-    """Adjacent ifs to be combined, seen from the condition of the first.
+    """Adjacent ifs to combine; true and false refer to the condition of the first.
 
-    `sides[0]` holds, for each member, the branch taken when that condition is true, `sides[1]` the other one; None
-    where there is none, or where an earlier member has left so that it is not reached.
+    `sides[0]` has, for each member, the branch taken when that condition is true, `sides[1]` the other one; None where
+    there is none, or where it is unreachable because an earlier member leaves.
     """
 
     __slots__ = ("_open", "members", "sides")
@@ -83,10 +83,10 @@ class _Group:
         self._open: list[bool] = [not leaves(blocks[0]), not leaves(blocks[1])]
 
     def add(self, member: Operation) -> bool:
-        """Take the next member if at least one of its branches is needed."""
+        """Add the next member if at least one of its branches is reachable."""
         relation = _relation(self.members[0], member)
         if relation == 0:
-            # Its condition meets a neighbour's, not the first one's; later, when those two are one.
+            # Its condition is related to its neighbor's, but not to the first one's; it is visited again.
             return False
         swap = relation < 0
         blocks = (branch(member, 1 if swap else 0), branch(member, 0 if swap else 1))
@@ -120,18 +120,18 @@ class _Group:
             rewriter.erase(member)
 
     def _rewrite_inner_uses(self, rewriter: Rewriter) -> None:
-        """Inside a later member a result of an earlier one is what the branch of the same side yields."""
-        place: dict[Block, tuple[int, int]] = {}
+        """Inside later members, replace results of earlier ones by the values yielded on the same side."""
+        sides: dict[Block, tuple[int, int]] = {}
         for side in (0, 1):
             for number, block in enumerate(self.sides[side]):
                 if block is not None:
-                    place[block] = (side, number)
+                    sides[block] = (side, number)
         for number, member in enumerate(self.members):
             yielded = [yields(self.sides[side][number]) for side in (0, 1)]
             for index, result in enumerate(member.results):
                 for user in result.users:
-                    found = _enclosing(user, place, member.parent)
-                    # What is in no place is behind the group, or in a branch that is not reached.
+                    found = _enclosing(user, sides, member.parent)
+                    # Any other user is behind the group or in an unreachable branch.
                     source = yielded[found[0]] if found is not None and found[1] > number else None
                     if source is not None:
                         value = source.operands[index]
@@ -140,7 +140,7 @@ class _Group:
                                 rewriter.set_operand(user, operand, value)
 
     def _join(self, side: int, region: Region, rewriter: Rewriter) -> None:
-        """Put the branches of one side behind one another, with one terminator."""
+        """Concatenate the branches of one side, with one terminator."""
         target: Block | None = None
         operands: list[Value] = []
         ends: list[Operation] = []
@@ -160,7 +160,7 @@ class _Group:
             first = block.first
             rewriter.splice_at_end(block, target)
             if first is not None:
-                # It may follow an `if` now.
+                # It may follow an `if` now, so CombineIfs may match.
                 rewriter.revisit(first)
         if target is not None and self._open[side]:
             end = ends.pop()
@@ -172,11 +172,11 @@ class _Group:
             rewriter.erase(end)
 
 
-def _enclosing(user: Operation, place: dict[Block, tuple[int, int]], outside: Block | None) -> tuple[int, int] | None:
-    """The entry of the innermost listed block around an operation."""
+def _enclosing(user: Operation, sides: dict[Block, tuple[int, int]], outside: Block | None) -> tuple[int, int] | None:
+    """Return the entry of the innermost listed block around an operation."""
     block = user.parent
     while block is not None and block is not outside:
-        found = place.get(block)
+        found = sides.get(block)
         if found is not None:
             return found
         around = block.parent_operation
@@ -184,28 +184,28 @@ def _enclosing(user: Operation, place: dict[Block, tuple[int, int]], outside: Bl
     return None
 
 
-# --- one inside the other ---
+# --- nested ifs ---
 
 
 def combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
     """`if a { if b { ... } }` is `if a and b { ... }`.
 
-    Both second branches may only yield.  Where the outer `if` forwards a result of the inner one, both must yield the
-    same value for it: that is what comes out when a holds and b does not.  The folds draft's sample leaves this out and
-    would change results (docs/conflicts.md H3).  Any other value yielded must come from outside, so that it can be
-    selected.
+    Both else branches may only yield.  Where the outer `if` forwards a result of the inner one, both else branches must
+    yield the same value for it: it is the result when a is true and b is false.  The folds draft's sample omits this
+    condition and would change results (docs/conflicts.md H3).  Any other yielded value must be defined outside, so that
+    it can be selected.
     """
     nested = _only_nested_if(operation)
     if nested is None:
-        return False
+        return rewriter.no_match(operation, "its then branch is not a single 'if', or an else branch is not empty")
     outer_end = yields(branch(operation, 0))
     inner_end = yields(branch(nested, 0))
     otherwise = yields(branch(operation, 1))
     inner_otherwise = yields(branch(nested, 1))
     if outer_end is None:
-        return False
+        return rewriter.no_match(operation, "the then branch leaves")
     if inner_end is None and (branch(operation, 1) is not None or branch(nested, 1) is not None):
-        return False
+        return rewriter.no_match(nested, "the inner 'if' leaves, and there is an else branch")
     chosen = list(outer_end.operands)
     fallback: list[Value] = list(otherwise.operands) if otherwise is not None else []
     selected: list[int] = []
@@ -213,12 +213,12 @@ def combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
         if value.defining_operation is nested:
             position = [result is value for result in nested.results].index(True)
             if inner_end is None or inner_otherwise is None:
-                return False
+                return rewriter.no_match(nested, "a branch of the inner 'if' leaves")
             if inner_otherwise.operands[position] is not fallback[index]:
-                return False
+                return rewriter.no_match(nested, "the else branches yield different values")
             chosen[index] = inner_end.operands[position]
         elif is_defined_in(value, operation.regions[0]) or not can_select(value):
-            return False
+            return rewriter.no_match(operation, "a yielded value is defined inside or cannot be selected")
         else:
             selected.append(index)
     _merge_nested(operation, nested, rewriter, chosen, fallback, selected)
@@ -226,7 +226,7 @@ def combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
 
 
 def _only_nested_if(operation: Operation) -> Operation | None:
-    """The `if` that is all the first branch holds, if no second branch does anything."""
+    """Return the `if` that is alone in the then branch, if no else branch does anything."""
     block = branch(operation, 0)
     nested = block.first if block is not None else None
     if block is None or nested is None or nested.declaration is not IF or nested.next is not block.last:
