@@ -11,8 +11,8 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.container import read_container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.layouts import from_bytes, to_bytes
+from tileir.bytecode.primitives import Trace
 from tileir.bytecode.strings import StringTable
-from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import di_compile_unit, di_file, di_lexical_block, di_location, di_subprogram
 from tileir.ir.location import Location, file_location
 

@@ -18,9 +18,8 @@ from tileir.bytecode.documented.reader import DocumentedModuleReader
 from tileir.bytecode.field_names import UNNAMED, field_name
 from tileir.bytecode.layouts import DOCUMENTED, layout_of
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, Malformed
+from tileir.bytecode.primitives import PADDING_BYTE, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
-from tileir.bytecode.trace import Span, Trace
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation

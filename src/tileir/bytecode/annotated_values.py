@@ -12,10 +12,9 @@ from tileir.bytecode.documented.reader import DocumentedModuleReader
 from tileir.bytecode.documented.tables import DocumentedDebugTable
 from tileir.bytecode.documented.types import DocumentedTypeTable
 from tileir.bytecode.layouts import DOCUMENTED
-from tileir.bytecode.primitives import ByteReader, Malformed
+from tileir.bytecode.primitives import ByteReader, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.strings import StringTable
-from tileir.bytecode.trace import Span, Trace
 from tileir.bytecode.types import SCALARS, TypeTable
 from tileir.dialect.attributes import (
     DICompileUnit,

@@ -10,7 +10,7 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+    from tileir.bytecode.primitives import Trace
 
 
 class ConstantTable:

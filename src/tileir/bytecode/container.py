@@ -8,7 +8,7 @@ from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Mal
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+    from tileir.bytecode.primitives import Trace
 
 END: Final = 0
 STRING: Final = 1

@@ -21,7 +21,7 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.location import UNKNOWN, Location, call_site_location, file_location, file_locations
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+    from tileir.bytecode.primitives import Trace
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2

@@ -13,9 +13,9 @@ from tileir.bytecode.attributes import read_attribute
 from tileir.bytecode.body_reader import BodyReader
 from tileir.bytecode.container import Container, check_count, read_container
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Heads
 from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
+from tileir.bytecode.record_prefixes import PrefixCache
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
@@ -86,7 +86,7 @@ class ModuleReader:
         self.file: Container = file
         self.size: int = len(file.data)
         self.tables: Tables = Tables(file, spellings)
-        self.heads: Heads = Heads()
+        self.prefixes: PrefixCache = PrefixCache()
         self.block: Block = Block()
 
     def read(self) -> Operation:
@@ -105,7 +105,7 @@ class ModuleReader:
             raise failure.add("failed to parse debug section", self.size) from None
         for function in functions:
             try:
-                self._read_function(function, self.tables.debug)
+                self._read_function(function)
             except Malformed as failure:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
@@ -204,7 +204,7 @@ class ModuleReader:
             section.trace.close(span, entry.end, None)
         return entry
 
-    def _read_function(self, entry: _FunctionEntry, debug: DebugTable) -> None:
+    def _read_function(self, entry: _FunctionEntry) -> None:
         tables = self.tables
         size = self.size
         try:
@@ -213,13 +213,12 @@ class ModuleReader:
             raise failure.add(f"failed to get function name string at index {entry.name}", size) from None
         if not name:
             raise Malformed(f"function name at index {entry.name} is empty", size)
-        reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug, self.heads)
+        reader = BodyReader(self.file.data, entry.start, entry.end, tables, self.file.trace, self.prefixes)
         try:
             signature = self._signature(entry.signature, name)
         except Malformed as failure:
             failure.location = reader.function_location(entry.location)
             raise
-        reader.trace = self.file.trace
         location: Location = UNKNOWN
         if entry.location:
             message = f"failed to read function location for '{name}'"

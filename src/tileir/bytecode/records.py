@@ -115,7 +115,6 @@ class Record:
         "operand_bits",
         "operand_count",
         "operand_mode",
-        "plan",
         "region_count",
         "result_count",
         "simple",
@@ -152,12 +151,6 @@ class Record:
         self.operand_bits: list[int] = [
             -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
         ]
-        # How many operands each group has, -1 where it is counted in front of them; None where the flags say it.
-        self.plan: list[int] | None = None
-        if self.operand_mode == FIXED:
-            self.plan = [self.operand_count]
-        elif self.operand_mode == COUNTED:
-            self.plan = [-1]
         self.region_count: int = len(declaration.regions)
         # A type and a constant of it, and nothing else.
         self.is_constant: bool = (
@@ -181,18 +174,20 @@ class Record:
             and all(a.codec == ENUM and not a.gated for a in self.attributes)
         )
 
-    def plan_with(self, flags: int) -> list[int]:
-        """How many operands each group of a segmented record has, as far as its flags say: -1 where it is counted."""
-        plan: list[int] = []
+    def group_sizes(self, flags: int) -> list[int]:
+        """How many operands each group has, -1 where it is counted in front of them; only segments have groups."""
+        if self.operand_mode != SEGMENTED:
+            return [self.operand_count if self.operand_mode == FIXED else -1]
+        sizes: list[int] = []
         for index, declared in enumerate(self.declaration.operands):
             bit = self.operand_bits[index]
             if declared.count == ONE:
-                plan.append(1)
+                sizes.append(1)
             elif declared.count == VARIADIC:
-                plan.append(-1)
+                sizes.append(-1)
             else:
-                plan.append(1 if bit >= 0 and flags >> bit & 1 else 0)
-        return plan
+                sizes.append(1 if bit >= 0 and flags >> bit & 1 else 0)
+        return sizes
 
 
 def _newer(since: Version | None, version: Version) -> bool:

@@ -51,7 +51,7 @@ from tileir.ir.types import (
 )
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+    from tileir.bytecode.primitives import Trace
 
 SCALARS: Final[dict[int, Type]] = {
     0: I1,

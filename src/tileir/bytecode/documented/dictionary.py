@@ -18,8 +18,7 @@ from tileir.bytecode.documented.attributes import (
 )
 from tileir.bytecode.documented.tables import DocumentedTables
 from tileir.bytecode.documented.types import read_extents
-from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.trace import Trace
+from tileir.bytecode.primitives import ByteReader, Malformed, Trace
 from tileir.dialect.attributes import (
     BoundedAttribute,
     DivByAttribute,

@@ -28,7 +28,6 @@ from tileir.bytecode.documented.records import (
     section_schema,
 )
 from tileir.bytecode.documented.tables import DocumentedTables
-from tileir.bytecode.heads import Heads
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
@@ -37,6 +36,7 @@ from tileir.bytecode.primitives import (
     bytecode_error,
 )
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
+from tileir.bytecode.record_prefixes import PrefixCache
 from tileir.bytecode.records import AttributeField
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
@@ -245,7 +245,6 @@ class DocumentedModuleReader(ModuleReader):
             section.fail(f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)")
         end = section.position + length
         reader = DocumentedBodyReader(section.data, section.position, end, self.documented, self.attributes)
-        reader.trace = section.trace
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
@@ -283,23 +282,14 @@ class DocumentedBodyReader(BodyReader):
     __slots__ = ("_bound", "attributes", "documented", "layouts")
 
     def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable) -> None:
-        super().__init__(data, start, end, tables, tables.debug, Heads())
+        super().__init__(data, start, end, tables, tables.trace, PrefixCache())
         self.documented: DocumentedTables = tables
         self.attributes: AttributeTable = attributes
         self.layouts: dict[int, DocumentedRecord] = documented_records()
         # Most operations of one kind share a few dictionaries.
         self._bound: dict[tuple[int, int, Type | None], BoundAttributes] = {}
 
-    def read_row(self, block: Block, count: int, done: int) -> int:
-        while done != count:
-            if count < 0 and self.position >= self.end:
-                break
-            done += 1
-            if self.read_one(block):
-                break
-        return done
-
-    def _read_operation(self, block: Block) -> bool:
+    def read_record(self, block: Block) -> bool:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         opcode = self.varint("failed to read opcode")
         record = self.layouts.get(opcode)
@@ -308,7 +298,7 @@ class DocumentedBodyReader(BodyReader):
         location = self.documented.location(self, "failed to read operation location.")
         result_types = self._read_result_types(record)
         total = self.count("failed to read operand count")
-        operands = self._read_values(total)
+        operands = self._read_group(total, "")
         bound = self._dictionary(record, result_types)
         segments = record.segments_of(total, bound.segments)
         if segments is None:

@@ -6,10 +6,9 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import CALL_SITE, DebugTable
 from tileir.bytecode.documented.types import DocumentedTypeEncoder, DocumentedTypeTable
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, read_signed_leb128
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, Trace, read_signed_leb128
 from tileir.bytecode.strings import StringTable
 from tileir.bytecode.tables import Tables, TableWriter
-from tileir.bytecode.trace import Trace
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import V13_1
 from tileir.ir.location import UNKNOWN, Location
