@@ -11,7 +11,7 @@ from tests.generators.programs import random_module
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
 import tileir
-from tileir.bytecode.debug_encoder import location_mistake
+from tileir.bytecode.debug import location_mistake
 from tileir.bytecode.documented.reader import read_documented
 from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes

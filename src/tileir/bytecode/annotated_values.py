@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
-from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.documented.dictionary import AttributeTable
 from tileir.bytecode.documented.reader import DocumentedModuleReader
-from tileir.bytecode.documented.tables import DocumentedDebugTable
-from tileir.bytecode.documented.types import DocumentedTypeTable
+from tileir.bytecode.documented.tables import DocumentedDebugTable, DocumentedTypeTable
+from tileir.bytecode.entry_tables import ConstantTable, StringTable
 from tileir.bytecode.layouts import DOCUMENTED
 from tileir.bytecode.primitives import ByteReader, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
-from tileir.bytecode.strings import StringTable
 from tileir.bytecode.types import SCALARS, TypeTable
 from tileir.dialect.attributes import (
     DICompileUnit,

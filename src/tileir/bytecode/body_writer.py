@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.bytecode import records
 from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
-from tileir.bytecode.debug_encoder import COMPOSED, location_mistake
+from tileir.bytecode.debug import COMPOSED, location_mistake
 from tileir.bytecode.primitives import ByteWriter
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.tables import TableWriter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, little_endian
+from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 
 if TYPE_CHECKING:
@@ -189,44 +189,3 @@ def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]
         writer.raw(payload)
     writer.byte(END)
     return bytes(writer.data)
-
-
-def check_count(reader: ByteReader, count: int, size: int, what: str) -> None:
-    """A table of `count` items of `size` bytes must fit."""
-    most = reader.remaining // size
-    if count > most:
-        reader.fail(
-            f"number of {what} ({count}) exceeds the maximum of {most} that can fit in the remaining payload of "
-            f"{reader.remaining} bytes."
-        )
-
-
-def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
-    """A table of `count` little-endian offsets."""
-    data = reader.raw(count * size, what)
-    found = little_endian(data, "I" if size == 4 else "Q", size)
-    if reader.trace is not None and found:
-        reader.trace.spans.pop()
-        reader.trace.fields(reader.position - len(data), size, what or "offset", found)
-    return found
-
-
-def write_blobs(blobs: list[bytes], size: int) -> bytes:
-    """A counted table of offsets and the blobs they point to: strings, types, constants."""
-    writer = ByteWriter()
-    writer.varint(len(blobs))
-    if blobs:
-        writer.align(size)
-        writer.fixed_numbers(starts_of(blobs), size)
-        writer.raw(b"".join(blobs))
-    return bytes(writer.data)
-
-
-def starts_of(blobs: list[bytes]) -> list[int]:
-    """Where each blob starts when they follow one another."""
-    starts: list[int] = []
-    offset = 0
-    for blob in blobs:
-        starts.append(offset)
-        offset += len(blob)
-    return starts

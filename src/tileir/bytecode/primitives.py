@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from tileir.annotations import TYPE_CHECKING, Final, NoReturn
+from tileir.annotations import TYPE_CHECKING, Final, NoReturn, Sequence
 from tileir.dialect.attributes import DILocation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
@@ -94,14 +94,6 @@ class Malformed(Exception):
         """Add the line of an outer reader; with an offset it is prefixed like the first."""
         self.messages.append(f"error at offset {offset}: {message}" if offset >= 0 else message)
         return self
-
-
-class PartWanted(Exception):
-    """Ends the decoding of an entry of a table; the part of it with this index is to be decoded first."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self.index: int = index
 
 
 class Span:
@@ -346,6 +338,12 @@ class ByteWriter:
     def fixed_numbers(self, values: list[int], size: int) -> None:
         """Unsigned little-endian numbers, one after the other."""
         self.data += b"".join([value.to_bytes(size, "little") for value in values])
+
+    def numbers(self, values: Sequence[int]) -> None:
+        """A counted list of unsigned numbers."""
+        self.varint(len(values))
+        for value in values:
+            self.varint(value)
 
     def integers(self, values: tuple[int, ...], size: int) -> None:
         """A counted list of little-endian signed numbers."""

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.annotations import TYPE_CHECKING
 from tileir.bytecode import container as sections
-from tileir.bytecode.constants import ConstantTable, encode_constant
 from tileir.bytecode.container import Container
-from tileir.bytecode.debug import DebugTable
+from tileir.bytecode.debug import DebugEncoder, DebugTable
+from tileir.bytecode.entry_tables import ConstantTable, StringInterner, StringTable, encode_constant
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.strings import StringInterner, StringTable
-from tileir.bytecode.types import TypeTable
+from tileir.bytecode.types import TypeEncoder, TypeTable
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import Version
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
-
-if TYPE_CHECKING:
-    from tileir.bytecode.debug_encoder import DebugEncoder
-    from tileir.bytecode.type_encoder import TypeEncoder
 
 
 class Tables:
@@ -101,10 +95,6 @@ class TableWriter:
     )
 
     def __init__(self, version: Version) -> None:
-        # Imported here: the reader has no use for them.
-        from tileir.bytecode.debug_encoder import DebugEncoder
-        from tileir.bytecode.type_encoder import TypeEncoder
-
         self.version: Version = version
         self.interner: StringInterner = StringInterner()
         self.types: TypeEncoder = TypeEncoder(version)

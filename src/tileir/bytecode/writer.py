@@ -10,8 +10,9 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.attributes import write_attribute
 from tileir.bytecode.body_writer import BodyWriter, WriteFailure, check_location, fail
-from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.debug_encoder import is_encodable
+from tileir.bytecode.container import Container, write_container
+from tileir.bytecode.debug import is_encodable
+from tileir.bytecode.entry_tables import write_blobs
 from tileir.bytecode.losses import is_private
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_spellings

@@ -19,7 +19,7 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.bytecode.annotated import annotate
 from tileir.bytecode.container import ATTRIBUTE, CONSTANT, FUNCTION, TYPE
-from tileir.bytecode.debug_encoder import location_mistake
+from tileir.bytecode.debug import location_mistake
 from tileir.ir.location import UNKNOWN
 
 #: A mutant is a few kilobytes and takes a few milliseconds; this is far beyond any of them.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
-from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, write_values
-from tileir.bytecode.documented.types import read_extents, write_extents
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents, write_values
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,
@@ -315,7 +314,7 @@ def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
         write_dense(writer, attribute, attribute.shape, tables)
     elif isinstance(attribute, DenseStringAttribute):
         writer.varint(DENSE_STRINGS)
-        write_extents(writer, attribute.shape)
+        writer.numbers(attribute.shape)
         writer.varint(len(attribute.strings))
         for text in attribute.strings:
             write_string(writer, text, tables)
@@ -350,7 +349,7 @@ def write_dense(
     if not isinstance(element, (IntegerType, FloatType)):
         raise no_form(attribute)
     writer.varint(DENSE)
-    write_extents(writer, shape)
+    writer.numbers(shape)
     writer.varint(tables.element_types.element(element))
     patterns = attribute.values()
     if attribute.is_splat and shape:

@@ -16,8 +16,7 @@ from tileir.bytecode.documented.attributes import (
     read_payload,
     read_string,
 )
-from tileir.bytecode.documented.tables import DocumentedTables
-from tileir.bytecode.documented.types import read_extents
+from tileir.bytecode.documented.tables import DocumentedTables, read_extents
 from tileir.bytecode.primitives import ByteReader, Malformed, Trace
 from tileir.dialect.attributes import (
     BoundedAttribute,

@@ -19,7 +19,6 @@ from tileir.bytecode.documented.dictionary import (
     plain_attribute,
     read_attribute_table,
 )
-from tileir.bytecode.documented.enums import READERS
 from tileir.bytecode.documented.records import (
     SEGMENT_SIZES,
     DocumentedRecord,
@@ -27,7 +26,7 @@ from tileir.bytecode.documented.records import (
     documented_records,
     section_schema,
 )
-from tileir.bytecode.documented.tables import DocumentedTables
+from tileir.bytecode.documented.tables import DocumentedTables, enumerator
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
@@ -138,7 +137,7 @@ def _declared(entry: DictionaryEntry, field: AttributeField, user: ByteReader, c
     codec = field.codec
     value = entry.attribute
     if codec == records.ENUM and entry.kind == kinds.ENUM:
-        return READERS[field.cases[0].kind].attribute(user, entry.number)
+        return enumerator(field.cases[0].kind, entry.number, user)
     if codec == records.UNIT and entry.kind == kinds.UNIT_VALUE and value is not None:
         return value
     if codec == records.INTEGER and entry.kind == kinds.INTEGER and isinstance(value, IntegerAttribute):

@@ -10,7 +10,7 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, check_location, fail
-from tileir.bytecode.container import Container, write_blobs, write_container
+from tileir.bytecode.container import Container, write_container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.attributes import write_dense, write_string
 from tileir.bytecode.documented.dictionary import read_attribute_table
@@ -23,6 +23,7 @@ from tileir.bytecode.documented.records import (
     section_schema,
 )
 from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter
+from tileir.bytecode.entry_tables import write_blobs
 from tileir.bytecode.losses import is_private
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
