@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.bytecode.documented.records import documented_records
-from tileir.bytecode.records import Record, maximum_opcode, notation, records_of
+from tileir.bytecode.records import Record, documented_records, maximum_opcode, notation, records_of
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.registry import REGISTRY
 

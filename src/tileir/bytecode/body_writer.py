@@ -106,53 +106,19 @@ class BodyWriter(ByteWriter):
 
         Of that one everything is written that stands in front of its first block.
         """
-        data = self.data
-        numbers = self.numbers
-        table = self.records
-        type_indices = self.tables.types.indices
         while operation is not None:
-            record = table.get(operation.declaration)
+            record = self.records.get(operation.declaration)
             if record is None:
                 raise self._unavailable(operation)
             if type(operation.location) in COMPOSED:
                 check_location(operation, self.tables)
             if self.located:
                 self.tables.debug.add(operation.location)
-            if record.simple and not operation.regions:
-                # One number per field, nearly always one byte.
-                data.append(record.opcode)
-                for result in operation.results:
-                    index = type_indices.get(result.type, -1)
-                    if index < 0:
-                        index = self.tables.types.index(result.type)
-                    if index < 0x80:
-                        data.append(index)
-                    else:
-                        self.varint(index)
-                attributes = operation.attributes
-                for field in record.attributes:
-                    case = attributes.get(field.name, field.default)
-                    wire = field.numbers.get(case, -1) if case is not None else -1
-                    data.append(wire if wire >= 0 else self._enumerator(operation, field, case))
-                for value in operation.operands:
-                    number = numbers.get(value, -1)
-                    if number < 0:
-                        raise fail(operation, "operand is not defined before its use")
-                    if number < 0x80:
-                        data.append(number)
-                    else:
-                        self.varint(number)
-                size = self.size
-                for result in operation.results:
-                    numbers[result] = size
-                    size += 1
-                self.size = size
-            else:
-                self._write_operation(operation, record)
-                if record.region_count:
-                    self.begin_regions(operation, record)
-                    return operation
-                self.define_results(operation, record)
+            self._write_operation(operation, record)
+            if record.region_count:
+                self.begin_regions(operation, record)
+                return operation
+            self.define_results(operation, record)
             operation = operation.next
         return None
 
@@ -209,21 +175,20 @@ class BodyWriter(ByteWriter):
                 raise fail(operation, self._newer_result(record, result.index))
         if record.counted_results:
             self.varint(kept)
-        type_indices = self.tables.types.indices
         for result in results[:kept]:
-            index = type_indices.get(result.type, -1)
-            self.varint(index if index >= 0 else self.tables.types.index(result.type))
-        if record.operand_mode != records.SEGMENTED and not record.has_flags:
-            for field in record.attributes:
-                self._write_attribute(operation, field)
-            self._write_plain_operands(operation, record)
-            return
-        lengths = operation.declaration.segment_lengths(operation)
+            self.varint(self.tables.types.index(result.type))
+        lengths = operation.declaration.segment_lengths(operation) if record.has_groups else []
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
         for field in record.attributes:
             self._write_attribute(operation, field)
-        self._write_operands(operation, record, lengths)
+        if record.has_groups:
+            self._write_groups(operation, record, lengths)
+            return
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        for value in operation.operands:
+            self._write_operand(operation, value)
 
     def _newer_result(self, record: Record, index: int) -> str:
         declared = record.declaration.results[index]
@@ -285,21 +250,14 @@ class BodyWriter(ByteWriter):
             return
         raise fail(operation, attribute_words(field.name, field.optional, field.since, self.tables.version))
 
-    def _write_plain_operands(self, operation: Operation, record: Record) -> None:
-        """The operands of an operation whose record has no segments: all in one row."""
-        data = self.data
-        if record.operand_mode == records.COUNTED:
-            self.varint(len(operation.operands))
-        for value in operation.operands:
-            number = self.numbers.get(value, -1)
-            if number < 0:
-                raise fail(operation, "operand is not defined before its use")
-            if number < 0x80:
-                data.append(number)
-            else:
-                self.varint(number)
+    def _write_operand(self, operation: Operation, value: Value) -> None:
+        number = self.numbers.get(value, -1)
+        if number < 0:
+            raise fail(operation, "operand is not defined before its use")
+        self.varint(number)
 
-    def _write_operands(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+    def _write_groups(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+        """Write the operands declared under each name, those of variable number behind their number."""
         if record.operand_mode == records.COUNTED:
             self.varint(len(operation.operands))
         position = 0
@@ -311,12 +269,9 @@ class BodyWriter(ByteWriter):
                 self.varint(length)
             elif segmented and declared.count == ONE and length != 1:
                 raise fail(operation, f"requires operand '{declared.name}'")
-            for _ in range(length):
-                number = self.numbers.get(operation.operands[position], -1)
-                if number < 0:
-                    raise fail(operation, "operand is not defined before its use")
-                self.varint(number)
-                position += 1
+            for value in operation.operands[position : position + length]:
+                self._write_operand(operation, value)
+            position += length
 
     def begin_regions(self, operation: Operation, record: Record) -> None:
         if record.declaration in (REDUCE, SCAN):

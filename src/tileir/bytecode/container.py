@@ -5,7 +5,9 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
+from tileir.ir.location import UnknownLocation
 
 if TYPE_CHECKING:
     from tileir.bytecode.primitives import Trace
@@ -75,6 +77,21 @@ class Container:
     def reader(self, identifier: int) -> ByteReader | None:
         section = self.sections.get(identifier)
         return ByteReader(self.data, section.start, section.end, self.trace) if section is not None else None
+
+
+class BytecodeOrigin(UnknownLocation):
+    """The location of a module that was read from a file; it prints as unknown."""
+
+    __slots__ = ("file",)
+
+    def __init__(self, file: Container) -> None:
+        self.file: Container = file
+
+
+def origin_of(module: Operation) -> Container | None:
+    """The file a module was read from, if it was."""
+    location = module.location
+    return location.file if isinstance(location, BytecodeOrigin) else None
 
 
 def read_container(

@@ -31,25 +31,6 @@ def little_endian(data: bytes, code: Literal["I", "Q", "b", "i", "q"], size: int
     return [int.from_bytes(data[at : at + size], "little", signed=signed) for at in range(0, len(data), size)]
 
 
-# Shapes and the like by their bytes, since the same ones come again and again: of 8, 4 and 1 bytes each number.
-_EIGHT: Final[dict[bytes, tuple[int, ...]]] = {}
-_FOUR: Final[dict[bytes, tuple[int, ...]]] = {}
-_ONE: Final[dict[bytes, tuple[int, ...]]] = {}
-_LONGEST_KNOWN: Final = 64
-_MOST_KNOWN: Final = 1024
-
-
-def _signed_numbers(data: bytes, size: int) -> tuple[int, ...]:
-    """Signed numbers of `size` bytes each."""
-    known = _EIGHT if size == 8 else _FOUR if size == 4 else _ONE
-    found = known.get(data)
-    if found is None:
-        found = tuple(little_endian(data, "q" if size == 8 else "i" if size == 4 else "b", size))
-        if len(data) <= _LONGEST_KNOWN and len(known) < _MOST_KNOWN:
-            known[data] = found
-    return found
-
-
 class BytecodeError(TileIRError):
     """The bytes are not a program, or the program has no bytes.
 
@@ -284,7 +265,8 @@ class ByteReader:
             self.fail(what)
         start = self.position
         self.position = start + length * size
-        values = _signed_numbers(self.data[start : self.position], size)
+        code: Literal["b", "i", "q"] = "q" if size == 8 else "i" if size == 4 else "b"
+        values = tuple(little_endian(self.data[start : self.position], code, size))
         if self.trace is not None:
             self.trace.fields(start, size, what, list(values))
         return values
@@ -339,7 +321,7 @@ class ByteWriter:
         """Unsigned little-endian numbers, one after the other."""
         self.data += b"".join([value.to_bytes(size, "little") for value in values])
 
-    def numbers(self, values: Sequence[int]) -> None:
+    def number_list(self, values: Sequence[int]) -> None:
         """A counted list of unsigned numbers."""
         self.varint(len(values))
         for value in values:

@@ -11,13 +11,12 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.attributes import read_attribute
 from tileir.bytecode.body_reader import BodyReader
-from tileir.bytecode.container import Container, read_container
+from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.entry_tables import check_count
-from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.record_prefixes import PrefixCache
-from tileir.bytecode.tables import Tables
+from tileir.bytecode.tables import Spellings, Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE

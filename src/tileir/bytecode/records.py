@@ -1,7 +1,8 @@
-"""How an operation is laid out in the public bytecode, derived from its declaration (docs/bytecode.md section 6).
+"""How an operation is laid out in bytecode, derived from its declaration (docs/bytecode.md sections 6 and 10).
 
 No record is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
-flags and the gates by version all follow from the one declaration.
+flags and the gates by version all follow from the one declaration.  In the documented layout a record has seven fields
+(the bytecode draft, "Encoding Walk"): opcode, location, result types, operand count, operands, dictionary, regions.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
-from tileir.ir.attributes import Attribute
+from tileir.ir.attributes import Attribute, StringAttribute
+from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
@@ -65,12 +67,17 @@ SEGMENTED: Final = 2
 _STRUCTURAL: Final = frozenset([ENTRY, GLOBAL, MODULE])
 
 
+# The last opcode of the bytecode draft's dispatcher.
+MAXIMUM_OPCODE: Final = 109
+SEGMENT_SIZES: Final = "operandSegmentSizes"
+
+
 class AttributeField:
     """One attribute of a record; `bit` is its flag, -1 when it is always there, `gated` when it is newer."""
 
-    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "numbers", "optional", "since", "width")
+    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "optional", "since", "width")
 
-    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version, version: Version) -> None:
+    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version) -> None:
         self.name: str = declared.name
         self.codec: int = _CODECS[declared.constraint.kind]
         self.bit: int = bit
@@ -80,12 +87,6 @@ class AttributeField:
         self.optional: bool = declared.optional
         self.width: int = 32 if declared.constraint.kind == "i32" else 64
         self.cases: list[EnumAttribute] = _cases(declared)
-        # The wire value of each enumerator the version has.
-        self.numbers: dict[Attribute, int] = {
-            case: number
-            for number, case in enumerate(self.cases)
-            if case.kind.since.get(case.keyword, version) <= version
-        }
 
 
 def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
@@ -108,7 +109,7 @@ class Record:
         "counted_results",
         "declaration",
         "has_flags",
-        "is_constant",
+        "has_groups",
         "late_results",
         "later_results",
         "opcode",
@@ -117,7 +118,6 @@ class Record:
         "operand_mode",
         "region_count",
         "result_count",
-        "simple",
     )
 
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
@@ -141,38 +141,18 @@ class Record:
                 bits.get(a.name, -1),
                 _newer(a.since, version),
                 a.since if a.since is not None else first,
-                version,
             )
             for a in declaration.attributes
         ]
         segmented = bool(declaration.traits & SEGMENTS)
         self.operand_mode: int = SEGMENTED if segmented else FIXED if declaration.plain_operands else COUNTED
+        # Whether the operands declared under each name are told apart.
+        self.has_groups: bool = segmented or self.has_flags
         self.operand_count: int = len(declaration.operands)
         self.operand_bits: list[int] = [
             -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
         ]
         self.region_count: int = len(declaration.regions)
-        # A type and a constant of it, and nothing else.
-        self.is_constant: bool = (
-            self.result_count == 1
-            and not self.counted_results
-            and not self.has_flags
-            and not self.operand_count
-            and not self.region_count
-            and not self.late_results
-            and len(self.attributes) == 1
-            and self.attributes[0].codec == CONSTANT
-            and not self.attributes[0].gated
-        )
-        # Result types, enumerators and operands only, one number each: most operations of a program.
-        self.simple: bool = (
-            not self.counted_results
-            and not self.has_flags
-            and self.operand_mode == FIXED
-            and not self.region_count
-            and not self.late_results
-            and all(a.codec == ENUM and not a.gated for a in self.attributes)
-        )
 
     def group_sizes(self, flags: int) -> list[int]:
         """How many operands each group has, -1 where it is counted in front of them; only segments have groups."""
@@ -214,6 +194,12 @@ def _flag_order(item: tuple[Version, int, str]) -> tuple[Version, int]:
     return item[0], item[1]
 
 
+def is_private(operation: Operation) -> bool:
+    """Whether a function is private: MLIR's visibility, of which bytecode has a flag for this one."""
+    visibility = operation.attributes.get("sym_visibility")
+    return isinstance(visibility, StringAttribute) and visibility.value == "private"
+
+
 _records: Final[dict[Version, dict[int, Record]]] = {}
 _by_declaration: Final[dict[Version, dict[OperationDeclaration, Record]]] = {}
 REGISTRY.forget.append(lambda: _records.clear())
@@ -240,17 +226,9 @@ def _opcodes(version: Version) -> list[int]:
     return [each.opcode for each in REGISTRY.declarations() if each.opcode is not None and _is_recorded(each, version)]
 
 
-def used_records(version: Version) -> dict[int, Record]:
-    """The records that `record_of` was asked for, by opcode: a small program has few of them."""
-    found = _records.get(version)
-    if found is None:
-        found = _records[version] = {}
-    return found
-
-
 def record_of(opcode: int, version: Version) -> Record | None:
     """The record of an opcode."""
-    used = used_records(version)
+    used = _records.setdefault(version, {})
     found = used.get(opcode)
     if found is None:
         declaration = REGISTRY.with_opcode(opcode)
@@ -301,3 +279,84 @@ def notation(declaration: OperationDeclaration, version: Version) -> str:
     if record.region_count:
         parts.append(f"G{record.region_count}")
     return " ".join(parts)
+
+
+# --- the documented layout (docs/bytecode.md section 10) ---
+
+
+class Schema:
+    """The attributes a dictionary may hold because its owner declares them."""
+
+    __slots__ = ("fields", "has_constant", "names", "required")
+
+    def __init__(self, fields: list[AttributeField]) -> None:
+        self.fields: list[AttributeField] = fields
+        self.names: dict[str, AttributeField] = {field.name: field for field in fields}
+        self.required: list[str] = [f.name for f in fields if not f.optional and not f.gated and f.default is None]
+        # Its type is the owner's, so one dictionary can give different attributes.
+        self.has_constant: bool = any(field.codec == CONSTANT for field in fields)
+
+
+class DocumentedRecord(Record):
+    """The layout of one operation."""
+
+    __slots__ = ("kept_operands", "schema", "segmented")
+
+    def __init__(self, declaration: OperationDeclaration) -> None:
+        super().__init__(declaration, V13_1)
+        # The number of operands is always there, so only the results can leave their number open.
+        self.counted_results = any(r.count == VARIADIC for r in declaration.results)
+        self.schema: Schema = Schema(self.attributes)
+        # Operands of later versions are none in a file of 13.1.
+        self.kept_operands: list[int] = [index for index, bit in enumerate(self.operand_bits) if bit != -2]
+        open_ended = sum(1 for index in self.kept_operands if declaration.operands[index].count != ONE)
+        self.segmented: bool = bool(declaration.traits & SEGMENTS) and open_ended > 1
+
+    def segments_of(self, total: int, sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """The length of each declared operand, or None when `total` operands cannot be divided like that."""
+        operands = self.declaration.operands
+        kept = self.kept_operands
+        if not self.segmented:
+            single = sum(1 for index in kept if operands[index].count == ONE)
+            sizes = tuple([1 if operands[index].count == ONE else total - single for index in kept])
+        if sizes is None or len(sizes) != len(kept):
+            return None
+        lengths = [0] * len(operands)
+        for index, size in zip(kept, sizes, strict=True):
+            count = operands[index].count
+            if size < 0 or (count == ONE and size != 1) or (count == OPTIONAL and size > 1):
+                return None
+            lengths[index] = size
+        return tuple(lengths) if sum(lengths) == total else None
+
+
+_documented: Final[dict[int, DocumentedRecord]] = {}
+_schemas: Final[dict[OperationDeclaration, Schema]] = {}
+REGISTRY.forget.append(lambda: _documented.clear())
+
+
+def documented_records() -> dict[int, DocumentedRecord]:
+    """The records by opcode."""
+    if not _documented:
+        for opcode, record in records_of(V13_1).items():
+            if opcode <= MAXIMUM_OPCODE:
+                _documented[opcode] = DocumentedRecord(record.declaration)
+    return _documented
+
+
+# What the entries of the function and global sections say outside of their dictionaries.
+OUTSIDE_DICTIONARY: Final = ("sym_name", "function_type")
+
+
+def section_schema(declaration: OperationDeclaration) -> Schema:
+    """The schema of `entry` or `global`, whose records are entries of a section."""
+    found = _schemas.get(declaration)
+    if found is None:
+        declared = [a for a in declaration.attributes if a.name not in OUTSIDE_DICTIONARY]
+        found = _schemas[declaration] = Schema([_field(attribute) for attribute in declared])
+    return found
+
+
+def _field(declared: AttributeDeclaration) -> AttributeField:
+    since = declared.since if declared.since is not None else V13_1
+    return AttributeField(declared, -1, since > V13_1, since)

@@ -7,13 +7,34 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import DebugEncoder, DebugTable
 from tileir.bytecode.entry_tables import ConstantTable, StringInterner, StringTable, encode_constant
-from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.types import TypeEncoder, TypeTable
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import Version
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
+
+
+class Spellings:
+    """How a file writes its attributes, where there is a choice: the tag of a boolean, the order of a dictionary.
+
+    Each attribute has the bytes of its occurrences in file order; a writer takes them back in the same order.
+    """
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self) -> None:
+        self._bytes: dict[Attribute, list[bytes]] = {}
+
+    def note(self, attribute: Attribute, data: bytes) -> None:
+        self._bytes.setdefault(attribute, []).append(data)
+
+    def take(self, attribute: Attribute) -> bytes | None:
+        """The next spelling of an attribute; the last one is used again when there are no more."""
+        found = self._bytes.get(attribute)
+        if not found:
+            return None
+        return found.pop(0) if len(found) > 1 else found[0]
 
 
 class Tables:

@@ -355,7 +355,7 @@ class TypeEncoder:
             results = [self.index(t) for t in type.results]
             self._tag(writer, FUNCTION_TAG)
             for group in (inputs, results):
-                writer.numbers(group)
+                writer.number_list(group)
         else:
             self._encode_view(writer, type)
         return bytes(writer.data)

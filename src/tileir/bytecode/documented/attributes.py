@@ -314,7 +314,7 @@ def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
         write_dense(writer, attribute, attribute.shape, tables)
     elif isinstance(attribute, DenseStringAttribute):
         writer.varint(DENSE_STRINGS)
-        writer.numbers(attribute.shape)
+        writer.number_list(attribute.shape)
         writer.varint(len(attribute.strings))
         for text in attribute.strings:
             write_string(writer, text, tables)
@@ -349,7 +349,7 @@ def write_dense(
     if not isinstance(element, (IntegerType, FloatType)):
         raise no_form(attribute)
     writer.varint(DENSE)
-    writer.numbers(shape)
+    writer.number_list(shape)
     writer.varint(tables.element_types.element(element))
     patterns = attribute.values()
     if attribute.is_splat and shape:

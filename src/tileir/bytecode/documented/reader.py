@@ -11,7 +11,7 @@ from tileir.annotations import Callable, Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.body_reader import BodyReader
-from tileir.bytecode.container import Container, read_container
+from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.dictionary import (
     AttributeTable,
@@ -19,15 +19,7 @@ from tileir.bytecode.documented.dictionary import (
     plain_attribute,
     read_attribute_table,
 )
-from tileir.bytecode.documented.records import (
-    SEGMENT_SIZES,
-    DocumentedRecord,
-    Schema,
-    documented_records,
-    section_schema,
-)
 from tileir.bytecode.documented.tables import DocumentedTables, enumerator
-from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
     ByteReader,
@@ -36,7 +28,14 @@ from tileir.bytecode.primitives import (
 )
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
 from tileir.bytecode.record_prefixes import PrefixCache
-from tileir.bytecode.records import AttributeField
+from tileir.bytecode.records import (
+    SEGMENT_SIZES,
+    AttributeField,
+    DocumentedRecord,
+    Schema,
+    documented_records,
+    section_schema,
+)
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE

@@ -186,7 +186,7 @@ class DocumentedTypeEncoder(TypeEncoder):
             super()._tag(writer, tag)
 
     def _shape(self, writer: ByteWriter, extents: tuple[int, ...], is_view: bool) -> None:
-        writer.numbers([0 if extent == DYNAMIC else extent + 1 for extent in extents] if is_view else extents)
+        writer.number_list([0 if extent == DYNAMIC else extent + 1 for extent in extents] if is_view else extents)
 
     def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
         writer.varint(0)
@@ -199,8 +199,8 @@ class DocumentedTypeEncoder(TypeEncoder):
         tensor = self.index(type.tensor)
         self._tag(writer, PARTITION_VIEW_TAG)
         writer.varint(tensor)
-        writer.numbers(type.tile_shape)
-        writer.numbers(type.dim_map)
+        writer.number_list(type.tile_shape)
+        writer.number_list(type.dim_map)
         writer.byte(0 if type.padding is None else 1 + PADDING.values[type.padding.keyword])
 
 
