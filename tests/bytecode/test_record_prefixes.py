@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.bytecode.mutations import mutants, valid_files
 
 import tileir
+from tileir.bytecode.body_reader import PrefixCache, RecordPrefix
 from tileir.bytecode.container import read_container
 from tileir.bytecode.layouts import from_bytes, to_bytes
 from tileir.bytecode.primitives import BytecodeError, Malformed, Trace
 from tileir.bytecode.reader import ModuleReader, read_public
-from tileir.bytecode.record_prefixes import PrefixCache, RecordPrefix
 from tileir.bytecode.records import records_of
 from tileir.dialect.ops import ADDI
 

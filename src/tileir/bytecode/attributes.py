@@ -233,17 +233,28 @@ def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> Non
 
 def _read_div_by(reader: ByteReader) -> Attribute:
     divisor = reader.varint("failed to read divisor")
-    flags = reader.varint("failed to read optional parameter flags")
-    every = reader.signed("failed to read every_val") if flags & 1 else None
-    along = reader.signed("failed to read along_val") if flags & 2 else None
+    every, along = _read_pair(reader, "every_val", "along_val")
     return div_by(divisor, every, along)
 
 
 def _read_bounded(reader: ByteReader) -> Attribute:
-    flags = reader.varint("failed to read optional parameter flags")
-    lower = reader.signed("failed to read lb_val") if flags & 1 else None
-    upper = reader.signed("failed to read ub_val") if flags & 2 else None
+    lower, upper = _read_pair(reader, "lb_val", "ub_val")
     return bounded(lower, upper)
+
+
+def _read_pair(reader: ByteReader, first: str, second: str) -> tuple[int | None, int | None]:
+    """Two numbers that a flag each says to be there."""
+    flags = reader.varint("failed to read optional parameter flags")
+    one = reader.signed(f"failed to read {first}") if flags & 1 else None
+    other = reader.signed(f"failed to read {second}") if flags & 2 else None
+    return one, other
+
+
+def _write_pair(writer: ByteWriter, one: int | None, other: int | None) -> None:
+    writer.byte((one is not None) | (other is not None) << 1)
+    for number in (one, other):
+        if number is not None:
+            writer.signed(number)
 
 
 def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
@@ -327,20 +338,12 @@ def _write_leaf(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -
     elif isinstance(attribute, DivByAttribute):
         writer.varint(DIV_BY)
         writer.varint(attribute.divisor)
-        writer.byte((attribute.every is not None) | (attribute.along is not None) << 1)
-        if attribute.every is not None:
-            writer.signed(attribute.every)
-        if attribute.along is not None:
-            writer.signed(attribute.along)
+        _write_pair(writer, attribute.every, attribute.along)
     elif isinstance(attribute, SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
         writer.integers(attribute.values, 8)
     elif isinstance(attribute, BoundedAttribute) and not attribute.strict:
         writer.varint(BOUNDED)
-        writer.byte((attribute.lower is not None) | (attribute.upper is not None) << 1)
-        if attribute.lower is not None:
-            writer.signed(attribute.lower)
-        if attribute.upper is not None:
-            writer.signed(attribute.upper)
+        _write_pair(writer, attribute.lower, attribute.upper)
     else:
         raise Malformed(f"attribute '{attribute.text}' has no bytecode form", 0, prefixed=False)

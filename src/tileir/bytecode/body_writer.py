@@ -20,7 +20,7 @@ from tileir.ir.attributes import (
     SymbolAttribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration
+from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration, Version
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.effects import is_pure
@@ -45,6 +45,26 @@ def check_location(operation: Operation, tables: TableWriter) -> None:
     mistake = location_mistake(operation.location, tables.debug.writable)
     if mistake is not None:
         raise fail(operation, mistake)
+
+
+def check_absent(operation: Operation, field: AttributeField, value: Attribute | None, version: Version) -> None:
+    """An attribute newer than the file must hold its default."""
+    if value is None or value is field.default:
+        return
+    if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
+        return
+    raise fail(operation, attribute_words(field.name, field.optional, field.since, version))
+
+
+def wire_value(operation: Operation, field: AttributeField, value: Attribute | None, layout: str) -> int:
+    """The number of an enumerator; `layout` says where those of the drafts have no form."""
+    if not isinstance(value, EnumAttribute):
+        raise fail(operation, f"requires attribute '{field.name}'")
+    number = value.kind.values[value.keyword]
+    if number >= FIRST_DRAFT_ONLY_VALUE:
+        what = f"'{value.keyword}' of attribute '{field.name}'"
+        raise fail(operation, f"{what} has no {layout}; legalize the program first")
+    return number
 
 
 class OpenOperation:
@@ -151,16 +171,8 @@ class BodyWriter(ByteWriter):
         return WriteFailure([remark, Diagnostic("error", message, module.location)])
 
     def _enumerator(self, operation: Operation, field: AttributeField, value: Attribute | None) -> int:
-        if not isinstance(value, EnumAttribute):
-            raise fail(operation, f"requires attribute '{field.name}'")
-        number = value.kind.values[value.keyword]
-        if number >= FIRST_DRAFT_ONLY_VALUE:
-            raise fail(
-                operation,
-                f"'{value.keyword}' of attribute '{field.name}' has no public bytecode form; "
-                "legalize the program first",
-            )
-        since = value.kind.since.get(value.keyword)
+        number = wire_value(operation, field, value, "public bytecode form")
+        since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
         if since is not None and since > self.tables.version and not self.tables.keeps_newer_keywords:
             raise fail(operation, keyword_words(field.name, self.tables.version))
         return number
@@ -168,15 +180,7 @@ class BodyWriter(ByteWriter):
     def _write_operation(self, operation: Operation, record: Record) -> None:
         """An operation up to its regions."""
         self.varint(record.opcode)
-        results = operation.results
-        kept = len(results) - len(record.late_results)
-        for result in results[kept:]:
-            if result.has_uses:
-                raise fail(operation, self._newer_result(record, result.index))
-        if record.counted_results:
-            self.varint(kept)
-        for result in results[:kept]:
-            self.varint(self.tables.types.index(result.type))
+        self.write_result_types(operation, record)
         lengths = operation.declaration.segment_lengths(operation) if record.has_groups else []
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
@@ -190,9 +194,18 @@ class BodyWriter(ByteWriter):
         for value in operation.operands:
             self._write_operand(operation, value)
 
-    def _newer_result(self, record: Record, index: int) -> str:
-        declared = record.declaration.results[index]
-        return result_words(declared.name, declared.since or V13_1, self.tables.version)
+    def write_result_types(self, operation: Operation, record: Record) -> None:
+        """Write the types of the results; one that is newer than the file must not be used."""
+        results = operation.results
+        kept = len(results) - len(record.late_results)
+        for result in results[kept:]:
+            if result.has_uses:
+                declared = record.declaration.results[result.index]
+                raise fail(operation, result_words(declared.name, declared.since or V13_1, self.tables.version))
+        if record.counted_results:
+            self.varint(kept)
+        for result in results[:kept]:
+            self.varint(self.tables.types.index(result.type))
 
     def _flags(self, operation: Operation, record: Record, lengths: list[int]) -> int:
         flags = 0
@@ -210,7 +223,7 @@ class BodyWriter(ByteWriter):
             self.varint(self.tables.constant(value))
             return
         if field.gated:
-            self._check_absent(operation, field, value)
+            check_absent(operation, field, value, self.tables.version)
             return
         codec = field.codec
         if codec == records.UNIT or (value is None and field.optional and codec != records.BOOL_LIST):
@@ -241,14 +254,6 @@ class BodyWriter(ByteWriter):
             write_attribute(self, value, self.tables)
         else:
             raise fail(operation, f"requires attribute '{field.name}'")
-
-    def _check_absent(self, operation: Operation, field: AttributeField, value: Attribute | None) -> None:
-        """An attribute newer than the file must hold its default."""
-        if value is None or value is field.default:
-            return
-        if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
-            return
-        raise fail(operation, attribute_words(field.name, field.optional, field.since, self.tables.version))
 
     def _write_operand(self, operation: Operation, value: Value) -> None:
         number = self.numbers.get(value, -1)

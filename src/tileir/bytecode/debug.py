@@ -93,16 +93,8 @@ _FIELDS: Final[list[list[_Field]]] = [
 ]
 
 
-class _Contents:
-    """A debug attribute taken apart: its strings, its numbers and the attributes it refers to, in order of fields."""
-
-    __slots__ = ("numbers", "parts", "strings", "tag")
-
-    def __init__(self, tag: int, parts: list[Attribute], strings: list[str], numbers: list[int]) -> None:
-        self.tag: int = tag
-        self.parts: list[Attribute] = parts
-        self.strings: list[str] = strings
-        self.numbers: list[int] = numbers
+# A debug attribute taken apart: its tag, the attributes it refers to, its strings and its numbers, in order of fields.
+_Contents = tuple[int, list[Attribute], list[str], list[int]]
 
 
 def _take_apart(attribute: Attribute) -> _Contents | None:
@@ -111,20 +103,20 @@ def _take_apart(attribute: Attribute) -> _Contents | None:
         source = attribute.source
         if not isinstance(source, FileLocation):
             raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
-        return _Contents(LOCATION, [attribute.scope], [source.file], [source.line, source.column])
+        return LOCATION, [attribute.scope], [source.file], [source.line, source.column]
     if isinstance(attribute, DISubprogram):
         names = [attribute.name, attribute.linkage_name]
         lines = [attribute.line, attribute.scope_line]
-        return _Contents(SUBPROGRAM, [attribute.file, attribute.compile_unit], names, lines)
+        return SUBPROGRAM, [attribute.file, attribute.compile_unit], names, lines
     if isinstance(attribute, DILexicalBlock):
         position = [attribute.line, attribute.column]
-        return _Contents(LEXICAL_BLOCK, [attribute.scope, attribute.file], [], position)
+        return LEXICAL_BLOCK, [attribute.scope, attribute.file], [], position
     if isinstance(attribute, DICompileUnit):
-        return _Contents(COMPILE_UNIT, [attribute.file], [], [])
+        return COMPILE_UNIT, [attribute.file], [], []
     if isinstance(attribute, DIFile):
-        return _Contents(FILE, [], [attribute.name, attribute.directory], [])
+        return FILE, [], [attribute.name, attribute.directory], []
     if isinstance(attribute, CallSiteLocation):
-        return _Contents(CALL_SITE, [attribute.callee, attribute.caller], [], [])
+        return CALL_SITE, [attribute.callee, attribute.caller], [], []
     return None
 
 
@@ -331,15 +323,15 @@ class DebugEncoder:
         contents = _take_apart(attribute)
         if contents is None:
             return b""
-        parts, strings, values = iter(contents.parts), iter(contents.strings), iter(contents.numbers)
-        numbers = [contents.tag]
-        for field in _FIELDS[contents.tag]:
+        tag, parts, strings, values = contents
+        numbers = [tag]
+        for field in _FIELDS[tag]:
             if field.kind == _STRING:
-                numbers.append(self._intern.string(next(strings)))
+                numbers.append(self._intern.string(strings.pop(0)))
             elif field.kind == _NUMBER:
-                numbers.append(next(values))
+                numbers.append(values.pop(0))
             else:
-                numbers.append(self.reference(next(parts)))
+                numbers.append(self.reference(parts.pop(0)))
         return varints(tuple(numbers))
 
     def payload(self) -> bytes:

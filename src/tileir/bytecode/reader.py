@@ -10,12 +10,11 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.attributes import read_attribute
-from tileir.bytecode.body_reader import BodyReader
+from tileir.bytecode.body_reader import BodyReader, PrefixCache
 from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.entry_tables import check_count
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
-from tileir.bytecode.record_prefixes import PrefixCache
 from tileir.bytecode.tables import Spellings, Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY

@@ -8,7 +8,6 @@ from tileir.bytecode.records import Record
 from tileir.bytecode.tables import Tables
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
@@ -26,7 +25,7 @@ _IN_OPERATIONS: Final = 2
 class OpenOperation:
     """An operation whose regions are being read; everything else about it is known.
 
-    The first `numbered` results have numbers.  `mark` is the number of values in front of the block at hand, whose own
+    `mark` is the number of values in front of the block at hand, whose own
     values end with it; `count` is how many operations it has.  The `outer` ones say where to go on afterwards.
     """
 
@@ -37,15 +36,14 @@ class OpenOperation:
         "block_number",
         "block_span",
         "count",
-        "declaration",
         "location",
         "mark",
-        "numbered",
         "operands",
         "outer",
         "outer_count",
         "outer_done",
         "reached",
+        "record",
         "region_count",
         "region_span",
         "regions",
@@ -56,19 +54,17 @@ class OpenOperation:
 
     def __init__(
         self,
-        declaration: OperationDeclaration,
+        record: Record,
         operands: list[Value],
         result_types: list[Type],
-        numbered: int,
         attributes: dict[str, Attribute],
         location: Location,
         segments: tuple[int, ...] | None,
         outer: Block,
     ) -> None:
-        self.declaration: OperationDeclaration = declaration
+        self.record: Record = record
         self.operands: list[Value] = operands
         self.result_types: list[Type] = result_types
-        self.numbered: int = numbered
         self.attributes: dict[str, Attribute] = attributes
         self.location: Location = location
         self.segments: tuple[int, ...] | None = segments
@@ -192,10 +188,7 @@ class RegionReader(ByteReader):
         segments: tuple[int, ...] | None,
         block: Block,
     ) -> None:
-        numbered = len(result_types) - len(record.late_results)
-        operation = OpenOperation(
-            record.declaration, operands, result_types, numbered, attributes, location, segments, block
-        )
+        operation = OpenOperation(record, operands, result_types, attributes, location, segments, block)
         count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
@@ -245,7 +238,7 @@ class RegionReader(ByteReader):
 
     def _end_operation(self, top: OpenOperation, block: Block) -> None:
         operation = Operation(
-            top.declaration,
+            top.record.declaration,
             top.operands,
             top.result_types,
             top.attributes,
@@ -254,6 +247,7 @@ class RegionReader(ByteReader):
             top.segments,
         )
         block.append(operation)
-        self.values.extend(operation.results[: top.numbered])
+        # Results that came later than the version have no number.
+        self.values.extend(operation.results[: len(top.result_types) - len(top.record.late_results)])
         if self.trace is not None and top.span is not None:
             self.trace.close(top.span, self.position, operation)

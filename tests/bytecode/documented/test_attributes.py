@@ -63,7 +63,6 @@ def test_attribute_is_read_and_written_again(value: str, text: str) -> None:
     assert found.text == text
     module = read_documented(file.build())
     assert note(write_documented(module)) is found
-    assert note(write_documented(module, pools_arrays=True, packs_predicates=True)) is found
 
 
 def test_verify_with_assume_is_kept() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
-from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents, write_values
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,
@@ -321,20 +321,21 @@ def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
     elif isinstance(attribute, DivByAttribute):
         _write_div_by(writer, attribute)
     elif isinstance(attribute, DenseArrayAttribute) and attribute.element_type is I64:
-        writer.varint(I64_ARRAY_POOLED if tables.pools_arrays else I64_ARRAY)
-        writer.varint(len(attribute.values))
-        if tables.pools_arrays:
-            writer.varint(tables.pool(attribute.values))
-        else:
-            write_values(writer, attribute.values)
+        writer.varint(I64_ARRAY)
+        _write_values(writer, attribute.values)
     elif isinstance(attribute, SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
-        writer.varint(len(attribute.values))
-        write_values(writer, attribute.values)
+        _write_values(writer, attribute.values)
     elif isinstance(attribute, BoundedAttribute):
         _write_bounded(writer, attribute)
     else:
         raise no_form(attribute)
+
+
+def _write_values(writer: ByteWriter, values: tuple[int, ...]) -> None:
+    writer.varint(len(values))
+    for value in values:
+        writer.signed(value)
 
 
 def no_form(attribute: Attribute) -> Malformed:

@@ -403,10 +403,7 @@ class AttributeEncoder:
             )
         else:
             writer.byte(TAGGED)
-            if self.tables.packs_predicates and isinstance(value, PredicateAttribute):
-                self._write_predicate(writer, value)
-            else:
-                write_tagged(writer, value, self.tables)
+            write_tagged(writer, value, self.tables)
 
     def write_i32_list(self, writer: ByteWriter, values: tuple[int, ...]) -> None:
         writer.byte(I32_LIST)
@@ -424,24 +421,6 @@ class AttributeEncoder:
         writer.byte(INTEGER)
         writer.varint(self.tables.types.index(value.type))
         writer.signed(value.value)
-
-    def _write_predicate(self, writer: ByteWriter, attribute: PredicateAttribute) -> None:
-        """Tag 13: the predicate itself is an entry of the attribute table, in its own tag."""
-        inner = ByteWriter()
-        inner.varint(1)
-        write_string(inner, "", self.tables)
-        inner.byte(TAGGED)
-        write_tagged(inner, attribute, self.tables)
-        payload = ByteWriter()
-        payload.varint(self.add(bytes(inner.data)))
-        payload.signed(0)
-        for kind, known in enumerate(PREDICATE_KINDS):
-            if isinstance(attribute, known):
-                writer.varint(ASSUME_PREDICATE)
-                writer.varint(kind | len(payload) << 3)
-                writer.raw(bytes(payload.data))
-                return
-        raise no_form(attribute)
 
 
 def _parts(value: Attribute) -> list[Attribute]:

@@ -278,29 +278,9 @@ class DocumentedTables(Tables):
 class DocumentedTableWriter(TableWriter):
     """What the records of a file refer to, being collected; the attribute table is an `AttributeEncoder` on top."""
 
-    __slots__ = ("_pool", "_pooled", "element_types", "packs_predicates", "pools_arrays")
+    __slots__ = ("element_types",)
 
-    def __init__(self, pools_arrays: bool, packs_predicates: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(V13_1)
         self.element_types: DocumentedTypeEncoder = DocumentedTypeEncoder()
         self.types = self.element_types
-        self.pools_arrays: bool = pools_arrays
-        self.packs_predicates: bool = packs_predicates
-        self._pool: ByteWriter = ByteWriter()
-        self._pooled: dict[tuple[int, ...], int] = {}
-
-    def pool(self, values: tuple[int, ...]) -> int:
-        """Where an array starts in the pool."""
-        found = self._pooled.get(values)
-        if found is None:
-            found = self._pooled[values] = len(self._pool)
-            write_values(self._pool, values)
-        return found
-
-    def pool_blob(self) -> bytes:
-        return bytes(self._pool.data)
-
-
-def write_values(writer: ByteWriter, values: tuple[int, ...]) -> None:
-    for value in values:
-        writer.signed(value)

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, check_location, fail
+from tileir.bytecode.body_writer import (
+    BodyWriter,
+    OpenOperation,
+    WriteFailure,
+    check_absent,
+    check_location,
+    fail,
+    wire_value,
+)
 from tileir.bytecode.container import Container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.attributes import write_dense, write_string
@@ -22,40 +30,30 @@ from tileir.bytecode.records import (
     SEGMENT_SIZES,
     AttributeField,
     DocumentedRecord,
+    Record,
     Schema,
     documented_records,
     is_private,
     section_schema,
 )
 from tileir.bytecode.writer import ModuleWriter
-from tileir.dialect.availability import attribute_words, operand_words
+from tileir.dialect.availability import operand_words
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
     Attribute,
-    DenseArrayAttribute,
     SymbolAttribute,
     string_attribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
+from tileir.ir.declaration import V13_1, version_text
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import is_function
 
 
-def write_documented(
-    module: Operation,
-    preserved: Container | None = None,
-    *,
-    pools_arrays: bool = False,
-    packs_predicates: bool = False,
-) -> bytes:
-    """The bytes of a module; `preserved` is the file whose tables, section order and patch number are kept.
-
-    `pools_arrays` writes i64 arrays through the pool of the constant section (tag 8), `packs_predicates` writes what
-    `assume` promises as a reference (tag 13); readers take both forms of each.
-    """
-    return DocumentedModuleWriter(module, preserved, DocumentedTableWriter(pools_arrays, packs_predicates)).write()
+def write_documented(module: Operation, preserved: Container | None = None) -> bytes:
+    """The bytes of a module; `preserved` is the file whose tables, section order and patch number are kept."""
+    return DocumentedModuleWriter(module, preserved, DocumentedTableWriter()).write()
 
 
 class DocumentedModuleWriter(ModuleWriter):
@@ -99,9 +97,6 @@ class DocumentedModuleWriter(ModuleWriter):
 
     def _layout_sections(self) -> dict[int, bytes]:
         found = {sections.ATTRIBUTE: write_blobs(self.attributes.blobs, 4)}
-        pool = self.documented.pool_blob()
-        if pool:
-            found[sections.CONSTANT] = write_blobs([pool], 8)
         if self.tables.debug.blobs:
             found[sections.DEBUG] = self.tables.debug.payload()
         return found
@@ -152,7 +147,7 @@ def write_dictionary(
     for field in schema.fields:
         value = attributes.get(field.name)
         if field.gated:
-            _check_absent(operation, field, value)
+            check_absent(operation, field, value, V13_1)
         elif value is None or value is field.default:
             if value is None and field.name in schema.required:
                 raise fail(operation, f"requires attribute '{field.name}'")
@@ -202,56 +197,24 @@ def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, tab
 
 
 def _enumerator(operation: Operation, field: AttributeField, value: Attribute) -> int:
-    if not isinstance(value, EnumAttribute):
-        raise fail(operation, f"requires attribute '{field.name}'")
-    number = value.kind.values[value.keyword]
-    what = f"'{value.keyword}' of attribute '{field.name}'"
-    if number >= FIRST_DRAFT_ONLY_VALUE:
-        raise fail(operation, f"{what} has no form in the documented layout; legalize the program first")
-    since = value.kind.since.get(value.keyword)
-    if since is not None and since > V13_1:
+    number = wire_value(operation, field, value, "form in the documented layout")
+    since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
+    if isinstance(value, EnumAttribute) and since is not None and since > V13_1:
+        what = f"'{value.keyword}' of attribute '{field.name}'"
         raise fail(operation, f"{what} requires bytecode version {version_text(since)}+, but targeting 13.1")
     return number
-
-
-def _check_absent(operation: Operation, field: AttributeField, value: Attribute | None) -> None:
-    """An attribute newer than 13.1 must hold its default."""
-    if value is None or value is field.default:
-        return
-    if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
-        return
-    raise fail(operation, attribute_words(field.name, field.optional, field.since, V13_1))
 
 
 class DocumentedBodyWriter(BodyWriter):
     """The operations of a function."""
 
-    __slots__ = ("attributes", "documented", "layouts")
+    __slots__ = ("attributes", "documented")
 
     def __init__(self, tables: DocumentedTableWriter, attributes: AttributeEncoder) -> None:
         super().__init__(tables, False)
         self.documented: DocumentedTableWriter = tables
         self.attributes: AttributeEncoder = attributes
-        self.layouts: dict[OperationDeclaration, DocumentedRecord] = {
-            record.declaration: record for record in documented_records().values()
-        }
-
-    def write_row(self, operation: Operation | None) -> Operation | None:
-        while operation is not None:
-            record = self.layouts.get(operation.declaration)
-            if record is None:
-                raise self._no_opcode(operation)
-            try:
-                self._write_record(operation, record)
-            except Malformed as failure:
-                # Tables do not know whose type or location it is.
-                raise fail(operation, failure.messages[0]) from None
-            if record.region_count:
-                self.begin_regions(operation, record)
-                return operation
-            self.define_results(operation, record)
-            operation = operation.next
-        return None
+        self.records = {record.declaration: record for record in documented_records().values()}
 
     def next_block(self, top: OpenOperation) -> Block | None:
         try:
@@ -259,35 +222,28 @@ class DocumentedBodyWriter(BodyWriter):
         except Malformed as failure:
             raise fail(top.operation, failure.messages[0]) from None
 
-    def _no_opcode(self, operation: Operation) -> WriteFailure:
+    def _unavailable(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
         if declaration.draft_only and not declaration.unregistered:
             return fail(operation, f"operation '{declaration.name}' has no opcode; legalize the program first")
-        return self._unavailable(operation)
+        return super()._unavailable(operation)
 
-    def _write_record(self, operation: Operation, record: DocumentedRecord) -> None:
+    def _write_operation(self, operation: Operation, record: Record) -> None:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
-        tables = self.documented
-        self.varint(record.opcode)
-        self.raw(encode_location(operation, tables))
-        results = operation.results
-        kept = len(results) - len(record.late_results)
-        for result in results[kept:]:
-            if result.has_uses:
-                raise fail(operation, self._newer_result(record, result.index))
-        if record.counted_results:
-            self.varint(kept)
-        for result in results[:kept]:
-            self.varint(tables.types.index(result.type))
-        lengths = operation.declaration.segment_lengths(operation)
-        self._refuse_newer_operands(operation, record, lengths)
-        self.varint(len(operation.operands))
-        for value in operation.operands:
-            self._write_operand(operation, value)
-        segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
-        self.varint(write_dictionary(operation, record.schema, segments, self.attributes))
-
-    def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
-        for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
-            if bit == -2 and length:
-                raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))
+        assert isinstance(record, DocumentedRecord)
+        try:
+            self.varint(record.opcode)
+            self.raw(encode_location(operation, self.documented))
+            self.write_result_types(operation, record)
+            lengths = operation.declaration.segment_lengths(operation)
+            for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
+                if bit == -2 and length:
+                    raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))
+            self.varint(len(operation.operands))
+            for value in operation.operands:
+                self._write_operand(operation, value)
+            segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
+            self.varint(write_dictionary(operation, record.schema, segments, self.attributes))
+        except Malformed as failure:
+            # Tables do not know whose type or location it is.
+            raise fail(operation, failure.messages[0]) from None
