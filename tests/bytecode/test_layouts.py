@@ -11,7 +11,7 @@ from tests.generators.programs import random_module
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
 import tileir
-from tileir.bytecode.debug import location_mistake
+from tileir.bytecode.debug import location_error
 from tileir.bytecode.documented.reader import read_documented
 from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
@@ -55,7 +55,7 @@ def program(seed: int, size: int, *, discardable: bool = False) -> Operation:
     """A random program of 13.1, without the locations that neither layout has bytes for."""
     module = random_module(Random(seed), version=OLDEST, size=size, draft_forms=False, discardable=discardable)
     for operation in module.walk():
-        if location_mistake(operation.location) is not None:
+        if location_error(operation.location) is not None:
             operation.location = UNKNOWN
     return module
 

@@ -70,9 +70,9 @@ def write_bits(writer: ByteWriter, width: int, bits: int) -> None:
 
 
 class _Open:
-    """An array, a dictionary or hints being read; `words` is the line for a part of it that fails, "" between parts."""
+    """An array, a dictionary or hints being read; `message` is for a part of it that fails, "" between parts."""
 
-    __slots__ = ("count", "elements", "entries", "index", "key", "repeated", "start", "tag", "words")
+    __slots__ = ("count", "elements", "entries", "index", "key", "message", "repeated", "start", "tag")
 
     def __init__(self, tag: int, reader: ByteReader) -> None:
         self.tag: int = tag
@@ -82,22 +82,22 @@ class _Open:
         self.entries: dict[str, Attribute] = {}
         self.key: str = ""
         self.repeated: str = ""
-        self.words: str = ""
+        self.message: str = ""
         size = "failed to read size for ArrayAttr." if tag == ARRAY else "failed to read size for DictionaryAttr"
         self.count: int = reader.count(size)
 
     def begin_part(self, reader: ByteReader, tables: Tables) -> None:
         if self.tag == ARRAY:
-            self.words = f"failed to parse ArrayAttr element {self.index}"
+            self.message = f"failed to parse ArrayAttr element {self.index}"
             return
         key = tables.string(reader, f"failed to read key for DictionaryAttr element {self.index}")
         if not key:
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {self.index}")
         self.key = key
-        self.words = f"failed to parse DictionaryAttr value for key {key}"
+        self.message = f"failed to parse DictionaryAttr value for key {key}"
 
     def add(self, part: Attribute) -> None:
-        self.words = ""
+        self.message = ""
         self.index += 1
         if self.tag == ARRAY:
             self.elements.append(part)
@@ -118,9 +118,9 @@ class _Open:
             tables.spellings.note(found, reader.data[self.start : reader.position])
         if self.tag == DICTIONARY:
             return found
-        mistake = optimization_hints_mistake(found)
-        if mistake is not None:
-            reader.fail(mistake)
+        error = optimization_hints_mistake(found)
+        if error is not None:
+            reader.fail(error)
         return optimization_hints(found)
 
 
@@ -164,8 +164,8 @@ def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
                 top.add(found)
     except Malformed as failure:
         for place in reversed(path):
-            if place.words:
-                failure.add(place.words, reader.offset)
+            if place.message:
+                failure.add(place.message, reader.offset)
         raise failure from None
 
 

@@ -186,7 +186,7 @@ class BodyReader(RegionReader):
             raise
 
     def _location_at_hand(self) -> Location:
-        """The location that was asked for last, which is that of the operation being read; not that of the function."""
+        """The location that was read last: that of the operation being read, not that of the function."""
         if not self.has_locations or not self.first < self.next <= len(self.debug.indices):
             return UNKNOWN
         found = self.debug.known_location(self.debug.indices[self.next - 1])
@@ -203,7 +203,7 @@ class BodyReader(RegionReader):
     def read_record(self, block: Block) -> bool:
         start = self.position
         prefix = self.prefixes.find(self.data, start, self.end)
-        location = UNKNOWN
+        location: Location = UNKNOWN
         if prefix is None:
             prefix, location = self._read_prefix()
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.bytecode import records
 from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
-from tileir.bytecode.debug import COMPOSED, location_mistake
+from tileir.bytecode.debug import COMPOSED, location_error
 from tileir.bytecode.primitives import ByteWriter
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.tables import TableWriter
@@ -29,7 +29,7 @@ from tileir.ir.values import Value
 
 
 class WriteFailure(Exception):
-    """A program that has no bytes in the wanted version."""
+    """A program that has no bytes in the requested version."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(diagnostics[0].message)
@@ -42,9 +42,9 @@ def fail(operation: Operation, message: str) -> WriteFailure:
 
 def check_location(operation: Operation, tables: TableWriter) -> None:
     """Refuse a location that cannot be written, whether or not the function it stands in has a table of locations."""
-    mistake = location_mistake(operation.location, tables.debug.writable)
-    if mistake is not None:
-        raise fail(operation, mistake)
+    error = location_error(operation.location, tables.debug.writable)
+    if error is not None:
+        raise fail(operation, error)
 
 
 def check_absent(operation: Operation, field: AttributeField, value: Attribute | None, version: Version) -> None:

@@ -97,7 +97,7 @@ def origin_of(module: Operation) -> Container | None:
 def read_container(
     data: bytes, newest: Version = NEWEST, known_sections: int = PRODUCER, trace: Trace | None = None
 ) -> Container:
-    """Read the envelope; nothing of the payloads is looked at."""
+    """Read the header and the section headers, and nothing of the payloads."""
     if not is_bytecode(data):
         raise Malformed("input does not correspond to Tile IR bytecode", 0, prefixed=False)
     reader = ByteReader(data, 0, len(data), trace)
@@ -179,11 +179,11 @@ def _read_section_header(reader: ByteReader, known_sections: int) -> tuple[int, 
 
 
 def _check_alignment(reader: ByteReader, identifier: int, alignment: int | None) -> None:
-    wanted = ALIGNMENTS.get(identifier, 1)
-    if wanted == 1 or (alignment is not None and alignment % wanted == 0):
+    expected = ALIGNMENTS.get(identifier, 1)
+    if expected == 1 or (alignment is not None and alignment % expected == 0):
         return
     reader.fail(
-        f"section {identifier} must have alignment that is a multiple of {wanted} bytes, but has "
+        f"section {identifier} must have alignment that is a multiple of {expected} bytes, but has "
         + (f"alignment of {alignment}" if alignment is not None else "no alignment flag set")
     )
 

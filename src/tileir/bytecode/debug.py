@@ -274,7 +274,7 @@ class DebugEncoder:
         self._intern: StringInterner = intern
         self.blobs: list[bytes] = []
         self.references: dict[Attribute, int] = {UNKNOWN: 0}
-        # Call sites that were looked at and hold nothing that cannot be written.
+        # Call sites that are known to hold nothing that cannot be written.
         self.writable: set[Location] = set()
         self.function_starts: list[int] = []
         self.indices: list[int] = []
@@ -355,7 +355,7 @@ class DebugEncoder:
 COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
 
 
-def location_mistake(location: Location, seen: set[Location] | None = None) -> str | None:
+def location_error(location: Location, seen: set[Location] | None = None) -> str | None:
     """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
     if seen is None:
         seen = set()

@@ -126,7 +126,7 @@ def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
 def _dropped_locations(module: Operation) -> list[Diagnostic]:
     """A warning for each reason why locations are dropped, at the first of them.
 
-    Positions in the text that was read are nobody's wish, and only functions and operations have a place for others.
+    Positions in the text that was parsed were not requested; only functions and operations have a location in a file.
     """
     without_scope: list[Location] = []
     outside: list[Location] = []

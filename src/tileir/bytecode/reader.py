@@ -60,7 +60,7 @@ def read_spellings(file: Container) -> tuple[Tables, Spellings]:
 
 
 class _FunctionEntry:
-    """A function before its body is looked at."""
+    """A function before its body is read."""
 
     __slots__ = ("end", "flags", "hints", "location", "name", "signature", "start")
 
@@ -75,7 +75,7 @@ class _FunctionEntry:
 
 
 class ModuleReader:
-    """Reads in the order of NVIDIA's reader, which decides what of several mistakes is reported.
+    """Reads in the order of NVIDIA's reader, which decides which of several errors is reported.
 
     The tables first, then the globals, the list of functions, the debug section, the functions.  What concerns a
     function or a global as a whole is reported at the end of the file.

@@ -146,7 +146,7 @@ class Record:
         ]
         segmented = bool(declaration.traits & SEGMENTS)
         self.operand_mode: int = SEGMENTED if segmented else FIXED if declaration.plain_operands else COUNTED
-        # Whether the operands declared under each name are told apart.
+        # Whether the record says which operands belong to which declared name.
         self.has_groups: bool = segmented or self.has_flags
         self.operand_count: int = len(declaration.operands)
         self.operand_bits: list[int] = [

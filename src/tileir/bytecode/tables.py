@@ -45,7 +45,7 @@ class Tables:
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version
         self.version_name: str = file.version_name
-        # Filled while reading when a writer wants to know how the file writes its attributes.
+        # Filled while reading for a writer that keeps how the file writes its attributes.
         self.spellings: Spellings | None = spellings
         self.producer: str | None = None
         name = "string"

@@ -179,9 +179,9 @@ class TypeTable(NestedTable):
         """Read the extents or strides of a tile or a view; those of a view may be dynamic."""
         return reader.integers(8, what)
 
-    def _checked(self, reader: ByteReader, mistake: str | None) -> None:
-        if mistake is not None:
-            reader.fail(mistake)
+    def _checked(self, reader: ByteReader, error: str | None) -> None:
+        if error is not None:
+            reader.fail(error)
 
     def _tile(self, reader: ByteReader) -> Type:
         element = self._element(reader)

@@ -237,12 +237,12 @@ def _read_dense_strings(reader: ByteReader, tables: DocumentedTables) -> Attribu
     what = "failed to read number of string attrs in DenseElementsAttr"
     shape = read_extents(reader, what)
     count = reader.varint(what)
-    wanted = 1
+    expected = 1
     for extent in shape:
-        wanted *= extent
-        if wanted > reader.remaining:
+        expected *= extent
+        if expected > reader.remaining:
             break
-    if count != wanted:
+    if count != expected:
         reader.fail(what)
     strings: list[str] = []
     for _ in range(count):

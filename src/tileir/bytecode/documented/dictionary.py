@@ -198,9 +198,9 @@ class AttributeTable(NestedTable):
             name = self._read_name(reader, names, True)
             hints[name] = self._read_part(reader, owner)
         entries = dictionary_attribute(hints)
-        mistake = optimization_hints_mistake(entries)
-        if mistake is not None:
-            reader.fail(mistake)
+        error = optimization_hints_mistake(entries)
+        if error is not None:
+            reader.fail(error)
         return optimization_hints(entries)
 
     def _read_predicate(self, reader: ByteReader, owner: _Dictionary) -> Attribute:
