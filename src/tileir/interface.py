@@ -188,8 +188,8 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
     `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
     the section order and the encoding choices of that file back: unchanged, it gives the same bytes.
     """
+    from tileir.bytecode.container import origin_of
     from tileir.bytecode.layouts import newest_version, to_bytes
-    from tileir.bytecode.origin import origin_of
 
     check_module(module)
     number = newest_version(layout)
@@ -208,7 +208,7 @@ def losses(module: Operation, layout: str = "public") -> list[Diagnostic]:
     `layout` is "public" or "documented".  See `to_bytecode`, and docs/bytecode.md.
     """
     from tileir.bytecode.layouts import check_layout, tile_module
-    from tileir.bytecode.losses import losses as found
+    from tileir.bytecode.layouts import dropped_information as found
 
     check_module(module)
     check_layout(layout)

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
-from tileir.bytecode.container import Container, Section
+from tileir.bytecode.container import BytecodeOrigin, Container, Section
 from tileir.bytecode.documented.attributes import (
     DenseStringAttribute,
     VerifiedDivByAttribute,
     dense_string_attribute,
     verified_div_by,
 )
-from tileir.bytecode.origin import BytecodeOrigin
 from tileir.dialect import attributes as dialect
 from tileir.dialect import debug_info
 from tileir.dialect import types as tiles

@@ -10,7 +10,7 @@ from tests.kernels.export import TOOLS_MISSING, all_cases, disassembler, export,
 
 import tileir
 from tileir.bytecode.annotated import annotate
-from tileir.bytecode.losses import losses
+from tileir.bytecode.layouts import dropped_information
 from tileir.text.printer import print_disassembly
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*_13.*.tileirbc"))
@@ -31,7 +31,7 @@ def test_private_functions_stay_private(layout):
     data = tileir.to_bytecode(module, version, layout)
     assert print_disassembly(tileir.from_bytecode(data)) == text
     assert print_disassembly(tileir.from_bytecode(tileir.to_bytecode(tileir.parse(str(module))))) == text
-    assert not [loss for loss in losses(module, layout) if "visibility" in loss.message]
+    assert not [loss for loss in dropped_information(module, layout) if "visibility" in loss.message]
 
 
 def test_private_file_is_written_back():
@@ -44,7 +44,7 @@ def test_private_file_is_written_back():
 
 def test_other_visibilities_have_no_flag_and_are_told():
     module = tileir.parse('cuda_tile.module @kernels { entry @k() { return } {sym_visibility = "nested"} }')
-    assert [loss.message for loss in losses(module, "public")] == [
+    assert [loss.message for loss in dropped_information(module, "public")] == [
         "attribute 'sym_visibility' has no place in public bytecode and is dropped"
     ]
 

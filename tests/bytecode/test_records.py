@@ -12,10 +12,10 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.bytecode.notation import notation
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.bytecode.documented.records import documented_records
-from tileir.bytecode.records import Record, maximum_opcode, notation, records_of
+from tileir.bytecode.records import Record, documented_records, maximum_opcode, records_of
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST, Version
 

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from tests.bytecode.notation import notation
 
 import tileir
 from tileir.analyze.documentation.grammar import grammar
 from tileir.analyze.documentation.vocabulary import close_names, find, version_page
 from tileir.bytecode.annotated import annotate
-from tileir.bytecode.records import maximum_opcode, notation, records_of
+from tileir.bytecode.records import maximum_opcode, records_of
 from tileir.declarations import declaration_of, declarations
 from tileir.dialect.constraints import (
     ANY_TILE,

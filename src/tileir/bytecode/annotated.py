@@ -1,8 +1,8 @@
 """A file with every byte explained: a tree of pieces that cover it without a gap and without an overlap.
 
-The ordinary reader decodes the file and leaves a trace of what it read (`trace.py`).  Here the spans of the trace get
-names and meanings, are put into the order of the file and nested into one another, and the bytes nobody read get a
-piece as well.  Nothing is decoded here.
+The ordinary reader decodes the file and leaves a trace of what it read (`Trace`).  Here the spans of the trace get
+names and meanings, are put into the order of the file and nested into one another, and bytes that no reader read
+get a piece as well.  Nothing is decoded here.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from bisect import bisect_right
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.annotated_values import Meanings, constant_uses, dense_text, tag_name
+from tileir.bytecode.annotated_values import UNNAMED, Meanings, constant_uses, dense_text, field_name, tag_name
 from tileir.bytecode.container import SECTION_NAMES, Container, read_container
 from tileir.bytecode.documented.reader import DocumentedModuleReader
-from tileir.bytecode.field_names import UNNAMED, field_name
 from tileir.bytecode.layouts import DOCUMENTED, layout_of
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, Malformed
+from tileir.bytecode.primitives import PADDING_BYTE, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
-from tileir.bytecode.trace import Span, Trace
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
@@ -38,7 +36,7 @@ class Piece:
     """Some bytes with a name: a field, or a group of pieces that cover it.
 
     `value` is the number in the bytes, `meaning` what it stands for.  `operation` is what a group decoded to, `operand`
-    the value a field refers to; their text is left to who shows the piece.
+    the value a field refers to; who shows the piece makes their text.
     """
 
     __slots__ = ("children", "end", "meaning", "name", "operand", "operation", "start", "value")
@@ -146,7 +144,7 @@ class _Builder:
             self.group(section.header, section.start, "section header")
 
     def add_tables(self, meanings: Meanings) -> None:
-        """The entries of the tables; who was never asked for is decoded now."""
+        """Add the entries of the tables; those that the program does not use are decoded now."""
         self.meanings = meanings
         for index, (start, end) in enumerate(meanings.strings()):
             if start < end:
@@ -176,7 +174,7 @@ class _Builder:
         return root.children
 
     def _with_gaps(self, fields: list[Piece], groups: list[Piece]) -> list[Piece]:
-        """The fields, and between them what nobody read, cut where a group begins or ends."""
+        """The fields, and between them the bytes that were not read, cut where a group begins or ends."""
         cuts = sorted({cut for group in groups for cut in (group.start, group.end)} | {len(self.data)})
         if self.failure > 0:
             cuts = sorted({*cuts, self.failure})

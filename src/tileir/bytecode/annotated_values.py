@@ -1,21 +1,20 @@
-"""What the numbers in a file stand for: the tables of a file, as far as they can be read."""
+"""Names of the fields of a file and meanings of the numbers in them, from its tables as far as they can be read."""
 
 from __future__ import annotations
 
+import re
+
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
-from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.documented.dictionary import AttributeTable
 from tileir.bytecode.documented.reader import DocumentedModuleReader
-from tileir.bytecode.documented.tables import DocumentedDebugTable
-from tileir.bytecode.documented.types import DocumentedTypeTable
+from tileir.bytecode.documented.tables import DocumentedDebugTable, DocumentedTypeTable
+from tileir.bytecode.entry_tables import ConstantTable, EntryTable, StringTable
 from tileir.bytecode.layouts import DOCUMENTED
-from tileir.bytecode.primitives import ByteReader, Malformed
+from tileir.bytecode.primitives import ByteReader, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
-from tileir.bytecode.strings import StringTable
-from tileir.bytecode.trace import Span, Trace
 from tileir.bytecode.types import SCALARS, TypeTable
 from tileir.dialect.debug_info import DICompileUnit, DIFile, DILexicalBlock, DILocation, DISubprogram
 from tileir.ir.attributes import Attribute
@@ -61,51 +60,41 @@ class Meanings:
         self.file: Container = file
         self.constant_uses: dict[int, str] = constant_uses
         self.documented: bool = layout == DOCUMENTED
-        self._strings: StringTable | None = None
-        self._types: TypeTable | None = None
-        self._constants: ConstantTable | None = None
-        self._debug: DebugTable | None = None
-        self._attributes: AttributeTable | None = None
+        # By name, those that can be read.
+        self._tables: dict[str, EntryTable] = {}
         self._shown_attributes: list[str] = []
         self._descriptions: dict[int, str] = {}
-        if reader is not None and isinstance(reader, DocumentedModuleReader):
-            self._attributes = reader.attributes
-        self._read(layout == DOCUMENTED)
-
-    def _read(self, documented: bool) -> None:
-        """Each table for itself: one that cannot be read does not keep the others from being shown."""
-        file = self.file
-        strings = file.reader(sections.STRING)
-        types = file.reader(sections.TYPE)
-        debug = file.reader(sections.DEBUG)
-        if strings is not None:
+        for name in ("string", "type", "constant", "debug attribute"):
             try:
-                self._strings = StringTable(strings)
+                table = self._make(name)
             except Malformed:
-                pass
-        try:
-            self._types = DocumentedTypeTable(types) if documented else TypeTable(types, file.version)
-        except Malformed:
-            pass
-        try:
-            self._constants = ConstantTable(file.reader(sections.CONSTANT))
-        except Malformed:
-            pass
-        if self._strings is not None:
-            try:
-                table = DocumentedDebugTable if documented else DebugTable
-                self._debug = table(debug, self._strings)
-            except Malformed:
-                pass
+                continue
+            if table is not None:
+                self._tables[name] = table
         self._read_constants()
-        if self._attributes is not None:
-            self._read_attributes(self._attributes)
+        if reader is not None and isinstance(reader, DocumentedModuleReader):
+            self._tables["attribute"] = reader.attributes
+            self._read_attributes(reader.attributes)
+
+    def _make(self, name: str) -> EntryTable | None:
+        file = self.file
+        if name == "string":
+            strings = file.reader(sections.STRING)
+            return StringTable(strings) if strings is not None else None
+        if name == "type":
+            types = file.reader(sections.TYPE)
+            return DocumentedTypeTable(types) if self.documented else TypeTable(types, file.version)
+        if name == "constant":
+            return ConstantTable(file.reader(sections.CONSTANT))
+        known = self._tables.get("string")
+        if not isinstance(known, StringTable):
+            return None
+        debug = file.reader(sections.DEBUG)
+        return DocumentedDebugTable(debug, known) if self.documented else DebugTable(debug, known)
 
     def _read_constants(self) -> None:
         """A constant has a type only where it is used, but its bytes can be told apart without one."""
-        if self._constants is None:
-            return
-        for start, end in self._pieces(self._constants):
+        for start, end in self._pieces("constant"):
             reader = ByteReader(self.file.data, start, end, self.file.trace)
             try:
                 size = reader.varint("failed to read the size of the data buffer")
@@ -128,35 +117,24 @@ class Meanings:
     # --- where things are ---
 
     def strings(self) -> Entries:
-        found: Entries = []
-        if self._strings is not None:
-            for index in range(len(self._strings)):
-                found.append(self._strings.piece(index))
-        return found
+        return self._pieces("string")
 
     def tables(self) -> list[tuple[str, Entries]]:
         """The other tables and where their entries are."""
-        found: list[tuple[str, Entries]] = []
-        if self._types is not None:
-            found.append(("type", self._pieces(self._types)))
-        if self._constants is not None:
-            found.append(("constant", self._pieces(self._constants)))
-        if self._debug is not None:
-            found.append(("debug attribute", self._pieces(self._debug)))
-        if self._attributes is not None:
-            found.append(("attribute", self._pieces(self._attributes)))
-        return found
+        return [(name, self._pieces(name)) for name in self._tables if name != "string"]
 
-    def _pieces(self, table: TypeTable | ConstantTable | DebugTable | AttributeTable) -> Entries:
-        return [table.piece(index) for index in range(len(table))]
+    def _pieces(self, name: str) -> Entries:
+        table = self._tables.get(name)
+        return [table.piece(index) for index in range(len(table))] if table is not None else []
 
     # --- what things are ---
 
     def string(self, index: int) -> str:
-        if self._strings is None or index >= len(self._strings):
+        strings = self._tables.get("string")
+        if not isinstance(strings, StringTable) or index >= len(strings):
             return ""
         try:
-            return quote(self._strings.get(index))
+            return quote(strings.get(index))
         except Malformed:
             return ""
 
@@ -169,11 +147,12 @@ class Meanings:
         try:
             if table == "string":
                 return self.string(number)
-            if table == "type" and self._types is not None:
-                type = self._types.get(number)
+            entries = self._tables.get(table)
+            if isinstance(entries, TypeTable):
+                type = entries.get(number)
                 return type.spelling if type is not None else ""
-            if table == "debug attribute" and self._debug is not None:
-                return self._described(number, self._debug)
+            if isinstance(entries, DebugTable):
+                return self._described(number, entries)
             if table == "constant":
                 return self.constant_uses.get(number, "")
             if table == "attribute" and number < len(self._shown_attributes):
@@ -304,3 +283,114 @@ def _words(attribute: Attribute) -> list[str | Attribute]:
     if isinstance(attribute, UnknownLocation):
         return ["unknown"]
     return [attribute.inner if isinstance(attribute, Location) else attribute.text]
+
+
+# --- names of fields: the message that a reader would fail with, cleaned ---
+
+_CLEANING: Final = [
+    (re.compile(r"^failed to (read|get|skip) "), ""),
+    (re.compile(r"\.$"), ""),
+    (re.compile(r" when parsing \w+$"), ""),
+    (re.compile(r" for \w+Op$"), ""),
+    (re.compile(r"^value for '(\w+)' in \w+$"), r"\1"),
+    (re.compile(r"^(.*) for (?:DivBy|Bounded)Attr$"), r"\1"),
+    (re.compile(r"^function location for '.*'$"), "location"),
+    (re.compile(r"^DenseI64ArrayAttr(?: values)?(?: for \w+)?$"), "values"),
+    (re.compile(r"^valid MLIR Type for .*$"), "type"),
+    (re.compile(r"^(.*) attribute$"), r"\1"),
+    (re.compile(r" data$"), ""),
+    (re.compile(r"^(\w+)Type type$"), r"\1 type"),
+    (re.compile(r"^global "), ""),
+    (re.compile(r"^operand index for (\w+) segment, element (\d+)$"), r"operand \1[\2]"),
+    (re.compile(r"^operand index (\d+)$"), r"operand \1"),
+    (re.compile(r"^actual size for variadic ODS segment '(\w+)' of op '.*'$"), r"operand \1 count"),
+    (re.compile(r"^block argument type: (\d+)$"), r"argument type \1"),
+    (re.compile(r"^key for DictionaryAttr element (\d+)$"), r"key \1"),
+    (re.compile(r"^VarInt for inline integer .*$"), "integer"),
+    (re.compile(r"^valid (\w+) for (Integer|Float)Attr$"), "type"),
+    (re.compile(r"^attribute '(.*)'$"), r"\1"),
+    (re.compile(r"^(.*)_val$"), r"\1"),
+    (re.compile(r"^number of (.*)s(?: for \w+)?$"), r"\1 count"),
+]
+
+# Where the reader's word says little to somebody who looks at bytes.
+_NAMES: Final[dict[str, str]] = {
+    "unexpected end of data while reading section header": "section id",
+    "section length": "length",
+    "operation opcode": "opcode",
+    "flags field": "flags",
+    "optional parameter flags": "flags",
+    "result type count": "result count",
+    "VarInt for enum": "enumerator",
+    "number of regions to parse": "region count",
+    "region block count": "block count",
+    "block argument count": "argument count",
+    "block operation count": "operation count",
+    "AttributeTag for self-contained": "attribute tag",
+    "AttributeTag for self-contained attribute": "attribute tag",
+    "the size of the data buffer": "byte count",
+    "the raw byte": "bytes",
+    "total number of operations with debug info": "function count",
+    "total number of debug info indices": "index count",
+    "total number of debug info attributes": "attribute count",
+    "debug info index offsets": "first entry",
+    "debug info indices": "entry",
+    "debug info offsets": "offset",
+    "number of global": "global count",
+    "symbol name string": "name",
+    "value type": "type",
+    "value constant index": "value",
+    "symbol visibility": "visibility",
+    "StringAttr": "string",
+    "string for FlatSymbolRefAttr": "symbol",
+    "referenced type for TypeAttr": "type",
+    "byte for inline bool (i1)": "bool",
+    "byte for APInt (<= 8 bits)": "bits",
+    "signed varint for APInt (<= 64 bits)": "bits",
+    "size for ArrayAttr": "element count",
+    "size for DictionaryAttr": "entry count",
+    "DenseI32ArrayAttr values": "values",
+    "DenseBoolArrayAttr values": "values",
+    "lb": "lower bound",
+    "ub": "upper bound",
+    "producer string index": "producer",
+    "operation location": "location",
+    "function body length": "body length",
+    "function name": "name",
+    "function signature": "signature",
+    "function flags": "flags",
+    "attribute dictionary": "dictionary",
+    "attribute offset": "offset",
+    "flags byte": "flags",
+}
+
+# The fields of a group that have no word of their own, in order.
+UNNAMED: Final[dict[str, tuple[str, ...]]] = {
+    "header": ("major version", "minor version", "tag"),
+    "section header": ("alignment",),
+    "String": ("string count",),
+    "Type": ("type count",),
+    "Constant": ("constant count",),
+    "Func": ("function count",),
+    "function": ("name", "signature", "flags", "location", "body length"),
+    "type": ("tag", "has padding"),
+    "debug attribute": ("tag",),
+}
+
+
+def field_name(what: str) -> str:
+    """The name of a field from the line its reader would fail with."""
+    found = _known.get(what)
+    if found is None:
+        found = what
+        for pattern, replacement in _CLEANING:
+            found = pattern.sub(replacement, found)
+        if len(_known) > _MOST_KNOWN:
+            # Some lines hold names of the file.
+            _known.clear()
+        found = _known[what] = _NAMES.get(found, found)
+    return found
+
+
+_known: Final[dict[str, str]] = {}
+_MOST_KNOWN: Final = 4096

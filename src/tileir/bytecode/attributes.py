@@ -70,9 +70,9 @@ def write_bits(writer: ByteWriter, width: int, bits: int) -> None:
 
 
 class _Open:
-    """An array, a dictionary or hints being read; `words` is the line for a part of it that fails, "" between parts."""
+    """An array, a dictionary or hints being read; `message` is for a part of it that fails, "" between parts."""
 
-    __slots__ = ("count", "elements", "entries", "index", "key", "repeated", "start", "tag", "words")
+    __slots__ = ("count", "elements", "entries", "index", "key", "message", "repeated", "start", "tag")
 
     def __init__(self, tag: int, reader: ByteReader) -> None:
         self.tag: int = tag
@@ -82,22 +82,22 @@ class _Open:
         self.entries: dict[str, Attribute] = {}
         self.key: str = ""
         self.repeated: str = ""
-        self.words: str = ""
+        self.message: str = ""
         size = "failed to read size for ArrayAttr." if tag == ARRAY else "failed to read size for DictionaryAttr"
         self.count: int = reader.count(size)
 
     def begin_part(self, reader: ByteReader, tables: Tables) -> None:
         if self.tag == ARRAY:
-            self.words = f"failed to parse ArrayAttr element {self.index}"
+            self.message = f"failed to parse ArrayAttr element {self.index}"
             return
         key = tables.string(reader, f"failed to read key for DictionaryAttr element {self.index}")
         if not key:
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {self.index}")
         self.key = key
-        self.words = f"failed to parse DictionaryAttr value for key {key}"
+        self.message = f"failed to parse DictionaryAttr value for key {key}"
 
     def add(self, part: Attribute) -> None:
-        self.words = ""
+        self.message = ""
         self.index += 1
         if self.tag == ARRAY:
             self.elements.append(part)
@@ -118,9 +118,9 @@ class _Open:
             tables.spellings.note(found, reader.data[self.start : reader.position])
         if self.tag == DICTIONARY:
             return found
-        mistake = optimization_hints_mistake(found)
-        if mistake is not None:
-            reader.fail(mistake)
+        error = optimization_hints_mistake(found)
+        if error is not None:
+            reader.fail(error)
         return optimization_hints(found)
 
 
@@ -164,8 +164,8 @@ def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
                 top.add(found)
     except Malformed as failure:
         for place in reversed(path):
-            if place.words:
-                failure.add(place.words, reader.offset)
+            if place.message:
+                failure.add(place.message, reader.offset)
         raise failure from None
 
 
@@ -233,17 +233,28 @@ def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> Non
 
 def _read_div_by(reader: ByteReader) -> Attribute:
     divisor = reader.varint("failed to read divisor")
-    flags = reader.varint("failed to read optional parameter flags")
-    every = reader.signed("failed to read every_val") if flags & 1 else None
-    along = reader.signed("failed to read along_val") if flags & 2 else None
+    every, along = _read_pair(reader, "every_val", "along_val")
     return div_by(divisor, every, along)
 
 
 def _read_bounded(reader: ByteReader) -> Attribute:
-    flags = reader.varint("failed to read optional parameter flags")
-    lower = reader.signed("failed to read lb_val") if flags & 1 else None
-    upper = reader.signed("failed to read ub_val") if flags & 2 else None
+    lower, upper = _read_pair(reader, "lb_val", "ub_val")
     return bounded(lower, upper)
+
+
+def _read_pair(reader: ByteReader, first: str, second: str) -> tuple[int | None, int | None]:
+    """Two numbers that a flag each says to be there."""
+    flags = reader.varint("failed to read optional parameter flags")
+    one = reader.signed(f"failed to read {first}") if flags & 1 else None
+    other = reader.signed(f"failed to read {second}") if flags & 2 else None
+    return one, other
+
+
+def _write_pair(writer: ByteWriter, one: int | None, other: int | None) -> None:
+    writer.byte((one is not None) | (other is not None) << 1)
+    for number in (one, other):
+        if number is not None:
+            writer.signed(number)
 
 
 def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
@@ -327,20 +338,12 @@ def _write_leaf(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -
     elif isinstance(attribute, DivByAttribute):
         writer.varint(DIV_BY)
         writer.varint(attribute.divisor)
-        writer.byte((attribute.every is not None) | (attribute.along is not None) << 1)
-        if attribute.every is not None:
-            writer.signed(attribute.every)
-        if attribute.along is not None:
-            writer.signed(attribute.along)
+        _write_pair(writer, attribute.every, attribute.along)
     elif isinstance(attribute, SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
         writer.integers(attribute.values, 8)
     elif isinstance(attribute, BoundedAttribute) and not attribute.strict:
         writer.varint(BOUNDED)
-        writer.byte((attribute.lower is not None) | (attribute.upper is not None) << 1)
-        if attribute.lower is not None:
-            writer.signed(attribute.lower)
-        if attribute.upper is not None:
-            writer.signed(attribute.upper)
+        _write_pair(writer, attribute.lower, attribute.upper)
     else:
         raise Malformed(f"attribute '{attribute.text}' has no bytecode form", 0, prefixed=False)

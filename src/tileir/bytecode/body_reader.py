@@ -1,14 +1,19 @@
-"""The instructions of a function in the public layout (docs/bytecode.md section 6)."""
+"""The instructions of a function in the public layout, read (docs/bytecode.md section 6).
+
+The prefix of a record is its opcode, result types, flags and attributes: all in front of its operands.  Prefixes repeat
+throughout a program, so that each is decoded once and cached by its bytes.  The length of a prefix follows from its
+bytes: none is the beginning of another.
+"""
 
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.annotations import Final
 from tileir.bytecode import records
 from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Head, Heads, Meaning, kept_attributes
-from tileir.bytecode.primitives import Malformed
-from tileir.bytecode.records import AttributeField, Record, record_of, used_records
+from tileir.bytecode.primitives import Malformed, Trace
+from tileir.bytecode.records import AttributeField, Record, record_of
 from tileir.bytecode.region_reader import RegionReader
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import PredicateAttribute
@@ -16,6 +21,7 @@ from tileir.ir.attributes import (
     UNIT,
     ArrayAttribute,
     Attribute,
+    DenseArrayAttribute,
     FloatAttribute,
     IntegerAttribute,
     bool_attribute,
@@ -24,27 +30,124 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import NO_ATTRIBUTES, NO_OPERANDS, NO_REGIONS, Block, Operation
-from tileir.ir.declaration import ONE, VARIADIC
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import signed_value
-from tileir.ir.interning import IS_COMPILED
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.ir.values import Value
+
+# Longer prefixes, and prefixes beyond this number, are not kept.
+_LONGEST: Final = 48
+_MOST: Final = 1 << 16
+
+_NO_LENGTHS: Final[list[int]] = []
+
+
+class RecordPrefix:
+    """A decoded prefix, `length` bytes long, the first `opcode_length` of them the opcode.
+
+    `group_sizes` has the number of operands in each group, -1 for a group that is counted in front of its values.
+    `is_whole` says that only operands follow.
+    `operand_count` is their sum, -1 where it is not known; where it is, `segments` are too.
+    """
+
+    __slots__ = (
+        "attributes",
+        "declaration",
+        "group_sizes",
+        "is_whole",
+        "length",
+        "opcode_length",
+        "operand_count",
+        "record",
+        "result_types",
+        "segments",
+    )
+
+    def __init__(
+        self,
+        record: Record,
+        flags: int,
+        result_types: list[Type],
+        attributes: dict[str, Attribute],
+        opcode_length: int,
+    ) -> None:
+        self.record: Record = record
+        self.declaration: OperationDeclaration = record.declaration
+        self.is_whole: bool = not record.region_count and not record.late_results
+        self.result_types: list[Type] = result_types
+        self.attributes: dict[str, Attribute] = attributes if attributes else NO_ATTRIBUTES
+        self.length: int = 0
+        self.opcode_length: int = opcode_length
+        self.group_sizes: list[int] = record.group_sizes(flags)
+        self.operand_count: int = -1 if -1 in self.group_sizes else sum(self.group_sizes)
+        self.segments: tuple[int, ...] | None = None
+        if self.operand_count >= 0 and record.operand_mode == records.SEGMENTED:
+            self.segments = tuple(self.group_sizes)
+            self.attributes = kept_attributes(record, attributes, self.segments)
+
+
+class PrefixCache:
+    """The prefixes of a file by their bytes, and the lengths that occur for each first byte."""
+
+    __slots__ = ("_known", "_lengths")
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, RecordPrefix] = {}
+        self._lengths: list[list[int]] = [_NO_LENGTHS] * 256
+
+    def find(self, data: bytes, start: int, end: int) -> RecordPrefix | None:
+        """The prefix that stands at `start` and ends before `end`; None for one that is not known."""
+        if start >= end:
+            return None
+        for length in self._lengths[data[start]]:
+            found = self._known.get(data[start : start + length])
+            if found is not None:
+                return found if start + length <= end else None
+        return None
+
+    def add(self, data: bytes, prefix: RecordPrefix) -> None:
+        length = prefix.length = len(data)
+        if length > _LONGEST or len(self._known) > _MOST:
+            return
+        lengths = self._lengths[data[0]]
+        if length not in lengths:
+            self._lengths[data[0]] = sorted([*lengths, length])
+        self._known[data] = prefix
+
+
+def kept_attributes(
+    record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]
+) -> dict[str, Attribute]:
+    """The attributes without a list that promises nothing about any index.
+
+    Text cannot tell it from no list, so neither does the IR.  One of the wrong length stays, for the verifier to see.
+    """
+    promise = attributes.get("inbounds")
+    if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
+        for declared, length in zip(record.declaration.operands, segments, strict=True):
+            if declared.name == "index" and length == len(promise.values):
+                attributes = {name: value for name, value in attributes.items() if name != "inbounds"}
+                break
+    return attributes if attributes else NO_ATTRIBUTES
 
 
 class BodyReader(RegionReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "first", "has_locations", "heads", "next", "records")
+    __slots__ = ("debug", "first", "has_locations", "next", "prefixes", "uses_prefixes")
 
-    def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable, heads: Heads) -> None:
-        super().__init__(data, start, end, tables)
-        self.heads: Heads = heads
-        self.records: dict[int, Record] = used_records(tables.version)
+    def __init__(
+        self, data: bytes, start: int, end: int, tables: Tables, trace: Trace | None, prefixes: PrefixCache
+    ) -> None:
+        super().__init__(data, start, end, tables, trace)
+        self.prefixes: PrefixCache = prefixes
+        # A trace and the spellings of attributes need every field read.
+        self.uses_prefixes: bool = trace is None and tables.spellings is None
         # Where the locations of the operations are, in pre-order: in the indices of the debug section from `first` on,
         # of those that are not read yet from `next` on.
-        self.debug: DebugTable = debug
+        self.debug: DebugTable = tables.debug
         self.has_locations: bool = False
         self.first: int = 0
         self.next: int = 0
@@ -75,7 +178,7 @@ class BodyReader(RegionReader):
     def read_operations(self, block: Block) -> None:
         """All instructions up to the end, with all they contain."""
         try:
-            self.read_nest(block)
+            self.read_nested(block)
         except Malformed as failure:
             failure.location = self._location_at_hand()
             for operation in reversed(self.path):
@@ -83,7 +186,7 @@ class BodyReader(RegionReader):
             raise
 
     def _location_at_hand(self) -> Location:
-        """The location that was asked for last, which is that of the operation being read; not that of the function."""
+        """The location that was read last: that of the operation being read, not that of the function."""
         if not self.has_locations or not self.first < self.next <= len(self.debug.indices):
             return UNKNOWN
         found = self.debug.known_location(self.debug.indices[self.next - 1])
@@ -97,213 +200,37 @@ class BodyReader(RegionReader):
             found = None
         return found if found is not None else UNKNOWN
 
-    def read_row(self, block: Block, count: int, done: int) -> int:
-        """The instructions of a block, `done` of which are read, up to the next one with regions or the last.
-
-        There are `count`, or with -1 all up to the end.  Gives how many are read, counting the one that was begun.
-        """
-        data = self.data
-        end = self.end
-        heads = self.heads
-        known = heads.known
-        lengths_of = heads.lengths
-        values = self.values
-        indices = self.debug.indices
-        locations = self.debug.locations
-        constants = self.tables.constants
-        has_locations = self.has_locations
+    def read_record(self, block: Block) -> bool:
+        start = self.position
+        prefix = self.prefixes.find(self.data, start, self.end)
         location: Location = UNKNOWN
-        position = self.position
-        while done != count:
-            if position >= end:
-                self.position = position
-                if count < 0:
-                    return done
-                self.fail("failed to read operation opcode.")
-            done += 1
-            start = position
-            head: Head | None = None
-            meaning: Meaning | None = None
-            operands = NO_OPERANDS
-            try:
-                # The common case: a head without mistakes, operands of at most three bytes each that all exist.
-                # Anything else goes the careful way from the start of the instruction.
-                if IS_COMPILED:
-                    head = heads.find(data, start)
-                if head is None:
-                    for length in lengths_of[data[start]]:
-                        head = known.get(data[start : start + length])
-                        if head is not None:
-                            break
-                    else:
-                        head = self._new_head(start)
-                if head is not None:
-                    position += head.length
-                    fixed = head.fixed
-                    if fixed > 0:
-                        before = index = 0
-                        for number in range(fixed):
-                            before = index
-                            index = data[position]
-                            position += 1
-                            if index >= 0x80:
-                                byte = data[position]
-                                position += 1
-                                if byte >= 0x80:
-                                    index += byte << 7
-                                    byte = data[position]
-                                    position += 1
-                                    if byte >= 0x80:
-                                        head = None
-                                        break
-                                    index += (byte << 14) - 0x4080
-                                else:
-                                    index += (byte << 7) - 0x80
-                            if number > 1:
-                                operands.append(values[index])
-                            elif number == 1:
-                                operands = [values[before], values[index]]
-                        if head is not None:
-                            meaning = head.meaning
-                            if fixed == 1:
-                                operands = [values[index]]
-                    elif head.constants is not None:
-                        byte = index = data[position]
-                        position += 1
-                        if index >= 0x80:
-                            byte = data[position]
-                            position += 1
-                            if byte >= 0x80:
-                                index += byte << 7
-                                byte = data[position]
-                                position += 1
-                                index += (byte << 14) - 0x4080
-                            else:
-                                index += (byte << 7) - 0x80
-                        if byte < 0x80:
-                            meaning = head.constant(constants, index)
-                    elif fixed == 0:
-                        meaning = head.meaning
-                    else:
-                        operands = []
-                        lengths = 0
-                        for length in head.plan:
-                            if length < 0:
-                                length = data[position]
-                                position += 1
-                                if length >= 0x80:
-                                    head = None
-                                    break
-                                lengths = lengths << 8 | length
-                            for _ in range(length):
-                                index = data[position]
-                                position += 1
-                                if index >= 0x80:
-                                    byte = data[position]
-                                    position += 1
-                                    if byte >= 0x80:
-                                        index += byte << 7
-                                        byte = data[position]
-                                        position += 1
-                                        if byte >= 0x80:
-                                            head = None
-                                            break
-                                        index += (byte << 14) - 0x4080
-                                    else:
-                                        index += (byte << 7) - 0x80
-                                operands.append(values[index])
-                            if head is None:
-                                break
-                        if head is not None:
-                            meaning = head.variant(lengths) if head.segmented else head.meaning
-            except IndexError:
-                meaning = None
-            if head is None or meaning is None or position > end:
-                self.position = start
-                if self.read_one(block):
-                    break
-                position = self.position
-                continue
-            if has_locations:
-                place = self.next
-                reference = indices[place] if place < len(indices) else -1
-                found = locations[reference] if 0 <= reference < len(locations) else None
-                if found is not None:
-                    location = found
-                    self.next = place + 1
-                else:
-                    # Where the careful way stands when it asks for the location: behind the opcode.
-                    self.position = start + 1
-                    while data[self.position - 1] >= 0x80:
-                        self.position += 1
-                    location = self.next_location()
-            types = head.result_types
-            if head.record.region_count:
-                self.position = position
-                attributes, segments = meaning.attributes, meaning.segments
-                self.begin_regions(head.record, operands, types, attributes, location, segments, block)
-                break
-            operation = Operation(
-                head.declaration,
-                operands,
-                types,
-                meaning.attributes,
-                NO_REGIONS,
-                location,
-                meaning.segments,
-                None,
-                block,
-            )
-            results = operation.results
-            if len(results) == 1:
-                values.append(results[0])
-            else:
-                values.extend(results)
+        if prefix is None:
+            prefix, location = self._read_prefix()
         else:
-            self.position = position
-        return done
-
-    def _new_head(self, start: int) -> Head | None:
-        """Read a head that is not known yet; None if it has a mistake, or is not to be remembered."""
-        # Who is traced, or collects how attributes are written, reads every field.
-        if self.trace is not None or self.tables.spellings is not None:
-            return None
-        self.position = start
-        try:
-            opcode = self.varint("") & 0xFFFFFFFF
-            record = self.records.get(opcode)
-            if record is None:
-                record = record_of(opcode, self.tables.version)
-            # Results that came later have no number.
-            if record is None or record.late_results:
-                return None
-            result_types = self._read_result_types(record)
-            flags = self.varint("") if record.has_flags else 0
-            attributes = NO_ATTRIBUTES
-            if record.attributes and not record.is_constant:
-                attributes = self._read_attributes(record, flags, result_types)
-        except Malformed:
-            return None
-        end = self.position
-        head = Head(record, flags, result_types, attributes, end - start)
-        self.heads.add(self.data[start:end], head)
-        return head
-
-    def read_one(self, block: Block) -> bool:
-        """One instruction, field by field, as a group of its own when it is traced; True if its regions are to come."""
-        trace = self.trace
-        if trace is None:
-            return self._read_operation(block)
-        span = trace.open("operation", self.position)
-        if self._read_operation(block):
-            self.path[-1].span = span
-            return True
-        trace.close(span, self.position, block.last)
+            if self.has_locations:
+                self.position = start + prefix.opcode_length
+                location = self.next_location()
+            self.position = start + prefix.length
+        attributes = prefix.attributes
+        segments = prefix.segments
+        operands = self._read_values(prefix.operand_count)
+        if operands is None:
+            operands, segments = self._read_operands(prefix.record, prefix.group_sizes)
+            if segments is not None and "inbounds" in attributes:
+                attributes = kept_attributes(prefix.record, attributes, segments)
+        types = prefix.result_types
+        if not prefix.is_whole:
+            return self.end_record(prefix.record, operands, types, attributes, location, segments, block)
+        declaration = prefix.declaration
+        operation = Operation(declaration, operands, types, attributes, NO_REGIONS, location, segments, None, block)
+        self.values.extend(operation.results)
         return False
 
-    def _read_operation(self, block: Block) -> bool:
-        """One instruction up to its regions, field by field; True if it has any."""
+    def _read_prefix(self) -> tuple[RecordPrefix, Location]:
+        """Read the fields of a record in front of its operands, and find its location."""
+        start = self.position
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
+        opcode_length = self.position - start
         record = record_of(opcode, self.tables.version)
         if record is None and opcode > records.maximum_opcode(self.tables.version):
             self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
@@ -312,11 +239,11 @@ class BodyReader(RegionReader):
             self.fail(f"unknown or unimplemented opcode: {opcode}")
         result_types = self._read_result_types(record)
         flags = self.varint("failed to read flags field") if record.has_flags else 0
-        attributes = self._read_attributes(record, flags, result_types)
-        operands, segments = self._read_operands(record, flags)
-        if attributes and segments is not None:
-            attributes = kept_attributes(record, attributes, segments)
-        return self.end_record(record, operands, result_types, attributes, location, segments, block)
+        attributes = self._read_attributes(record, flags, result_types) if record.attributes else NO_ATTRIBUTES
+        prefix = RecordPrefix(record, flags, result_types, attributes, opcode_length)
+        if self.uses_prefixes:
+            self.prefixes.add(self.data[start : self.position], prefix)
+        return prefix, location
 
     def _read_result_types(self, record: Record) -> list[Type]:
         count = record.result_count
@@ -326,22 +253,7 @@ class BodyReader(RegionReader):
             if not record.later_results:
                 count = stated
         found: list[Type] = []
-        data = self.data
-        known = self.tables.types.known
         for index in range(count):
-            position = self.position
-            if self.trace is None and position + 1 < self.end:
-                # A number of one byte or two, of a type that was used before: no words for a failure are needed.
-                number = data[position]
-                length = 1
-                if number >= 0x80 and data[position + 1] < 0x80:
-                    number += (data[position + 1] << 7) - 0x80
-                    length = 2
-                type = known[number] if number < len(known) and (number < 0x80 or length == 2) else None
-                if type is not None:
-                    found.append(type)
-                    self.position = position + length
-                    continue
             found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
         if stated != count:
             self.fail(
@@ -429,28 +341,20 @@ class BodyReader(RegionReader):
 
     # --- operands ---
 
-    def _read_operands(self, record: Record, flags: int) -> tuple[list[Value], tuple[int, ...] | None]:
-        mode = record.operand_mode
-        if mode == records.FIXED:
-            return self._read_values(record.operand_count), None
-        if mode == records.COUNTED:
-            return self._read_values(self.count("failed to read operand count")), None
+    def _read_operands(self, record: Record, sizes: list[int]) -> tuple[list[Value], tuple[int, ...] | None]:
+        """Read operand groups of these sizes; -1 for one that is counted in front of its values."""
+        if record.operand_mode != records.SEGMENTED:
+            return self._read_group(sizes[0] if sizes[0] >= 0 else self.count("failed to read operand count"), ""), None
         operands: list[Value] = []
         segments: list[int] = []
-        for declared, bit in zip(record.declaration.operands, record.operand_bits, strict=True):
-            if declared.count == ONE:
-                count = 1
-            elif declared.count == VARIADIC:
-                count = self._segment_length(record, declared.name)
-            else:
-                count = 1 if bit >= 0 and flags >> bit & 1 else 0
+        for declared, size in zip(record.declaration.operands, sizes, strict=True):
+            count = size if size >= 0 else self._segment_length(record, declared.name)
             segments.append(count)
-            for number in range(count):
-                operands.append(self._segment_value(declared.name, number))
+            operands += self._read_group(count, declared.name)
         return operands, tuple(segments)
 
     def _segment_length(self, record: Record, name: str) -> int:
-        """A 32-bit number; what is negative as one counts as nothing."""
+        """A 32-bit number; one that is negative as such is too large."""
         operation = record.declaration.name
         count = self.varint(f"failed to read actual size for variadic ODS segment '{name}' of op '{operation}'")
         count &= 0xFFFFFFFF
@@ -458,23 +362,48 @@ class BodyReader(RegionReader):
             self.fail(f"failed to read operands for {name} segment, exceeds maximum supported capacity")
         return count
 
-    def _read_values(self, count: int) -> list[Value]:
+    def _read_values(self, count: int) -> list[Value] | None:
+        """Read value numbers of at most three bytes each, as nearly all are; None, and nothing read, for any others."""
+        if count < 0 or self.trace is not None:
+            return None
+        data = self.data
+        values = self.values
+        position = self.position
+        found: list[Value] = []
+        try:
+            for _ in range(count):
+                index = data[position]
+                position += 1
+                if index >= 0x80:
+                    byte = data[position]
+                    position += 1
+                    index += (byte << 7) - 0x80
+                    if byte >= 0x80:
+                        byte = data[position]
+                        position += 1
+                        index += (byte << 14) - 0x4000
+                        if byte >= 0x80:
+                            return None
+                found.append(values[index])
+        except IndexError:
+            return None
+        if position > self.end:
+            return None
+        self.position = position
+        return found
+
+    def _read_group(self, count: int, segment: str) -> list[Value]:
+        """Read the values of an operand list, or of one segment of it."""
+        values = self._read_values(count)
+        if values is not None:
+            return values
         found: list[Value] = []
         for number in range(count):
-            index = self.varint(f"failed to read operand index {number}")
+            place = f"{segment} segment, element {number}" if segment else f"operand {number}"
+            index = self.varint(f"failed to read operand index {f'for {place}' if segment else number}")
             if index >= len(self.values):
-                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for operand {number}")
+                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for {place}")
             found.append(self.values[index])
             if self.trace is not None:
                 self.trace.spans[-1].subject = found[-1]
         return found
-
-    def _segment_value(self, name: str, number: int) -> Value:
-        index = self.varint(f"failed to read operand index for {name} segment, element {number}")
-        if index >= len(self.values):
-            self.fail(
-                f"operand index {index} out of bounds (size={len(self.values)}) for {name} segment, element {number}"
-            )
-        if self.trace is not None:
-            self.trace.spans[-1].subject = self.values[index]
-        return self.values[index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.bytecode import records
 from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
-from tileir.bytecode.debug_encoder import COMPOSED, location_mistake
+from tileir.bytecode.debug import COMPOSED, location_error
 from tileir.bytecode.primitives import ByteWriter
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.tables import TableWriter
@@ -26,11 +26,11 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
 from tileir.ir.traversal import is_pure
 from tileir.ir.values import Value
-from tileir.ir.versions import V13_1, V13_3
+from tileir.ir.versions import V13_1, V13_3, Version
 
 
 class WriteFailure(Exception):
-    """A program that has no bytes in the wanted version."""
+    """A program that has no bytes in the requested version."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(diagnostics[0].message)
@@ -43,9 +43,29 @@ def fail(operation: Operation, message: str) -> WriteFailure:
 
 def check_location(operation: Operation, tables: TableWriter) -> None:
     """Refuse a location that cannot be written, whether or not the function it stands in has a table of locations."""
-    mistake = location_mistake(operation.location, tables.debug.writable)
-    if mistake is not None:
-        raise fail(operation, mistake)
+    error = location_error(operation.location, tables.debug.writable)
+    if error is not None:
+        raise fail(operation, error)
+
+
+def check_absent(operation: Operation, field: AttributeField, value: Attribute | None, version: Version) -> None:
+    """An attribute newer than the file must hold its default."""
+    if value is None or value is field.default:
+        return
+    if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
+        return
+    raise fail(operation, attribute_words(field.name, field.optional, field.since, version))
+
+
+def wire_value(operation: Operation, field: AttributeField, value: Attribute | None, layout: str) -> int:
+    """The number of an enumerator; `layout` says where those of the drafts have no form."""
+    if not isinstance(value, EnumAttribute):
+        raise fail(operation, f"requires attribute '{field.name}'")
+    number = value.kind.values[value.keyword]
+    if number >= FIRST_DRAFT_ONLY_VALUE:
+        what = f"'{value.keyword}' of attribute '{field.name}'"
+        raise fail(operation, f"{what} has no {layout}; legalize the program first")
+    return number
 
 
 class OpenOperation:
@@ -107,53 +127,19 @@ class BodyWriter(ByteWriter):
 
         Of that one everything is written that stands in front of its first block.
         """
-        data = self.data
-        numbers = self.numbers
-        table = self.records
-        type_indices = self.tables.types.indices
         while operation is not None:
-            record = table.get(operation.declaration)
+            record = self.records.get(operation.declaration)
             if record is None:
                 raise self._unavailable(operation)
             if type(operation.location) in COMPOSED:
                 check_location(operation, self.tables)
             if self.located:
                 self.tables.debug.add(operation.location)
-            if record.simple and not operation.regions:
-                # One number per field, nearly always one byte.
-                data.append(record.opcode)
-                for result in operation.results:
-                    index = type_indices.get(result.type, -1)
-                    if index < 0:
-                        index = self.tables.types.index(result.type)
-                    if index < 0x80:
-                        data.append(index)
-                    else:
-                        self.varint(index)
-                attributes = operation.attributes
-                for field in record.attributes:
-                    case = attributes.get(field.name, field.default)
-                    wire = field.numbers.get(case, -1) if case is not None else -1
-                    data.append(wire if wire >= 0 else self._enumerator(operation, field, case))
-                for value in operation.operands:
-                    number = numbers.get(value, -1)
-                    if number < 0:
-                        raise fail(operation, "operand is not defined before its use")
-                    if number < 0x80:
-                        data.append(number)
-                    else:
-                        self.varint(number)
-                size = self.size
-                for result in operation.results:
-                    numbers[result] = size
-                    size += 1
-                self.size = size
-            else:
-                self._write_operation(operation, record)
-                if record.region_count:
-                    self.begin_regions(operation, record)
-                    return operation
-                self.define_results(operation, record)
+            self._write_operation(operation, record)
+            if record.region_count:
+                self.begin_regions(operation, record)
+                return operation
+            self.define_results(operation, record)
             operation = operation.next
         return None
 
@@ -186,16 +172,8 @@ class BodyWriter(ByteWriter):
         return WriteFailure([remark, Diagnostic("error", message, module.location)])
 
     def _enumerator(self, operation: Operation, field: AttributeField, value: Attribute | None) -> int:
-        if not isinstance(value, EnumAttribute):
-            raise fail(operation, f"requires attribute '{field.name}'")
-        number = value.kind.values[value.keyword]
-        if number >= FIRST_DRAFT_ONLY_VALUE:
-            raise fail(
-                operation,
-                f"'{value.keyword}' of attribute '{field.name}' has no public bytecode form; "
-                "legalize the program first",
-            )
-        since = value.kind.since.get(value.keyword)
+        number = wire_value(operation, field, value, "public bytecode form")
+        since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
         if since is not None and since > self.tables.version and not self.tables.keeps_newer_keywords:
             raise fail(operation, keyword_words(field.name, self.tables.version))
         return number
@@ -203,32 +181,32 @@ class BodyWriter(ByteWriter):
     def _write_operation(self, operation: Operation, record: Record) -> None:
         """An operation up to its regions."""
         self.varint(record.opcode)
-        results = operation.results
-        kept = len(results) - len(record.late_results)
-        for result in results[kept:]:
-            if result.has_uses:
-                raise fail(operation, self._newer_result(record, result.index))
-        if record.counted_results:
-            self.varint(kept)
-        type_indices = self.tables.types.indices
-        for result in results[:kept]:
-            index = type_indices.get(result.type, -1)
-            self.varint(index if index >= 0 else self.tables.types.index(result.type))
-        if record.operand_mode != records.SEGMENTED and not record.has_flags:
-            for field in record.attributes:
-                self._write_attribute(operation, field)
-            self._write_plain_operands(operation, record)
-            return
-        lengths = operation.segment_lengths()
+        self.write_result_types(operation, record)
+        lengths = operation.segment_lengths() if record.has_groups else []
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
         for field in record.attributes:
             self._write_attribute(operation, field)
-        self._write_operands(operation, record, lengths)
+        if record.has_groups:
+            self._write_groups(operation, record, lengths)
+            return
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        for value in operation.operands:
+            self._write_operand(operation, value)
 
-    def _newer_result(self, record: Record, index: int) -> str:
-        declared = record.declaration.results[index]
-        return result_words(declared.name, declared.since or V13_1, self.tables.version)
+    def write_result_types(self, operation: Operation, record: Record) -> None:
+        """Write the types of the results; one that is newer than the file must not be used."""
+        results = operation.results
+        kept = len(results) - len(record.late_results)
+        for result in results[kept:]:
+            if result.has_uses:
+                declared = record.declaration.results[result.index]
+                raise fail(operation, result_words(declared.name, declared.since or V13_1, self.tables.version))
+        if record.counted_results:
+            self.varint(kept)
+        for result in results[:kept]:
+            self.varint(self.tables.types.index(result.type))
 
     def _flags(self, operation: Operation, record: Record, lengths: list[int]) -> int:
         flags = 0
@@ -246,7 +224,7 @@ class BodyWriter(ByteWriter):
             self.varint(self.tables.constant(value))
             return
         if field.gated:
-            self._check_absent(operation, field, value)
+            check_absent(operation, field, value, self.tables.version)
             return
         codec = field.codec
         if codec == records.UNIT or (value is None and field.optional and codec != records.BOOL_LIST):
@@ -278,29 +256,14 @@ class BodyWriter(ByteWriter):
         else:
             raise fail(operation, f"requires attribute '{field.name}'")
 
-    def _check_absent(self, operation: Operation, field: AttributeField, value: Attribute | None) -> None:
-        """An attribute newer than the file must hold its default."""
-        if value is None or value is field.default:
-            return
-        if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
-            return
-        raise fail(operation, attribute_words(field.name, field.optional, field.since, self.tables.version))
+    def _write_operand(self, operation: Operation, value: Value) -> None:
+        number = self.numbers.get(value, -1)
+        if number < 0:
+            raise fail(operation, "operand is not defined before its use")
+        self.varint(number)
 
-    def _write_plain_operands(self, operation: Operation, record: Record) -> None:
-        """The operands of an operation whose record has no segments: all in one row."""
-        data = self.data
-        if record.operand_mode == records.COUNTED:
-            self.varint(len(operation.operands))
-        for value in operation.operands:
-            number = self.numbers.get(value, -1)
-            if number < 0:
-                raise fail(operation, "operand is not defined before its use")
-            if number < 0x80:
-                data.append(number)
-            else:
-                self.varint(number)
-
-    def _write_operands(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+    def _write_groups(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+        """Write the operands declared under each name, those of variable number behind their number."""
         if record.operand_mode == records.COUNTED:
             self.varint(len(operation.operands))
         position = 0
@@ -312,12 +275,9 @@ class BodyWriter(ByteWriter):
                 self.varint(length)
             elif segmented and declared.count == ONE and length != 1:
                 raise fail(operation, f"requires operand '{declared.name}'")
-            for _ in range(length):
-                number = self.numbers.get(operation.operands[position], -1)
-                if number < 0:
-                    raise fail(operation, "operand is not defined before its use")
-                self.varint(number)
-                position += 1
+            for value in operation.operands[position : position + length]:
+                self._write_operand(operation, value)
+            position += length
 
     def begin_regions(self, operation: Operation, record: Record) -> None:
         if record.declaration in (REDUCE, SCAN):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, little_endian
-from tileir.ir.versions import NEWEST, V13_1, Version, version_text
+from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.ir.core import Operation
+from tileir.ir.declaration import V13_1, Version
+from tileir.ir.location import UnknownLocation
+from tileir.ir.versions import NEWEST, version_text
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+    from tileir.bytecode.primitives import Trace
 
 END: Final = 0
 STRING: Final = 1
@@ -77,10 +80,25 @@ class Container:
         return ByteReader(self.data, section.start, section.end, self.trace) if section is not None else None
 
 
+class BytecodeOrigin(UnknownLocation):
+    """The location of a module that was read from a file; it prints as unknown."""
+
+    __slots__ = ("file",)
+
+    def __init__(self, file: Container) -> None:
+        self.file: Container = file
+
+
+def origin_of(module: Operation) -> Container | None:
+    """The file a module was read from, if it was."""
+    location = module.location
+    return location.file if isinstance(location, BytecodeOrigin) else None
+
+
 def read_container(
     data: bytes, newest: Version = NEWEST, known_sections: int = PRODUCER, trace: Trace | None = None
 ) -> Container:
-    """Read the envelope; nothing of the payloads is looked at."""
+    """Read the header and the section headers, and nothing of the payloads."""
     if not is_bytecode(data):
         raise Malformed("input does not correspond to Tile IR bytecode", 0, prefixed=False)
     reader = ByteReader(data, 0, len(data), trace)
@@ -162,11 +180,11 @@ def _read_section_header(reader: ByteReader, known_sections: int) -> tuple[int, 
 
 
 def _check_alignment(reader: ByteReader, identifier: int, alignment: int | None) -> None:
-    wanted = ALIGNMENTS.get(identifier, 1)
-    if wanted == 1 or (alignment is not None and alignment % wanted == 0):
+    expected = ALIGNMENTS.get(identifier, 1)
+    if expected == 1 or (alignment is not None and alignment % expected == 0):
         return
     reader.fail(
-        f"section {identifier} must have alignment that is a multiple of {wanted} bytes, but has "
+        f"section {identifier} must have alignment that is a multiple of {expected} bytes, but has "
         + (f"alignment of {alignment}" if alignment is not None else "no alignment flag set")
     )
 
@@ -189,44 +207,3 @@ def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]
         writer.raw(payload)
     writer.byte(END)
     return bytes(writer.data)
-
-
-def check_count(reader: ByteReader, count: int, size: int, what: str) -> None:
-    """A table of `count` items of `size` bytes must fit."""
-    most = reader.remaining // size
-    if count > most:
-        reader.fail(
-            f"number of {what} ({count}) exceeds the maximum of {most} that can fit in the remaining payload of "
-            f"{reader.remaining} bytes."
-        )
-
-
-def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
-    """A table of `count` little-endian offsets."""
-    data = reader.raw(count * size, what)
-    found = little_endian(data, "I" if size == 4 else "Q", size)
-    if reader.trace is not None and found:
-        reader.trace.spans.pop()
-        reader.trace.fields(reader.position - len(data), size, what or "offset", found)
-    return found
-
-
-def write_blobs(blobs: list[bytes], size: int) -> bytes:
-    """A counted table of offsets and the blobs they point to: strings, types, constants."""
-    writer = ByteWriter()
-    writer.varint(len(blobs))
-    if blobs:
-        writer.align(size)
-        writer.fixed_numbers(starts_of(blobs), size)
-        writer.raw(b"".join(blobs))
-    return bytes(writer.data)
-
-
-def starts_of(blobs: list[bytes]) -> list[int]:
-    """Where each blob starts when they follow one another."""
-    starts: list[int] = []
-    offset = 0
-    for blob in blobs:
-        starts.append(offset)
-        offset += len(blob)
-    return starts

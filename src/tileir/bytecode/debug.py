@@ -1,27 +1,38 @@
-"""The debug section, read: locations per function and operation (docs/bytecode.md section 7)."""
+"""The debug section, read and written: locations per function and operation (docs/bytecode.md section 7)."""
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.container import check_count, read_offsets
-from tileir.bytecode.primitives import ByteReader, Malformed, PartWanted
-from tileir.bytecode.strings import StringTable
+from tileir.annotations import Final
+from tileir.bytecode.entry_tables import NestedTable, StringInterner, StringTable, check_count, read_offsets, starts_of
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
 from tileir.dialect.debug_info import (
     DICompileUnit,
     DIFile,
+    DILexicalBlock,
+    DILocation,
+    DISubprogram,
     LocalScope,
+    children,
     di_compile_unit,
     di_file,
     di_lexical_block,
     di_location,
-    di_locations,
     di_subprogram,
 )
 from tileir.ir.attributes import Attribute
-from tileir.ir.location import UNKNOWN, Location, call_site_location, file_location, file_locations
-
-if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
+from tileir.ir.location import (
+    UNKNOWN,
+    CallSiteLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    OpaqueLocation,
+    TextLocation,
+    UnknownLocation,
+    call_site_location,
+    file_location,
+)
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2
@@ -30,50 +41,115 @@ LOCATION: Final = 4
 SUBPROGRAM: Final = 5
 CALL_SITE: Final = 6
 
-# How many numbers follow each tag.
-_FIELDS: Final = (0, 1, 2, 4, 4, 6, 2)
-# So many places in one file and scope are decoded at a time.
-_RUN: Final = 256
-# Parts of parts are decoded right away up to this depth; real ones nest a few levels deep.
-_RECURSION: Final = 32
+# What a field holds: a string, a number, or another debug attribute.
+_STRING: Final = 0
+_NUMBER: Final = 1
+_PART: Final = 2
+
+# A position with its tag, if no number has more than 64 bits.
+_LONGEST_POSITION: Final = 12
 
 
-class DebugTable:
-    """The debug section of a file; attributes are decoded when asked for."""
+class _Field:
+    """One field of a debug attribute; `part` is the class of the attribute that a reference refers to."""
 
-    __slots__ = (
-        "_busy",
-        "_data",
-        "_end",
-        "_failed",
-        "_failure",
-        "_known",
-        "_offsets",
-        "_start",
-        "_strings",
-        "_trace",
-        "function_starts",
-        "indices",
-        "locations",
-    )
+    __slots__ = ("kind", "message", "part")
+
+    def __init__(self, kind: int, what: str, owner: str, part: type[Attribute] = Attribute) -> None:
+        self.kind: int = kind
+        self.message: str = f"failed to read {what} when parsing {owner}"
+        self.part: type[Attribute] = part
+
+
+# The fields of each tag, in order; tags without fields are an unknown location.
+_FIELDS: Final[list[list[_Field]]] = [
+    [],
+    [_Field(_PART, "file attribute", "DICompileUnitAttr", DIFile)],
+    [_Field(_STRING, "file name attribute", "DIFileAttr"), _Field(_STRING, "directory attribute", "DIFileAttr")],
+    [
+        _Field(_PART, "scope attribute", "DILexicalBlockAttr", LocalScope),
+        _Field(_PART, "file attribute", "DILexicalBlockAttr", DIFile),
+        _Field(_NUMBER, "line number", "DILexicalBlockAttr"),
+        _Field(_NUMBER, "column number", "DILexicalBlockAttr"),
+    ],
+    [
+        _Field(_PART, "scope attribute", "DILocAttr", LocalScope),
+        _Field(_STRING, "file name attribute", "FileLineColLoc"),
+        _Field(_NUMBER, "line number", "FileLineColLoc"),
+        _Field(_NUMBER, "column number", "FileLineColLoc"),
+    ],
+    [
+        _Field(_PART, "file attribute", "DISubprogramAttr", DIFile),
+        _Field(_NUMBER, "line number", "DISubprogramAttr"),
+        _Field(_STRING, "name attribute", "DISubprogramAttr"),
+        _Field(_STRING, "linkage name attribute", "DISubprogramAttr"),
+        _Field(_PART, "compile unit attribute", "DISubprogramAttr", DICompileUnit),
+        _Field(_NUMBER, "scope line number", "DISubprogramAttr"),
+    ],
+    [
+        _Field(_PART, "callee attribute", "CallSiteLoc", Location),
+        _Field(_PART, "caller attribute", "CallSiteLoc", Location),
+    ],
+]
+
+
+# A debug attribute taken apart: its tag, the attributes it refers to, its strings and its numbers, in order of fields.
+_Contents = tuple[int, list[Attribute], list[str], list[int]]
+
+
+def _take_apart(attribute: Attribute) -> _Contents | None:
+    """None for an attribute that has no bytes of its own."""
+    if isinstance(attribute, DILocation):
+        source = attribute.source
+        if not isinstance(source, FileLocation):
+            raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
+        return LOCATION, [attribute.scope], [source.file], [source.line, source.column]
+    if isinstance(attribute, DISubprogram):
+        names = [attribute.name, attribute.linkage_name]
+        lines = [attribute.line, attribute.scope_line]
+        return SUBPROGRAM, [attribute.file, attribute.compile_unit], names, lines
+    if isinstance(attribute, DILexicalBlock):
+        position = [attribute.line, attribute.column]
+        return LEXICAL_BLOCK, [attribute.scope, attribute.file], [], position
+    if isinstance(attribute, DICompileUnit):
+        return COMPILE_UNIT, [attribute.file], [], []
+    if isinstance(attribute, DIFile):
+        return FILE, [], [attribute.name, attribute.directory], []
+    if isinstance(attribute, CallSiteLocation):
+        return CALL_SITE, [attribute.callee, attribute.caller], [], []
+    return None
+
+
+def _put_together(tag: int, parts: list[Attribute], strings: list[str], numbers: list[int]) -> Attribute:
+    """The attribute of a tag and its fields, whose classes are checked."""
+    if tag == FILE:
+        return di_file(strings[0], strings[1])
+    first = parts[0] if parts else UNKNOWN
+    second = parts[1] if len(parts) > 1 else first
+    if isinstance(first, LocalScope):
+        if isinstance(second, DIFile):
+            return di_lexical_block(first, second, numbers[0], numbers[1])
+        return di_location(file_location(strings[0], numbers[0], numbers[1]), first)
+    if isinstance(first, DIFile):
+        if isinstance(second, DICompileUnit):
+            return di_subprogram(first, numbers[0], strings[0], strings[1], second, numbers[1])
+        return di_compile_unit(first)
+    if tag == CALL_SITE and isinstance(first, Location) and isinstance(second, Location):
+        return call_site_location(first, second)
+    return UNKNOWN
+
+
+class DebugTable(NestedTable):
+    """The debug section of a file."""
+
+    __slots__ = ("_strings", "function_starts", "indices")
 
     def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
+        super().__init__(section)
         self._strings: StringTable = strings
-        self._known: dict[int, Attribute] = {}
-        self._busy: set[int] = set()
-        # The part that could not be decoded, for the attribute that it is a part of.
-        self._failed: int = -1
-        self._failure: Malformed | None = None
-        self._offsets: list[int] = []
-        self._data: bytes = b""
-        self._start: int = 0
-        self._end: int = 0
-        self._trace: Trace | None = section.trace if section is not None else None
         # For each function where its entries start in `indices`; an entry is 1 + attribute, or 0 for unknown.
         self.function_starts: list[int] = []
         self.indices: list[int] = []
-        # By entry, those that were asked for.
-        self.locations: list[Location | None] = [UNKNOWN]
         if section is not None:
             self._read(section)
 
@@ -92,296 +168,76 @@ class DebugTable:
         check_count(section, count, 4, "debug info attributes")
         section.align(4, "failed to skip padding for debug info offset pointer")
         _more(section, "failed to read debug info offset pointer")
-        self._offsets = read_offsets(section, 4, count, "failed to skip debug info offsets")
-        self.locations.extend([None] * count)
-        self._data = section.data
-        self._start = section.position
-        self._end = section.end
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def piece(self, index: int) -> tuple[int, int]:
-        """Where the blob of an attribute starts and ends in the file."""
-        start = self._start + self._offsets[index]
-        end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
-        return start, end
+        self.read_offsets(section, 4, count, "failed to skip debug info offsets")
 
     def known_location(self, reference: int) -> Location | None:
-        """The location of an entry that was asked for before."""
-        return self.locations[reference] if 0 <= reference < len(self.locations) else None
+        """The location of an entry that was decoded before."""
+        found = self._known.get(reference - 1, UNKNOWN)
+        return found if isinstance(found, Location) else None
 
     def location(self, reference: int) -> Location | None:
         """The location of an entry; None when it is not one."""
-        if not 0 <= reference < len(self.locations):
-            return None
-        known = self.locations[reference]
-        if known is not None:
-            return known
-        found: Attribute | None = None
-        if self._trace is None:
-            if self._has_run(reference - 1):
-                return self.locations[reference]
-            found = self._plain(reference - 1, 0)
+        found = self._known.get(reference - 1)
+        if found is None:
+            found = self._position(reference - 1)
         if found is None:
             found = self.attribute(reference)
-        if not isinstance(found, Location):
-            return None
-        self.locations[reference] = found
-        return found
+        return found if isinstance(found, Location) else None
 
-    def _has_run(self, index: int) -> bool:
-        """Decode an attribute and those behind it that are places in the same file and scope, if there are any.
+    def _position(self, index: int) -> Location | None:
+        """Decode a line and column in a known scope, as nearly all locations are; None for anything else.
 
-        The operations of a function have such places, one behind the other.  All of them begin with the same bytes;
-        lines and columns of at most three bytes each follow.
+        Without this, reading a program with debug information takes half as long again.
         """
-        data = self._data
         offsets = self._offsets
-        base = self._start
-        count = len(offsets)
-        start = base + offsets[index]
-        # What they begin with: the tag, and the numbers of the scope and of the file.
-        length = 1
-        if index + 1 >= count or not base <= start < self._end or data[start] != LOCATION:
-            return False
-        for _ in range(2):
-            while start + length < self._end and data[start + length] >= 0x80:
-                length += 1
-            length += 1
-        head = data[start : start + length]
-        following = base + offsets[index + 1]
-        if following + length > self._end or data[following : following + length] != head:
-            return False
-        lines: list[int] = []
-        columns: list[int] = []
-        last = min(index + _RUN, count)
-        for number in range(index, last):
-            start = base + offsets[number]
-            end = base + offsets[number + 1] if number + 1 < count else self._end
-            position = start + length
-            if position + 2 > end or end > self._end or data[start:position] != head:
-                break
-            if number > index and self.locations[number + 1] is not None:
-                # So is what follows, as a rule.
-                break
-            line = data[position]
-            position += 1
-            if line >= 0x80:
-                byte = data[position]
-                position += 1
-                if byte >= 0x80:
-                    if position == end or data[position] >= 0x80:
-                        break
-                    line += (byte << 7) + (data[position] << 14) - 0x4080
-                    position += 1
-                else:
-                    line += (byte << 7) - 0x80
-            if position == end:
-                break
-            column = data[position]
-            position += 1
-            if column >= 0x80:
-                if position == end or data[position] >= 0x80:
-                    break
-                column += (data[position] << 7) - 0x80
-            lines.append(line)
-            columns.append(column)
-        if not lines:
-            return False
-        reader = ByteReader(data, base + offsets[index] + 1, base + offsets[index] + length)
-        try:
-            scope = self._plain(reader.varint("") - 1, 0)
-            file = self._strings.get(reader.varint(""))
-        except Malformed:
-            return False
-        if not isinstance(scope, LocalScope):
-            return False
-        self.locations[index + 1 : index + 1 + len(lines)] = di_locations(file_locations(file, lines, columns), scope)
-        return True
-
-    def _plain(self, index: int, depth: int) -> Attribute | None:
-        """An attribute where nothing is unusual about it nor about its parts, which is nearly always.
-
-        Otherwise None, and `attribute` looks at it field by field.
-        """
-        if index == -1:
-            return UNKNOWN
-        if not 0 <= index < len(self._offsets) or depth > _RECURSION:
+        if self._trace is not None or not 0 <= index < len(offsets) - 1:
             return None
-        found: Attribute | None = self._known.get(index)
-        if found is not None:
-            return found
-        start, end = self.piece(index)
-        if not self._start <= start < end <= self._end:
+        start = self._start + offsets[index]
+        end = self._start + offsets[index + 1]
+        if not 5 <= end - start <= _LONGEST_POSITION or end > self._end or self._data[start] != LOCATION:
             return None
-        data = self._data
-        # The tag and the fields behind it, of at most three bytes each; what follows them has no meaning.
         numbers: list[int] = []
-        wanted = _FIELDS[data[start]] if data[start] < len(_FIELDS) else 0
-        position = start + 1
-        while len(numbers) < wanted and position < end:
-            number = data[position]
-            position += 1
-            if number >= 0x80:
-                if position == end:
-                    return None
-                byte = data[position]
-                position += 1
-                if byte >= 0x80:
-                    if position == end or data[position] >= 0x80:
-                        return None
-                    number += (byte << 7) + (data[position] << 14) - 0x4080
-                    position += 1
-                else:
-                    number += (byte << 7) - 0x80
-            numbers.append(number)
-        if not wanted or len(numbers) < wanted:
+        number = shift = 0
+        for byte in self._data[start + 1 : end]:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                numbers.append(number)
+                number = shift = 0
+        scope = self._known.get(numbers[0] - 1) if len(numbers) == 4 and not shift else None
+        if not isinstance(scope, LocalScope) or numbers[1] >= len(self._strings):
             return None
         try:
-            found = self._of_numbers(data[start], numbers, depth + 1)
+            file = self._strings.get(numbers[1])
         except Malformed:
             return None
-        if found is not None:
-            self._known[index] = found
+        source = file_location(file, numbers[2] & 0xFFFFFFFF, numbers[3] & 0xFFFFFFFF)
+        found = self._known[index] = di_location(source, scope)
         return found
-
-    def _of_numbers(self, tag: int, numbers: list[int], depth: int) -> Attribute | None:
-        """The attribute with these fields, if its parts are such that it may have them."""
-        strings = self._strings
-        if tag == FILE:
-            return di_file(strings.get(numbers[0]), strings.get(numbers[1]))
-        first = self._plain(numbers[0] - 1, depth)
-        if first is None:
-            # At once: to look at the other part all the same would take twice as long at every level.
-            return None
-        if tag == LOCATION:
-            if isinstance(first, LocalScope):
-                return di_location(file_location(strings.get(numbers[1]), numbers[2], numbers[3]), first)
-        elif tag == CALL_SITE:
-            caller = self._plain(numbers[1] - 1, depth)
-            if isinstance(first, Location) and isinstance(caller, Location):
-                return call_site_location(first, caller)
-        elif tag == SUBPROGRAM:
-            unit = self._plain(numbers[4] - 1, depth)
-            if isinstance(first, DIFile) and isinstance(unit, DICompileUnit):
-                name, linkage_name = strings.get(numbers[2]), strings.get(numbers[3])
-                return di_subprogram(first, numbers[1], name, linkage_name, unit, numbers[5])
-        elif tag == LEXICAL_BLOCK:
-            file = self._plain(numbers[1] - 1, depth)
-            if isinstance(first, LocalScope) and isinstance(file, DIFile):
-                return di_lexical_block(first, file, numbers[2], numbers[3])
-        elif tag == COMPILE_UNIT:
-            if isinstance(first, DIFile):
-                return di_compile_unit(first)
-        return None
 
     def attribute(self, reference: int) -> Attribute | None:
         """The attribute of an entry; None when there is none or when it contains itself."""
-        try:
-            return self._part(reference)
-        except PartWanted as wanted:
-            return self._decode_with_parts(wanted.index)
+        found = self.entry(reference - 1) if reference else UNKNOWN
+        return found if isinstance(found, Attribute) else None
 
-    def _part(self, reference: int) -> Attribute | None:
-        """The attribute of an entry that is decoded already; None as for `attribute`."""
-        if reference == 0:
-            return UNKNOWN
-        index = reference - 1
-        if not 0 <= index < len(self._offsets):
-            return None
-        known = self._known.get(index)
-        if known is not None:
-            return known
-        if index == self._failed and self._failure is not None:
-            raise self._failure
-        if index in self._busy:
-            return None
-        start, end = self.piece(index)
-        if not self._start <= start <= end <= self._end:
-            return None
-        raise PartWanted(index)
-
-    def _decode_with_parts(self, index: int) -> Attribute:
-        """Decode an attribute and first what it is made of.
-
-        An explicit stack, because call sites and scopes nest as deep as the file says.  An attribute is begun again
-        each time that a part of it was missing; it has three at most.
-        """
-        path = [index]
-        self._busy.add(index)
-        trace = self._trace
-        try:
-            while True:
-                top = path[-1]
-                start, end = self.piece(top)
-                spans = len(trace.spans) if trace is not None else 0
-                try:
-                    found = self._decode(ByteReader(self._data, start, end, trace))
-                except PartWanted as wanted:
-                    path.append(wanted.index)
-                    self._busy.add(wanted.index)
-                    if trace is not None:
-                        del trace.spans[spans:]
-                    continue
-                except Malformed as failure:
-                    if len(path) == 1:
-                        raise
-                    self._failed, self._failure = top, failure
-                else:
-                    self._known[top] = found
-                    if len(path) == 1:
-                        return found
-                path.pop()
-                self._busy.discard(top)
-        finally:
-            self._busy.clear()
-            self._failed, self._failure = -1, None
-
-    def _decode(self, reader: ByteReader) -> Attribute:
+    def decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("") & 0xFF
         # Offsets in messages count from behind the tag.
         reader.start = reader.position
-        if tag == LOCATION:
-            scope = self._scope(reader, "DILocAttr")
-            name = self._string(reader, "file name attribute", "FileLineColLoc")
-            line = self._number(reader, "line number", "FileLineColLoc")
-            column = self._number(reader, "column number", "FileLineColLoc")
-            return di_location(file_location(name, line, column), scope)
-        if tag == SUBPROGRAM:
-            return self._subprogram(reader)
-        if tag == FILE:
-            name = self._string(reader, "file name attribute", "DIFileAttr")
-            return di_file(name, self._string(reader, "directory attribute", "DIFileAttr"))
-        if tag == COMPILE_UNIT:
-            return di_compile_unit(self._file(reader, "DICompileUnitAttr"))
-        if tag == LEXICAL_BLOCK:
-            scope = self._scope(reader, "DILexicalBlockAttr")
-            file = self._file(reader, "DILexicalBlockAttr")
-            line = self._number(reader, "line number", "DILexicalBlockAttr")
-            return di_lexical_block(scope, file, line, self._number(reader, "column number", "DILexicalBlockAttr"))
-        if tag == CALL_SITE:
-            callee = self._location(reader, "callee")
-            return call_site_location(callee, self._location(reader, "caller"))
-        return UNKNOWN
+        parts: list[Attribute] = []
+        strings: list[str] = []
+        numbers: list[int] = []
+        for field in _FIELDS[tag] if tag < len(_FIELDS) else ():
+            if field.kind == _STRING:
+                strings.append(self._string(reader, field.message))
+            elif field.kind == _NUMBER:
+                # Lines and columns are 32 bits wide whatever the file says.
+                numbers.append(reader.varint(field.message) & 0xFFFFFFFF)
+            else:
+                parts.append(self._part(reader, field))
+        return _put_together(tag, parts, strings, numbers)
 
-    def _subprogram(self, reader: ByteReader) -> Attribute:
-        file = self._file(reader, "DISubprogramAttr")
-        line = self._number(reader, "line number", "DISubprogramAttr")
-        name = self._string(reader, "name attribute", "DISubprogramAttr")
-        linkage_name = self._string(reader, "linkage name attribute", "DISubprogramAttr")
-        unit = self._reference(reader, "compile unit", "DISubprogramAttr")
-        if not isinstance(unit, DICompileUnit):
-            reader.fail("failed to read compile unit attribute when parsing DISubprogramAttr")
-        scope_line = self._number(reader, "scope line number", "DISubprogramAttr")
-        return di_subprogram(file, line, name, linkage_name, unit, scope_line)
-
-    def _number(self, reader: ByteReader, what: str, owner: str) -> int:
-        """A line or column, which are 32 bits wide whatever the file says."""
-        return reader.varint(f"failed to read {what} when parsing {owner}") & 0xFFFFFFFF
-
-    def _string(self, reader: ByteReader, what: str, owner: str) -> str:
-        message = f"failed to read {what} when parsing {owner}"
+    def _string(self, reader: ByteReader, message: str) -> str:
         try:
             index = reader.varint("")
             if reader.trace is not None:
@@ -390,36 +246,146 @@ class DebugTable:
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
 
-    def _reference(self, reader: ByteReader, what: str, owner: str) -> Attribute | None:
-        message = f"failed to read {what} attribute when parsing {owner}"
-        reference = reader.varint(message)
+    def _part(self, reader: ByteReader, field: _Field) -> Attribute:
+        reference = reader.varint(field.message)
         if reader.trace is not None:
             reader.trace.refer("debug attribute")
         try:
-            return self._part(reference)
+            found = self.part(reference - 1) if reference else UNKNOWN
         except Malformed as failure:
-            raise failure.add(message, reader.offset) from None
-
-    def _scope(self, reader: ByteReader, owner: str) -> LocalScope:
-        found = self._reference(reader, "scope", owner)
-        if not isinstance(found, LocalScope):
-            reader.fail(f"failed to read scope attribute when parsing {owner}")
-        return found
-
-    def _file(self, reader: ByteReader, owner: str) -> DIFile:
-        found = self._reference(reader, "file", owner)
-        if not isinstance(found, DIFile):
-            reader.fail(f"failed to read file attribute when parsing {owner}")
-        return found
-
-    def _location(self, reader: ByteReader, what: str) -> Location:
-        found = self._reference(reader, what, "CallSiteLoc")
-        if not isinstance(found, Location):
-            reader.fail(f"failed to read {what} attribute when parsing CallSiteLoc")
+            raise failure.add(field.message, reader.offset) from None
+        if not isinstance(found, field.part):
+            reader.fail(field.message)
         return found
 
 
 def _more(section: ByteReader, message: str) -> None:
-    """NVIDIA's reader wants a byte behind each padding, even for an empty list."""
+    """NVIDIA's reader needs a byte behind each padding, even for an empty list."""
     if not section.remaining:
         section.fail(message)
+
+
+class DebugEncoder:
+    """Collects the locations of the functions that have any."""
+
+    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references", "writable")
+
+    def __init__(self, intern: StringInterner) -> None:
+        self._intern: StringInterner = intern
+        self.blobs: list[bytes] = []
+        self.references: dict[Attribute, int] = {UNKNOWN: 0}
+        # Call sites that are known to hold nothing that cannot be written.
+        self.writable: set[Location] = set()
+        self.function_starts: list[int] = []
+        self.indices: list[int] = []
+
+    def start_function(self, location: Location) -> int:
+        """Begin the entries of a function; the number its record refers to them by."""
+        self.function_starts.append(len(self.indices))
+        self.indices.append(self.reference(location))
+        return len(self.function_starts)
+
+    def add(self, location: Location) -> None:
+        self.indices.append(self.reference(location))
+
+    def reference(self, attribute: Attribute) -> int:
+        found = self.known_reference(attribute)
+        if found >= 0:
+            return found
+        # An explicit stack, because call sites and scopes may nest deeply; what an attribute is made of comes first.
+        path = [attribute]
+        while path:
+            missing = self._missing_part(path[-1])
+            if missing is not None:
+                path.append(missing)
+                continue
+            top = path.pop()
+            self.blobs.append(self._encode(top))
+            self.references[top] = len(self.blobs)
+        return self.references[attribute]
+
+    def known_reference(self, attribute: Attribute) -> int:
+        """The number of an attribute that has one; -1 for one that is still to be written."""
+        found = self.references.get(attribute, -1)
+        if found < 0 and isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
+            # Without a scope a position has no place in the section.
+            return 0
+        return found
+
+    def _missing_part(self, attribute: Attribute) -> Attribute | None:
+        """The first part of an attribute that has no number yet."""
+        for part in _parts(attribute):
+            if self.known_reference(part) < 0:
+                return part
+        return None
+
+    def _encode(self, attribute: Attribute) -> bytes:
+        contents = _take_apart(attribute)
+        if contents is None:
+            return b""
+        tag, parts, strings, values = contents
+        numbers = [tag]
+        for field in _FIELDS[tag]:
+            if field.kind == _STRING:
+                numbers.append(self._intern.string(strings.pop(0)))
+            elif field.kind == _NUMBER:
+                numbers.append(values.pop(0))
+            else:
+                numbers.append(self.reference(parts.pop(0)))
+        return varints(tuple(numbers))
+
+    def payload(self) -> bytes:
+        writer = ByteWriter()
+        writer.varint(len(self.function_starts))
+        writer.align(4)
+        writer.fixed_numbers(self.function_starts, 4)
+        writer.varint(len(self.indices))
+        writer.align(8)
+        writer.fixed_numbers(self.indices, 8)
+        # The reader fails on an empty attribute table, so there is always one (an unknown location).
+        blobs = self.blobs if self.blobs else [b"\x00"]
+        writer.varint(len(blobs))
+        writer.align(4)
+        writer.fixed_numbers(starts_of(blobs), 4)
+        writer.raw(b"".join(blobs))
+        return bytes(writer.data)
+
+
+# Locations made of others; only a call site has a place in the section, if all it is made of has.
+COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
+
+
+def location_error(location: Location, seen: set[Location] | None = None) -> str | None:
+    """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
+    if seen is None:
+        seen = set()
+    # An explicit stack, because call sites may nest deeply; they share their parts.
+    pending: list[Location] = [location]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, CallSiteLocation):
+            if part not in seen:
+                seen.add(part)
+                pending.append(part.callee)
+                pending.append(part.caller)
+        elif isinstance(part, NameLocation):
+            return _unsupported("NameLoc")
+        elif isinstance(part, FusedLocation):
+            return _unsupported("FusedLoc")
+        elif isinstance(part, OpaqueLocation):
+            return _unsupported("OpaqueLoc")
+    return None
+
+
+def _unsupported(name: str) -> str:
+    return f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc"
+
+
+def _parts(attribute: Attribute) -> list[Attribute]:
+    """What a blob refers to, in the order in which NVIDIA's writer gives numbers; a file and a line are in it."""
+    return [attribute.scope] if isinstance(attribute, DILocation) else children(attribute)
+
+
+def is_encodable(location: Location) -> bool:
+    """Whether a function with this location has entries in the debug section."""
+    return isinstance(location, (DILocation, CallSiteLocation))

@@ -1,21 +1,25 @@
-"""The two layouts by name: a program to bytes and back (docs/bytecode.md)."""
+"""The two layouts by name: a program to bytes and back, and what gets lost (docs/bytecode.md)."""
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
-from tileir.bytecode.origin import origin_of
+from tileir.bytecode.container import ATTRIBUTE, Container, origin_of, section_identifiers
 from tileir.bytecode.primitives import BytecodeError
+from tileir.bytecode.records import is_private
 from tileir.collector import CollectorPaused
+from tileir.dialect.debug_info import DILocation
 from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError
-from tileir.ir.location import UNKNOWN
+from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, TextLocation, UnknownLocation
+from tileir.ir.traversal import is_function
 from tileir.ir.versions import NEWEST, V13_1, Version, version_text
 
 PUBLIC: Final = "public"
 DOCUMENTED: Final = "documented"
 LAYOUTS: Final = (PUBLIC, DOCUMENTED)
+
+_WHO_HAS: Final = "only functions and the operations in them have one"
 
 
 def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve: bool = False) -> bytes:
@@ -95,3 +99,93 @@ def check_layout(layout: str) -> None:
 
 def _refused(message: str) -> BytecodeError:
     return BytecodeError([Diagnostic("error", message, UNKNOWN)], -1)
+
+
+# --- what bytecode cannot hold (docs/bytecode.md section 6) ---
+
+
+def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
+    """A warning for everything that writing a module would drop: nothing is dropped in silence."""
+    found: list[Diagnostic] = _dropped_locations(module)
+    name = module.symbol_name
+    if name is not None and name != "kernels":
+        message = f"the name of the module, @{name}, has no place in bytecode; it reads back as @kernels"
+        found.append(Diagnostic("warning", message, module.location))
+    for operation in module.walk():
+        if operation is not module and layout != "public":
+            continue
+        for attribute in operation.attributes:
+            if attribute == "sym_visibility" and is_function(operation) and is_private(operation):
+                continue
+            if attribute not in operation.declaration.inherent:
+                message = f"attribute '{attribute}' has no place in {layout} bytecode and is dropped"
+                found.append(Diagnostic("warning", message, operation.location))
+    return found
+
+
+def _dropped_locations(module: Operation) -> list[Diagnostic]:
+    """A warning for each reason why locations are dropped, at the first of them.
+
+    Positions in the text that was parsed were not requested; only functions and operations have a location in a file.
+    """
+    without_scope: list[Location] = []
+    outside: list[Location] = []
+    arguments: list[Location] = []
+    for region in module.regions:
+        for block in region.blocks:
+            for top in block:
+                if not is_function(top):
+                    outside += [top.location] if _was_given(top.location) else []
+                    continue
+                for operation in top.walk():
+                    if _is_dropped(operation.location):
+                        without_scope.append(operation.location)
+                    arguments += _dropped_with_arguments(operation)
+    found: list[Diagnostic] = []
+    if without_scope:
+        message = (
+            f"{_of(without_scope, 'operation')} no debug scope and no place in bytecode: 'tileir as -g' or the pass "
+            "'synthesize-debug-info-scopes' makes the scopes"
+        )
+        found.append(Diagnostic("warning", message, without_scope[0]))
+    for lost, kind in ((arguments, "block argument"), (outside, "operation")):
+        if lost:
+            found.append(Diagnostic("warning", f"{_of(lost, kind)} no place in bytecode: {_WHO_HAS}", lost[0]))
+    if _was_given(module.location):
+        message = f"the location of the module has no place in bytecode: {_WHO_HAS}"
+        found.append(Diagnostic("warning", message, module.location))
+    return found
+
+
+def _dropped_with_arguments(operation: Operation) -> list[Location]:
+    """The locations of the arguments of an operation's blocks, but for those that say no more than the operation's."""
+    owner = operation.location
+    position = owner.source if isinstance(owner, DILocation) else owner
+    return [
+        argument.location
+        for region in operation.regions
+        for block in region.blocks
+        for argument in block.arguments
+        if _was_given(argument.location) and argument.location is not owner and argument.location is not position
+    ]
+
+
+def _of(locations: list[Location], kind: str) -> str:
+    count = len(locations)
+    return f"the location of 1 {kind} has" if count == 1 else f"the locations of {count} {kind}s have"
+
+
+def _was_given(location: Location) -> bool:
+    return not isinstance(location, (TextLocation, UnknownLocation))
+
+
+def _is_dropped(location: Location) -> bool:
+    """Whether a location, or a part of it, is a position without a scope."""
+    waiting = [location]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FileLocation):
+            return True
+        if isinstance(part, CallSiteLocation):
+            waiting += [part.callee, part.caller]
+    return False

@@ -12,5 +12,5 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes may be a text; those that are not UTF-8 are not looked at."""
+    """Whether bytes may be a text; UTF-8 is not checked."""
     return not (b"\x00" in data or data[:1] == MAGIC[:1])

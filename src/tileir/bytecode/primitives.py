@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import sys
 
-from tileir.annotations import TYPE_CHECKING, Final, NoReturn
+from tileir.annotations import TYPE_CHECKING, Final, NoReturn, Sequence
 from tileir.dialect.debug_info import DILocation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
 
 if TYPE_CHECKING:
     from typing import Literal
-
-    from tileir.bytecode.trace import Trace
 
 # Counts of types, operands, array elements and so on are bounded like this by NVIDIA's reader.
 MAXIMUM_COUNT: Final = (1 << 32) - 2
@@ -31,25 +29,6 @@ def little_endian(data: bytes, code: Literal["I", "Q", "b", "i", "q"], size: int
         return memoryview(data).cast(code).tolist()
     signed = code.islower()
     return [int.from_bytes(data[at : at + size], "little", signed=signed) for at in range(0, len(data), size)]
-
-
-# Shapes and the like by their bytes, since the same ones come again and again: of 8, 4 and 1 bytes each number.
-_EIGHT: Final[dict[bytes, tuple[int, ...]]] = {}
-_FOUR: Final[dict[bytes, tuple[int, ...]]] = {}
-_ONE: Final[dict[bytes, tuple[int, ...]]] = {}
-_LONGEST_KNOWN: Final = 64
-_MOST_KNOWN: Final = 1024
-
-
-def _signed_numbers(data: bytes, size: int) -> tuple[int, ...]:
-    """Signed numbers of `size` bytes each."""
-    known = _EIGHT if size == 8 else _FOUR if size == 4 else _ONE
-    found = known.get(data)
-    if found is None:
-        found = tuple(little_endian(data, "q" if size == 8 else "i" if size == 4 else "b", size))
-        if len(data) <= _LONGEST_KNOWN and len(known) < _MOST_KNOWN:
-            known[data] = found
-    return found
 
 
 class BytecodeError(TileIRError):
@@ -98,12 +77,68 @@ class Malformed(Exception):
         return self
 
 
-class PartWanted(Exception):
-    """Ends the decoding of an entry of a table; the part of it with this index is to be decoded first."""
+class Span:
+    """Some bytes of a file: one field, or a group of fields (`is_group`).
 
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self.index: int = index
+    `what` is the reader's word for it; for a field, the line it would have failed with.  `table` names the table a
+    number is an index of.  `subject` is what was decoded: an attribute, a value, an operation.  A group that was never
+    finished ends at -1.
+    """
+
+    __slots__ = ("end", "is_group", "start", "subject", "table", "value", "what")
+
+    def __init__(self, start: int, end: int, what: str, value: int | None, is_group: bool) -> None:
+        self.start: int = start
+        self.end: int = end
+        self.what: str = what
+        self.value: int | None = value
+        self.is_group: bool = is_group
+        self.table: str = ""
+        self.subject: object = None
+
+
+class Trace:
+    """The spans of a file in the order they were read, which is not the order of the file."""
+
+    __slots__ = ("failure", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        # Where the reader that failed last stood.
+        self.failure: int = -1
+
+    def field(self, start: int, end: int, what: str, value: int | None) -> None:
+        if end > start:
+            self.spans.append(Span(start, end, what, value, False))
+
+    def fields(self, start: int, size: int, what: str, values: list[int]) -> None:
+        """A row of numbers of `size` bytes each."""
+        for index, value in enumerate(values):
+            self.spans.append(Span(start + index * size, start + (index + 1) * size, what, value, False))
+
+    def refer(self, table: str, what: str = "") -> None:
+        """Say which table the last number is an index of, and what for where the field has no word of its own."""
+        if self.spans:
+            last = self.spans[-1]
+            last.table = table
+            last.what = what or last.what
+
+    def join(self, start: int, end: int, value: int) -> None:
+        """Take the fields from `start` on as one number."""
+        what = ""
+        while self.spans and self.spans[-1].start >= start and self.spans[-1].end <= end:
+            what = self.spans.pop().what
+        self.field(start, end, what, value)
+
+    def open(self, what: str, start: int) -> Span:
+        """Begin a group."""
+        span = Span(start, -1, what, None, True)
+        self.spans.append(span)
+        return span
+
+    def close(self, span: Span, end: int, subject: object) -> None:
+        span.end = end
+        span.subject = subject
 
 
 class ByteReader:
@@ -230,7 +265,8 @@ class ByteReader:
             self.fail(what)
         start = self.position
         self.position = start + length * size
-        values = _signed_numbers(self.data[start : self.position], size)
+        code: Literal["b", "i", "q"] = "q" if size == 8 else "i" if size == 4 else "b"
+        values = tuple(little_endian(self.data[start : self.position], code, size))
         if self.trace is not None:
             self.trace.fields(start, size, what, list(values))
         return values
@@ -284,6 +320,12 @@ class ByteWriter:
     def fixed_numbers(self, values: list[int], size: int) -> None:
         """Unsigned little-endian numbers, one after the other."""
         self.data += b"".join([value.to_bytes(size, "little") for value in values])
+
+    def number_list(self, values: Sequence[int]) -> None:
+        """A counted list of unsigned numbers."""
+        self.varint(len(values))
+        for value in values:
+            self.varint(value)
 
     def integers(self, values: tuple[int, ...], size: int) -> None:
         """A counted list of little-endian signed numbers."""

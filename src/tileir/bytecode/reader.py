@@ -10,13 +10,12 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.attributes import read_attribute
-from tileir.bytecode.body_reader import BodyReader
-from tileir.bytecode.container import Container, check_count, read_container
+from tileir.bytecode.body_reader import BodyReader, PrefixCache
+from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.heads import Heads
-from tileir.bytecode.origin import BytecodeOrigin, Spellings
+from tileir.bytecode.entry_tables import check_count
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
-from tileir.bytecode.tables import Tables
+from tileir.bytecode.tables import Spellings, Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
@@ -61,7 +60,7 @@ def read_spellings(file: Container) -> tuple[Tables, Spellings]:
 
 
 class _FunctionEntry:
-    """A function before its body is looked at."""
+    """A function before its body is read."""
 
     __slots__ = ("end", "flags", "hints", "location", "name", "signature", "start")
 
@@ -76,7 +75,7 @@ class _FunctionEntry:
 
 
 class ModuleReader:
-    """Reads in the order of NVIDIA's reader, which decides what of several mistakes is reported.
+    """Reads in the order of NVIDIA's reader, which decides which of several errors is reported.
 
     The tables first, then the globals, the list of functions, the debug section, the functions.  What concerns a
     function or a global as a whole is reported at the end of the file.
@@ -86,7 +85,7 @@ class ModuleReader:
         self.file: Container = file
         self.size: int = len(file.data)
         self.tables: Tables = Tables(file, spellings)
-        self.heads: Heads = Heads()
+        self.prefixes: PrefixCache = PrefixCache()
         self.block: Block = Block()
 
     def read(self) -> Operation:
@@ -105,7 +104,7 @@ class ModuleReader:
             raise failure.add("failed to parse debug section", self.size) from None
         for function in functions:
             try:
-                self._read_function(function, self.tables.debug)
+                self._read_function(function)
             except Malformed as failure:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
@@ -204,7 +203,7 @@ class ModuleReader:
             section.trace.close(span, entry.end, None)
         return entry
 
-    def _read_function(self, entry: _FunctionEntry, debug: DebugTable) -> None:
+    def _read_function(self, entry: _FunctionEntry) -> None:
         tables = self.tables
         size = self.size
         try:
@@ -213,13 +212,12 @@ class ModuleReader:
             raise failure.add(f"failed to get function name string at index {entry.name}", size) from None
         if not name:
             raise Malformed(f"function name at index {entry.name} is empty", size)
-        reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug, self.heads)
+        reader = BodyReader(self.file.data, entry.start, entry.end, tables, self.file.trace, self.prefixes)
         try:
             signature = self._signature(entry.signature, name)
         except Malformed as failure:
             failure.location = reader.function_location(entry.location)
             raise
-        reader.trace = self.file.trace
         location: Location = UNKNOWN
         if entry.location:
             message = f"failed to read function location for '{name}'"

@@ -1,7 +1,8 @@
-"""How an operation is laid out in the public bytecode, derived from its declaration (docs/bytecode.md section 6).
+"""How an operation is laid out in bytecode, derived from its declaration (docs/bytecode.md sections 6 and 10).
 
 No record is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
-flags and the gates by version all follow from the one declaration.
+flags and the gates by version all follow from the one declaration.  In the documented layout a record has seven fields
+(the bytecode draft, "Encoding Walk"): opcode, location, result types, operand count, operands, dictionary, regions.
 """
 
 from __future__ import annotations
@@ -10,8 +11,16 @@ from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
-from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.attributes import Attribute, StringAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ONE,
+    OPTIONAL,
+    SEGMENTS,
+    VARIADIC,
+    AttributeDeclaration,
+    OperationDeclaration,
+)
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
@@ -57,12 +66,17 @@ SEGMENTED: Final = 2
 _STRUCTURAL: Final = frozenset([ENTRY, GLOBAL, MODULE])
 
 
+# The last opcode of the bytecode draft's dispatcher.
+MAXIMUM_OPCODE: Final = 109
+SEGMENT_SIZES: Final = "operandSegmentSizes"
+
+
 class AttributeField:
     """One attribute of a record; `bit` is its flag, -1 when it is always there, `gated` when it is newer."""
 
-    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "numbers", "optional", "since", "width")
+    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "optional", "since", "width")
 
-    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version, version: Version) -> None:
+    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version) -> None:
         self.name: str = declared.name
         self.codec: int = _CODECS[declared.constraint.kind]
         self.bit: int = bit
@@ -72,12 +86,6 @@ class AttributeField:
         self.optional: bool = declared.optional
         self.width: int = 32 if declared.constraint.kind == "i32" else 64
         self.cases: list[EnumAttribute] = _cases(declared)
-        # The wire value of each enumerator the version has.
-        self.numbers: dict[Attribute, int] = {
-            case: number
-            for number, case in enumerate(self.cases)
-            if case.kind.since.get(case.keyword, version) <= version
-        }
 
 
 def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
@@ -100,17 +108,15 @@ class Record:
         "counted_results",
         "declaration",
         "has_flags",
-        "is_constant",
+        "has_groups",
         "late_results",
         "later_results",
         "opcode",
         "operand_bits",
         "operand_count",
         "operand_mode",
-        "plan",
         "region_count",
         "result_count",
-        "simple",
     )
 
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
@@ -134,57 +140,33 @@ class Record:
                 bits.get(a.name, -1),
                 _newer(a.since, version),
                 a.since if a.since is not None else first,
-                version,
             )
             for a in declaration.attributes
         ]
         segmented = bool(declaration.traits & SEGMENTS)
         self.operand_mode: int = SEGMENTED if segmented else FIXED if declaration.plain_operands else COUNTED
+        # Whether the record says which operands belong to which declared name.
+        self.has_groups: bool = segmented or self.has_flags
         self.operand_count: int = len(declaration.operands)
         self.operand_bits: list[int] = [
             -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
         ]
-        # How many operands each group has, -1 where it is counted in front of them; None where the flags say it.
-        self.plan: list[int] | None = None
-        if self.operand_mode == FIXED:
-            self.plan = [self.operand_count]
-        elif self.operand_mode == COUNTED:
-            self.plan = [-1]
         self.region_count: int = len(declaration.regions)
-        # A type and a constant of it, and nothing else.
-        self.is_constant: bool = (
-            self.result_count == 1
-            and not self.counted_results
-            and not self.has_flags
-            and not self.operand_count
-            and not self.region_count
-            and not self.late_results
-            and len(self.attributes) == 1
-            and self.attributes[0].codec == CONSTANT
-            and not self.attributes[0].gated
-        )
-        # Result types, enumerators and operands only, one number each: most operations of a program.
-        self.simple: bool = (
-            not self.counted_results
-            and not self.has_flags
-            and self.operand_mode == FIXED
-            and not self.region_count
-            and not self.late_results
-            and all(a.codec == ENUM and not a.gated for a in self.attributes)
-        )
 
-    def plan_with(self, flags: int) -> list[int]:
-        """How many operands each group of a segmented record has, as far as its flags say: -1 where it is counted."""
-        plan: list[int] = []
+    def group_sizes(self, flags: int) -> list[int]:
+        """How many operands each group has, -1 where it is counted in front of them; only segments have groups."""
+        if self.operand_mode != SEGMENTED:
+            return [self.operand_count if self.operand_mode == FIXED else -1]
+        sizes: list[int] = []
         for index, declared in enumerate(self.declaration.operands):
             bit = self.operand_bits[index]
             if declared.count == ONE:
-                plan.append(1)
+                sizes.append(1)
             elif declared.count == VARIADIC:
-                plan.append(-1)
+                sizes.append(-1)
             else:
-                plan.append(1 if bit >= 0 and flags >> bit & 1 else 0)
-        return plan
+                sizes.append(1 if bit >= 0 and flags >> bit & 1 else 0)
+        return sizes
 
 
 def _newer(since: Version | None, version: Version) -> bool:
@@ -209,6 +191,12 @@ def _allocate_bits(declaration: OperationDeclaration, version: Version, first: V
 
 def _flag_order(item: tuple[Version, int, str]) -> tuple[Version, int]:
     return item[0], item[1]
+
+
+def is_private(operation: Operation) -> bool:
+    """Whether a function is private: MLIR's visibility, of which bytecode has a flag for this one."""
+    visibility = operation.attributes.get("sym_visibility")
+    return isinstance(visibility, StringAttribute) and visibility.value == "private"
 
 
 _records: Final[dict[Version, dict[int, Record]]] = {}
@@ -237,17 +225,9 @@ def _opcodes(version: Version) -> list[int]:
     return [each.opcode for each in REGISTRY.declarations() if each.opcode is not None and _is_recorded(each, version)]
 
 
-def used_records(version: Version) -> dict[int, Record]:
-    """The records that `record_of` was asked for, by opcode: a small program has few of them."""
-    found = _records.get(version)
-    if found is None:
-        found = _records[version] = {}
-    return found
-
-
 def record_of(opcode: int, version: Version) -> Record | None:
     """The record of an opcode."""
-    used = used_records(version)
+    used = _records.setdefault(version, {})
     found = used.get(opcode)
     if found is None:
         declaration = REGISTRY.with_opcode(opcode)
@@ -271,30 +251,82 @@ def maximum_opcode(version: Version) -> int:
     return max(_opcodes(version))
 
 
-def notation(declaration: OperationDeclaration, version: Version) -> str:
-    """The record in the notation of docs/bytecode.md, for documentation and for checking the derivation."""
-    record = Record(declaration, version)
-    parts: list[str] = []
-    if record.counted_results:
-        several = any(r.count == VARIADIC for r in declaration.results)
-        parts.append("R#(n)" if several else f"R#({record.result_count})")
-    else:
-        parts.extend(["R"] * record.result_count)
-    flags = [(f.bit, f.name) for f in record.attributes if f.bit >= 0]
-    flags += [(b, o.name) for b, o in zip(record.operand_bits, declaration.operands, strict=True) if b >= 0]
-    if record.has_flags:
-        parts.append("F[" + ",".join([f"{bit}={name}" for bit, name in sorted(flags)]) + "]")
-    words = ["e", "u", "b", "s", "s", "const", "i32[]", "i8[]", "arr", "dict", "tag"]
-    for field in record.attributes:
-        if not field.gated and field.codec != UNIT:
-            parts.append(("?" if field.bit >= 0 else "") + f"{words[field.codec]}:{field.name}")
-    if record.operand_mode == COUNTED:
-        parts.append("N")
-    for declared, bit in zip(declaration.operands, record.operand_bits, strict=True):
-        if bit == -2:
-            continue
-        counted = "#" if record.operand_mode == SEGMENTED and declared.count == VARIADIC else ""
-        parts.append(f"{counted}%{declared.name}" + ("", "?", "*")[declared.count])
-    if record.region_count:
-        parts.append(f"G{record.region_count}")
-    return " ".join(parts)
+# --- the documented layout (docs/bytecode.md section 10) ---
+
+
+class Schema:
+    """The attributes a dictionary may hold because its owner declares them."""
+
+    __slots__ = ("fields", "has_constant", "names", "required")
+
+    def __init__(self, fields: list[AttributeField]) -> None:
+        self.fields: list[AttributeField] = fields
+        self.names: dict[str, AttributeField] = {field.name: field for field in fields}
+        self.required: list[str] = [f.name for f in fields if not f.optional and not f.gated and f.default is None]
+        # Its type is the owner's, so one dictionary can give different attributes.
+        self.has_constant: bool = any(field.codec == CONSTANT for field in fields)
+
+
+class DocumentedRecord(Record):
+    """The layout of one operation."""
+
+    __slots__ = ("kept_operands", "schema", "segmented")
+
+    def __init__(self, declaration: OperationDeclaration) -> None:
+        super().__init__(declaration, V13_1)
+        # The number of operands is always there, so only the results can leave their number open.
+        self.counted_results = any(r.count == VARIADIC for r in declaration.results)
+        self.schema: Schema = Schema(self.attributes)
+        # Operands of later versions are none in a file of 13.1.
+        self.kept_operands: list[int] = [index for index, bit in enumerate(self.operand_bits) if bit != -2]
+        open_ended = sum(1 for index in self.kept_operands if declaration.operands[index].count != ONE)
+        self.segmented: bool = bool(declaration.traits & SEGMENTS) and open_ended > 1
+
+    def segments_of(self, total: int, sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """The length of each declared operand, or None when `total` operands cannot be divided like that."""
+        operands = self.declaration.operands
+        kept = self.kept_operands
+        if not self.segmented:
+            single = sum(1 for index in kept if operands[index].count == ONE)
+            sizes = tuple([1 if operands[index].count == ONE else total - single for index in kept])
+        if sizes is None or len(sizes) != len(kept):
+            return None
+        lengths = [0] * len(operands)
+        for index, size in zip(kept, sizes, strict=True):
+            count = operands[index].count
+            if size < 0 or (count == ONE and size != 1) or (count == OPTIONAL and size > 1):
+                return None
+            lengths[index] = size
+        return tuple(lengths) if sum(lengths) == total else None
+
+
+_documented: Final[dict[int, DocumentedRecord]] = {}
+_schemas: Final[dict[OperationDeclaration, Schema]] = {}
+REGISTRY.forget.append(lambda: _documented.clear())
+
+
+def documented_records() -> dict[int, DocumentedRecord]:
+    """The records by opcode."""
+    if not _documented:
+        for opcode, record in records_of(V13_1).items():
+            if opcode <= MAXIMUM_OPCODE:
+                _documented[opcode] = DocumentedRecord(record.declaration)
+    return _documented
+
+
+# What the entries of the function and global sections say outside of their dictionaries.
+OUTSIDE_DICTIONARY: Final = ("sym_name", "function_type")
+
+
+def section_schema(declaration: OperationDeclaration) -> Schema:
+    """The schema of `entry` or `global`, whose records are entries of a section."""
+    found = _schemas.get(declaration)
+    if found is None:
+        declared = [a for a in declaration.attributes if a.name not in OUTSIDE_DICTIONARY]
+        found = _schemas[declaration] = Schema([_field(attribute) for attribute in declared])
+    return found
+
+
+def _field(declared: AttributeDeclaration) -> AttributeField:
+    since = declared.since if declared.since is not None else V13_1
+    return AttributeField(declared, -1, since > V13_1, since)

@@ -8,14 +8,13 @@ from tileir.bytecode.records import Record
 from tileir.bytecode.tables import Tables
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
-    from tileir.bytecode.trace import Span
+    from tileir.bytecode.primitives import Span, Trace
 
 # How far reading has come with the regions of an operation.
 _IN_REGION: Final = 0
@@ -26,7 +25,7 @@ _IN_OPERATIONS: Final = 2
 class OpenOperation:
     """An operation whose regions are being read; everything else about it is known.
 
-    The first `numbered` results have numbers.  `mark` is the number of values in front of the block at hand, whose own
+    `mark` is the number of values in front of the block at hand, whose own
     values end with it; `count` is how many operations it has.  The `outer` ones say where to go on afterwards.
     """
 
@@ -37,15 +36,14 @@ class OpenOperation:
         "block_number",
         "block_span",
         "count",
-        "declaration",
         "location",
         "mark",
-        "numbered",
         "operands",
         "outer",
         "outer_count",
         "outer_done",
         "reached",
+        "record",
         "region_count",
         "region_span",
         "regions",
@@ -56,19 +54,17 @@ class OpenOperation:
 
     def __init__(
         self,
-        declaration: OperationDeclaration,
+        record: Record,
         operands: list[Value],
         result_types: list[Type],
-        numbered: int,
         attributes: dict[str, Attribute],
         location: Location,
         segments: tuple[int, ...] | None,
         outer: Block,
     ) -> None:
-        self.declaration: OperationDeclaration = declaration
+        self.record: Record = record
         self.operands: list[Value] = operands
         self.result_types: list[Type] = result_types
-        self.numbered: int = numbered
         self.attributes: dict[str, Attribute] = attributes
         self.location: Location = location
         self.segments: tuple[int, ...] | None = segments
@@ -97,28 +93,47 @@ class OpenOperation:
 
 
 class RegionReader(ByteReader):
-    """Blocks and regions, and the operations that hold them; the records are read by `read_row`."""
+    """Reads blocks and regions, and the operations that hold them; each layout reads records in `read_record`."""
 
     __slots__ = ("path", "tables", "values")
 
-    def __init__(self, data: bytes, start: int, end: int, tables: Tables) -> None:
-        super().__init__(data, start, end)
+    def __init__(self, data: bytes, start: int, end: int, tables: Tables, trace: Trace | None) -> None:
+        super().__init__(data, start, end, trace)
         self.tables: Tables = tables
         self.values: list[Value] = []
         # The operations whose regions are being read, from the outside in: an explicit stack, because they nest deeply.
         self.path: list[OpenOperation] = []
 
-    def read_row(self, block: Block, count: int, done: int) -> int:
-        """The records of a block, which each layout has in its own form."""
+    def read_record(self, block: Block) -> bool:
+        """Read one record up to its regions; return True if it has any."""
         raise TypeError(type(self).__name__)
 
-    def read_nest(self, block: Block) -> None:
+    def _read_row(self, block: Block, count: int, done: int) -> int:
+        """Read the records of a block from number `done` on, up to the next one with regions or the last.
+
+        There are `count`, or with -1 all up to the end.  Returns how many are read, with the one that was begun.
+        """
+        trace = self.trace
+        while done != count:
+            if count < 0 and self.position >= self.end:
+                break
+            done += 1
+            span = trace.open("operation", self.position) if trace is not None else None
+            if self.read_record(block):
+                self.path[-1].span = span
+                break
+            if trace is not None and span is not None:
+                trace.close(span, self.position, block.last)
+        return done
+
+    def read_nested(self, block: Block) -> None:
+        """Read all operations up to the end, with their regions."""
         path = self.path
         count = -1
         done = 0
         while True:
             depth = len(path)
-            done = self.read_row(block, count, done)
+            done = self._read_row(block, count, done)
             if not path:
                 return
             top = path[-1]
@@ -149,19 +164,21 @@ class RegionReader(ByteReader):
         segments: tuple[int, ...] | None,
         block: Block,
     ) -> bool:
-        """Make the operation of a record, or begin with its regions: then True."""
-        all_types = [*result_types, *record.late_results]
+        """Make the operation of a record, or begin its regions: then return True."""
+        late = record.late_results
+        all_types = result_types if not late else [*result_types, *late]
         if not attributes:
             attributes = NO_ATTRIBUTES
         if record.region_count:
-            self.begin_regions(record, operands, all_types, attributes, location, segments, block)
+            self._begin_regions(record, operands, all_types, attributes, location, segments, block)
             return True
-        operation = Operation(record.declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
-        block.append(operation)
-        self.values.extend(operation.results[: len(result_types)])
+        results = Operation(
+            record.declaration, operands, all_types, attributes, NO_REGIONS, location, segments, None, block
+        ).results
+        self.values.extend(results if not late else results[: len(result_types)])
         return False
 
-    def begin_regions(
+    def _begin_regions(
         self,
         record: Record,
         operands: list[Value],
@@ -171,11 +188,7 @@ class RegionReader(ByteReader):
         segments: tuple[int, ...] | None,
         block: Block,
     ) -> None:
-        """Begin with the regions of an operation."""
-        numbered = len(result_types) - len(record.late_results)
-        operation = OpenOperation(
-            record.declaration, operands, result_types, numbered, attributes, location, segments, block
-        )
+        operation = OpenOperation(record, operands, result_types, attributes, location, segments, block)
         count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
@@ -225,7 +238,7 @@ class RegionReader(ByteReader):
 
     def _end_operation(self, top: OpenOperation, block: Block) -> None:
         operation = Operation(
-            top.declaration,
+            top.record.declaration,
             top.operands,
             top.result_types,
             top.attributes,
@@ -234,6 +247,7 @@ class RegionReader(ByteReader):
             top.segments,
         )
         block.append(operation)
-        self.values.extend(operation.results[: top.numbered])
+        # Results that came later than the version have no number.
+        self.values.extend(operation.results[: len(top.result_types) - len(top.record.late_results)])
         if self.trace is not None and top.span is not None:
             self.trace.close(top.span, self.position, operation)

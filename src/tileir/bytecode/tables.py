@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.annotations import TYPE_CHECKING
 from tileir.bytecode import container as sections
-from tileir.bytecode.constants import ConstantTable, encode_constant
 from tileir.bytecode.container import Container
-from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.origin import Spellings
+from tileir.bytecode.debug import DebugEncoder, DebugTable
+from tileir.bytecode.entry_tables import ConstantTable, StringInterner, StringTable, encode_constant
 from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.strings import StringInterner, StringTable
-from tileir.bytecode.types import TypeTable
+from tileir.bytecode.types import TypeEncoder, TypeTable
 from tileir.ir.attributes import Attribute
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
 
-if TYPE_CHECKING:
-    from tileir.bytecode.debug_encoder import DebugEncoder
-    from tileir.bytecode.type_encoder import TypeEncoder
+
+class Spellings:
+    """How a file writes its attributes, where there is a choice: the tag of a boolean, the order of a dictionary.
+
+    Each attribute has the bytes of its occurrences in file order; a writer takes them back in the same order.
+    """
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self) -> None:
+        self._bytes: dict[Attribute, list[bytes]] = {}
+
+    def note(self, attribute: Attribute, data: bytes) -> None:
+        self._bytes.setdefault(attribute, []).append(data)
+
+    def take(self, attribute: Attribute) -> bytes | None:
+        """The next spelling of an attribute; the last one is used again when there are no more."""
+        found = self._bytes.get(attribute)
+        if not found:
+            return None
+        return found.pop(0) if len(found) > 1 else found[0]
 
 
 class Tables:
@@ -30,7 +45,7 @@ class Tables:
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version
         self.version_name: str = file.version_name
-        # Filled while reading when a writer wants to know how the file writes its attributes.
+        # Filled while reading for a writer that keeps how the file writes its attributes.
         self.spellings: Spellings | None = spellings
         self.producer: str | None = None
         name = "string"
@@ -101,10 +116,6 @@ class TableWriter:
     )
 
     def __init__(self, version: Version) -> None:
-        # Imported here: the reader has no use for them.
-        from tileir.bytecode.debug_encoder import DebugEncoder
-        from tileir.bytecode.type_encoder import TypeEncoder
-
         self.version: Version = version
         self.interner: StringInterner = StringInterner()
         self.types: TypeEncoder = TypeEncoder(version)

@@ -1,19 +1,26 @@
-"""Types in the public layout (docs/bytecode.md section 4)."""
+"""Types in the public layout, read and written (docs/bytecode.md section 4)."""
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Callable, Final
-from tileir.bytecode.container import check_count, read_offsets
-from tileir.bytecode.primitives import ByteReader, Malformed, PartWanted
+from tileir.annotations import Final
+from tileir.bytecode.entry_tables import NestedTable, check_count
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.availability import (
     ELEMENT_GATES,
     GATHER_SCATTER_VIEW_GATE,
     STRIDED_VIEW_GATE,
+    pointer_attribute_words,
+    type_words,
 )
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     TOKEN,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
     TensorViewType,
+    TileType,
     gather_scatter_view_type,
     gather_view_mistake,
     partition_view_type,
@@ -45,13 +52,11 @@ from tileir.ir.types import (
     I32,
     I64,
     TF32,
+    FunctionType,
     Type,
     function_type,
 )
 from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
-
-if TYPE_CHECKING:
-    from tileir.bytecode.trace import Trace
 
 SCALARS: Final[dict[int, Type]] = {
     0: I1,
@@ -88,28 +93,36 @@ TAG_GATES: Final[dict[int, tuple[str, Version]]] = {
     **{tag: ELEMENT_GATES[type] for tag, type in SCALARS.items() if type in ELEMENT_GATES},
 }
 
-# A type may contain types; real ones nest three deep.  What lies deeper than this is decoded first.
-_RECURSION: Final = 16
 # What the types of any file may cost, in decoded bytes and in characters of function types, and what each byte of the
-# section adds.  Blobs may overlap and types may nest, so without a bound the cost is not linear in the file.
+# section adds.  Entries may overlap and types may nest, so without a bound the cost is not linear in the file.
 _DECODING_ALLOWANCE: Final = 1 << 16
 _SPELLING_ALLOWANCE: Final = 1 << 23
 _SPELLING_PER_BYTE: Final = 256
 
 
-class TypeDecoder:
-    """Decodes one blob; `resolve` gives the type of another index.
+class TypeTable(NestedTable):
+    """The types of a file; `_spelling_budget` is how many characters its function types may have together."""
 
-    `spelling_budget` is how many characters the function types may have together.
-    """
+    __slots__ = ("_spelling_budget", "version", "version_name")
 
-    __slots__ = ("resolve", "spelling_budget", "version", "version_name")
-
-    def __init__(self, version: Version, resolve: Callable[[int], Type | None], version_name: str = "") -> None:
-        self.version_name: str = version_name or version_text(version)
-        self.spelling_budget: int = _SPELLING_ALLOWANCE
+    def __init__(self, section: ByteReader | None, version: Version, version_name: str = "") -> None:
+        super().__init__(section)
         self.version: Version = version
-        self.resolve: Callable[[int], Type | None] = resolve
+        self.version_name: str = version_name or version_text(version)
+        self._spelling_budget: int = _SPELLING_ALLOWANCE
+        count = section.varint("") if section is not None else 0
+        if section is not None and count:
+            check_count(section, count, 4, "types")
+            section.align(4, "")
+            self.read_offsets(section, 4, count)
+            size = section.end - section.start
+            self._budget = size + _DECODING_ALLOWANCE
+            self._spelling_budget += size * _SPELLING_PER_BYTE
+
+    def get(self, index: int) -> Type | None:
+        """The type of an index; None when there is none or when it contains itself."""
+        found = self.entry(index)
+        return found if isinstance(found, Type) else None
 
     def decode(self, reader: ByteReader) -> Type:
         tag = reader.varint("") & 0xFF
@@ -143,27 +156,41 @@ class TypeDecoder:
         raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
 
     def _type(self, reader: ByteReader, message: str) -> Type:
-        """The type that a blob refers to; `message` is said if there is none."""
+        """Read the index of a type that this one contains; `message` is the error when there is none."""
         index = reader.varint(message)
         if reader.trace is not None:
             reader.trace.refer("type")
         try:
-            found = self.resolve(index)
+            found = self._contained(index)
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
-        if found is None:
+        if not isinstance(found, Type):
             reader.fail(message)
         return found
 
-    def _checked(self, reader: ByteReader, mistake: str | None) -> None:
-        if mistake is not None:
-            reader.fail(mistake)
+    def _contained(self, index: int) -> object | None:
+        """What an index in another type refers to."""
+        return self.part(index)
+
+    def _element(self, reader: ByteReader) -> Type:
+        return self._type(reader, "failed to get elementType type")
+
+    def _shape(self, reader: ByteReader, what: str, is_view: bool) -> tuple[int, ...]:
+        """Read the extents or strides of a tile or a view; those of a view may be dynamic."""
+        return reader.integers(8, what)
+
+    def _checked(self, reader: ByteReader, error: str | None) -> None:
+        if error is not None:
+            reader.fail(error)
 
     def _tile(self, reader: ByteReader) -> Type:
-        element = self._type(reader, "failed to get elementType type")
-        shape = reader.integers(8, "failed to read shape")
+        element = self._element(reader)
+        shape = self._shape(reader, "failed to read shape", False)
         self._checked(reader, tile_mistake(shape, element, NEWEST))
         return tile_type(shape, element)
+
+    def _pointer_flags(self, reader: ByteReader) -> int:
+        return reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
 
     def _pointer_attribute(self, reader: ByteReader, flags: int) -> str | None:
         if not flags & 1:
@@ -174,17 +201,17 @@ class TypeDecoder:
         return "none"
 
     def _pointer(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
+        flags = self._pointer_flags(reader)
         pointee = self._type(reader, "failed to get pointeeType type")
         attribute = self._pointer_attribute(reader, flags)
         self._checked(reader, pointer_mistake(pointee, NEWEST))
         return pointer_type(pointee, attribute)
 
     def _tensor_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
-        element = self._type(reader, "failed to get elementType type")
-        shape = reader.integers(8, "failed to read shape")
-        strides = reader.integers(8, "failed to read strides")
+        flags = self._pointer_flags(reader)
+        element = self._element(reader)
+        shape = self._shape(reader, "failed to read shape", True)
+        strides = self._shape(reader, "failed to read strides", True)
         attribute = self._pointer_attribute(reader, flags)
         self._checked(reader, tensor_view_mistake(element, shape, strides, NEWEST))
         return tensor_view_type(element, shape, strides, attribute)
@@ -241,8 +268,8 @@ class TypeDecoder:
         inputs = self._types(reader, "parameter")
         results = self._types(reader, "result")
         # A function type spells its parts out, and a few bytes can nest them: the spelling is paid for first.
-        self.spelling_budget -= sum([len(t.text) for t in (*inputs, *results)])
-        if self.spelling_budget < 0:
+        self._spelling_budget -= sum([len(t.text) for t in (*inputs, *results)])
+        if self._spelling_budget < 0:
             reader.fail("function types are too large")
         return function_type(inputs, results)
 
@@ -252,123 +279,129 @@ class TypeDecoder:
         return tuple([self._type(reader, message) for _ in range(count)])
 
 
-class TypeTable:
-    """The types of a file, decoded when asked for, because a bad type nobody uses is no mistake."""
+class TypeEncoder:
+    """The types a file needs, each once, what it contains before it."""
 
-    __slots__ = (
-        "_budget",
-        "_busy",
-        "_data",
-        "_decoder",
-        "_end",
-        "_failed",
-        "_failures",
-        "_offsets",
-        "_start",
-        "_trace",
-        "known",
-    )
+    __slots__ = ("blobs", "indices", "version")
 
-    def __init__(self, section: ByteReader | None, version: Version, version_name: str = "") -> None:
-        self._decoder: TypeDecoder = TypeDecoder(version, self.part, version_name)
-        self._busy: set[int] = set()
-        # Types that were decoded for one that contains them, and are none; with the reason, where there is one.
-        self._failed: set[int] = set()
-        self._failures: dict[int, Malformed] = {}
-        self._budget: int = 0
-        self._offsets: list[int] = []
-        self._data: bytes = b""
-        self._start: int = 0
-        self._end: int = 0
-        self._trace: Trace | None = section.trace if section is not None else None
-        self.known: list[Type | None] = []
-        if section is not None:
-            self._read_offsets(section)
+    def __init__(self, version: Version) -> None:
+        self.version: Version = version
+        self.indices: dict[Type, int] = {}
+        self.blobs: list[bytes] = []
 
-    def _read_offsets(self, section: ByteReader) -> None:
-        count = section.varint("")
-        if not count:
-            return
-        check_count(section, count, 4, "types")
-        section.align(4, "")
-        self._offsets = read_offsets(section, 4, count, "")
-        self._data = section.data
-        self._start = section.position
-        self._end = section.end
-        self.known = [None] * count
-        size = section.end - section.start
-        self._budget = size + _DECODING_ALLOWANCE
-        self._decoder.spelling_budget += size * _SPELLING_PER_BYTE
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def piece(self, index: int) -> tuple[int, int]:
-        """Where the blob of an index starts and ends in the file."""
-        offsets = self._offsets
-        start = self._start + offsets[index]
-        end = self._start + offsets[index + 1] if index + 1 < len(offsets) else self._end
-        return start, end
-
-    def get(self, index: int) -> Type | None:
-        """The type of an index; None when there is none or when it contains itself."""
-        found = self.known[index] if index < len(self.known) else None
-        return found if found is not None or index >= len(self.known) else self._get(index)
-
-    def _get(self, index: int) -> Type | None:
-        # Function types nest as deep as the file says: what lies too deep for Python's stack is decoded first.
-        path = [index]
-        spans = len(self._trace.spans) if self._trace is not None else 0
-        try:
-            while True:
-                top = path[-1]
-                found: Type | None = None
-                try:
-                    found = self.part(top)
-                except PartWanted as wanted:
-                    if self._trace is not None:
-                        del self._trace.spans[spans:]
-                    if wanted.index in path:
-                        self._failed.add(wanted.index)
-                    else:
-                        path.append(wanted.index)
-                    continue
-                except Malformed as failure:
-                    if len(path) == 1:
-                        raise
-                    self._failures[top] = failure
-                if len(path) == 1:
-                    return found
-                if found is None:
-                    self._failed.add(top)
-                path.pop()
-        finally:
-            self._failed.clear()
-            self._failures.clear()
-
-    def part(self, index: int) -> Type | None:
-        """The type of an index as `get` gives it, to the one that is being decoded."""
-        if index >= len(self.known):
-            return None
-        found = self.known[index]
-        if found is not None:
-            return found
-        if self._busy:
-            if index in self._failures:
-                raise self._failures[index]
-            if index in self._failed or index in self._busy:
-                return None
-            if len(self._busy) > _RECURSION:
-                raise PartWanted(index)
-        start, end = self.piece(index)
-        if not self._start <= start <= end <= self._end or self._budget < 0:
-            return None
-        self._busy.add(index)
-        reader = ByteReader(self._data, start, end, self._trace)
-        try:
-            found = self._decoder.decode(reader)
-        finally:
-            self._busy.discard(index)
-            self._budget -= reader.position - start
-        self.known[index] = found
+    def index(self, type: Type) -> int:
+        found = self.indices.get(type)
+        if found is None:
+            if isinstance(type, FunctionType):
+                self._add_parts(type)
+            blob = self._encode(type)
+            found = self.indices[type] = len(self.blobs)
+            self.blobs.append(blob)
         return found
+
+    def element(self, type: Type) -> int:
+        """The index of a type that is the element of a tile or of a view."""
+        return self.index(type)
+
+    def _shape(self, writer: ByteWriter, extents: tuple[int, ...], is_view: bool) -> None:
+        writer.integers(extents, 8)
+
+    def _add_parts(self, type: FunctionType) -> None:
+        """Give the types in a function type their numbers."""
+        # An explicit stack, because function types may nest deeply.
+        path: list[FunctionType] = [type]
+        while path:
+            top = path[-1]
+            missing: Type | None = None
+            for part in (*top.inputs, *top.results):
+                if part not in self.indices:
+                    missing = part
+                    break
+            if isinstance(missing, FunctionType):
+                path.append(missing)
+            elif missing is not None:
+                self.index(missing)
+            else:
+                path.pop()
+                if top is not type:
+                    self.index(top)
+
+    def _encode(self, type: Type) -> bytes:
+        writer = ByteWriter()
+        tag = SCALAR_TAGS.get(type)
+        if tag is not None:
+            self._tag(writer, tag)
+        elif isinstance(type, TileType):
+            element = self.element(type.element)
+            self._tag(writer, TILE_TAG)
+            writer.varint(element)
+            self._shape(writer, type.shape, False)
+        elif isinstance(type, PointerType):
+            pointee = self.index(type.pointee)
+            self._tag(writer, POINTER_TAG)
+            self._pointer_flags(writer, type.attribute)
+            writer.varint(pointee)
+            self._pointer_end(writer, type.attribute)
+        elif isinstance(type, TensorViewType):
+            element = self.element(type.element)
+            self._tag(writer, TENSOR_VIEW_TAG)
+            self._pointer_flags(writer, type.attribute)
+            writer.varint(element)
+            self._shape(writer, type.shape, True)
+            self._shape(writer, type.strides, True)
+            self._pointer_attribute(writer, type.attribute)
+        elif isinstance(type, FunctionType):
+            inputs = [self.index(t) for t in type.inputs]
+            results = [self.index(t) for t in type.results]
+            self._tag(writer, FUNCTION_TAG)
+            for group in (inputs, results):
+                writer.number_list(group)
+        else:
+            self._encode_view(writer, type)
+        return bytes(writer.data)
+
+    def _encode_view(self, writer: ByteWriter, type: Type) -> None:
+        if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+            raise Malformed("unsupported type in bytecode writer", 0, prefixed=False)
+        tensor = self.index(type.tensor)
+        padding = type.padding
+        flags = 0 if padding is None else 1
+        unified = True
+        if isinstance(type, PartitionViewType):
+            self._tag(writer, PARTITION_VIEW_TAG)
+            unified = self.version >= V13_3
+        else:
+            self._tag(writer, STRIDED_VIEW_TAG if isinstance(type, StridedViewType) else GATHER_SCATTER_VIEW_TAG)
+        if unified:
+            writer.varint(flags)
+        writer.integers(type.tile_shape, 4)
+        if isinstance(type, StridedViewType):
+            writer.integers(type.traversal_strides, 4)
+        writer.varint(tensor)
+        if isinstance(type, GatherScatterViewType):
+            writer.varint(type.sparse_dim)
+        else:
+            writer.integers(type.dim_map, 4)
+        if not unified:
+            writer.byte(flags)
+        if padding is not None:
+            writer.varint(PADDING.values[padding.keyword])
+
+    def _tag(self, writer: ByteWriter, tag: int) -> None:
+        gate = TAG_GATES.get(tag)
+        if gate is not None and gate[1] > self.version:
+            raise Malformed(type_words(gate, self.version), 0, prefixed=False)
+        writer.varint(tag)
+
+    def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
+        if self.version >= V13_4:
+            writer.varint(0 if attribute is None else 1)
+        elif attribute is not None:
+            raise Malformed(pointer_attribute_words(self.version), 0, prefixed=False)
+
+    def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
+        self._pointer_attribute(writer, attribute)
+
+    def _pointer_attribute(self, writer: ByteWriter, attribute: str | None) -> None:
+        if attribute is not None:
+            writer.varint(0)

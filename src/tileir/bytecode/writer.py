@@ -10,11 +10,12 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.attributes import write_attribute
 from tileir.bytecode.body_writer import BodyWriter, WriteFailure, check_location, fail
-from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.debug_encoder import is_encodable
-from tileir.bytecode.losses import is_private
+from tileir.bytecode.container import Container, write_container
+from tileir.bytecode.debug import is_encodable
+from tileir.bytecode.entry_tables import write_blobs
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_spellings
+from tileir.bytecode.records import is_private
 from tileir.bytecode.tables import Tables, TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import global_words
@@ -28,13 +29,14 @@ from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type
 from tileir.ir.versions import V13_3, Version
 
-# Section order of NVIDIA's C++ writer.
+# Section order of NVIDIA's C++ writer; only the documented layout has attributes.
 _ORDER: Final = (
     sections.GLOBAL,
     sections.FUNCTION,
     sections.CONSTANT,
     sections.DEBUG,
     sections.TYPE,
+    sections.ATTRIBUTE,
     sections.PRODUCER,
     sections.STRING,
 )
@@ -42,24 +44,32 @@ _ORDER: Final = (
 
 def write_public(module: Operation, version: Version, preserved: Container | None = None) -> bytes:
     """The bytes of a module; `preserved` is the file whose encoding choices are kept."""
-    try:
-        return ModuleWriter(module, version, preserved).write()
-    except WriteFailure as failure:
-        raise BytecodeError(failure.diagnostics, -1) from None
-    except Malformed as malformed:
-        messages = [Diagnostic("error", message, UNKNOWN) for message in malformed.messages]
-        raise BytecodeError(messages, -1) from None
+    return ModuleWriter(module, version, TableWriter(version), preserved).write()
 
 
 class ModuleWriter:
-    def __init__(self, module: Operation, version: Version, preserved: Container | None) -> None:
+    """Writes the sections of a module."""
+
+    def __init__(
+        self, module: Operation, version: Version, tables: TableWriter, preserved: Container | None = None
+    ) -> None:
         self.module: Operation = module
         self.version: Version = version
-        self.tables: TableWriter = TableWriter(version)
+        self.tables: TableWriter = tables
         self.preserved: Container | None = preserved
         self.keeps_debug: bool = False
-        if preserved is not None:
-            self._adopt(preserved)
+
+    def write(self) -> bytes:
+        """The bytes of the module, or the error why it has none."""
+        try:
+            if self.preserved is not None:
+                self._adopt(self.preserved)
+            return self._write()
+        except WriteFailure as failure:
+            raise BytecodeError(failure.diagnostics, -1) from None
+        except Malformed as malformed:
+            messages = [Diagnostic("error", message, UNKNOWN) for message in malformed.messages]
+            raise BytecodeError(messages, -1) from None
 
     def _adopt(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
@@ -83,7 +93,7 @@ class ModuleWriter:
         if same_numbers:
             self.tables.spellings = spellings
 
-    def write(self) -> bytes:
+    def _write(self) -> bytes:
         globals_, functions = self._contents()
         tables = self.tables
         for function in functions:
@@ -94,23 +104,35 @@ class ModuleWriter:
         if globals_:
             payloads[sections.GLOBAL] = self._globals(globals_)
         payloads[sections.FUNCTION] = self._functions(functions)
-        keep = self.preserved.sections if self.preserved is not None else {}
-        if tables.constants or sections.CONSTANT in keep:
-            payloads[sections.CONSTANT] = self._constants()
-        if tables.debug.function_starts or sections.DEBUG in keep:
-            payloads[sections.DEBUG] = tables.debug.payload()
+        payloads.update(self._layout_sections())
         payloads[sections.TYPE] = write_blobs(tables.types.blobs, 4)
         producer = self.module.attributes.get("producer")
-        if isinstance(producer, StringAttribute) and (self.version >= V13_3 or sections.PRODUCER in keep):
+        if isinstance(producer, StringAttribute) and (self._has_producer() or self._was(sections.PRODUCER)):
             writer = ByteWriter()
             writer.varint(tables.string(producer.value))
             payloads[sections.PRODUCER] = bytes(writer.data)
         strings = [text.encode("utf-8", "surrogateescape") for text in tables.interner.strings]
         payloads[sections.STRING] = write_blobs(strings, 4)
-        order = [section.identifier for section in self.preserved.order] if self.preserved is not None else []
-        order = [i for i in dict.fromkeys([*order, *_ORDER]) if i in payloads]
+        kept = [section.identifier for section in self.preserved.order] if self.preserved is not None else []
+        order = [identifier for identifier in dict.fromkeys([*kept, *_ORDER]) if identifier in payloads]
         tag = self.preserved.tag if self.preserved is not None else 0
         return write_container(self.version, tag, [(identifier, payloads[identifier]) for identifier in order])
+
+    def _was(self, section: int) -> bool:
+        """Whether the file whose encoding is kept has a section."""
+        return self.preserved is not None and section in self.preserved.sections
+
+    def _has_producer(self) -> bool:
+        return self.version >= V13_3
+
+    def _layout_sections(self) -> dict[int, bytes]:
+        """The sections that each layout fills in its own way: constants and debug attributes."""
+        found: dict[int, bytes] = {}
+        if self.tables.constants or self._was(sections.CONSTANT):
+            found[sections.CONSTANT] = self._constants()
+        if self.tables.debug.function_starts or self._was(sections.DEBUG):
+            found[sections.DEBUG] = self.tables.debug.payload()
+        return found
 
     def _contents(self) -> tuple[list[Operation], list[Operation]]:
         """Globals and functions; anything else has no place in a file."""
@@ -166,7 +188,14 @@ class ModuleWriter:
         return bytes(writer.data)
 
     def _functions(self, operations: list[Operation]) -> bytes:
-        tables = self.tables
+        writer = self._function_entries(operations)
+        # NVIDIA's writer pads the section inside its payload, cuTile's does not; a file is written back as it was.
+        kept = self.preserved.sections.get(sections.FUNCTION) if self.preserved is not None else None
+        if kept is None or (kept.end - kept.start) % 8 == 0:
+            writer.align(8)
+        return bytes(writer.data)
+
+    def _function_entries(self, operations: list[Operation]) -> ByteWriter:
         writer = ByteWriter()
         writer.varint(len(operations))
         for operation in operations:
@@ -174,34 +203,33 @@ class ModuleWriter:
             signature = operation.attributes.get("function_type")
             if name is None or not isinstance(signature, TypeAttribute):
                 raise fail(operation, "requires a name and a function type")
-            hints = operation.attributes.get("optimization_hints")
-            writer.varint(tables.string(name))
-            writer.varint(tables.types.index(signature.type))
-            is_entry = operation.declaration is ENTRY
-            flags = FLAG_PRIVATE if is_private(operation) else 0
-            if is_entry:
-                flags |= FLAG_ENTRY
-            if hints is not None:
-                flags |= FLAG_HINTS
-            writer.byte(flags)
-            check_location(operation, tables)
-            located = is_encodable(operation.location) or self.keeps_debug or _has_located(operation)
-            debug = tables.debug if located else None
-            writer.varint(debug.start_function(operation.location) if debug is not None else 0)
-            if isinstance(hints, OptimizationHintsAttribute):
-                write_attribute(writer, hints, tables)
-            body = BodyWriter(tables, debug is not None)
+            writer.varint(self.tables.string(name))
+            writer.varint(self.tables.types.index(signature.type))
+            body = self._begin_function(writer, operation)
             block = operation.regions[0].blocks[0]
             for argument in block.arguments:
                 body.define(argument)
             body.write_operations(block)
             writer.varint(len(body.data))
             writer.raw(bytes(body.data))
-        # NVIDIA's writer pads the section inside its payload, cuTile's does not; a file is written back as it was.
-        kept = self.preserved.sections.get(sections.FUNCTION) if self.preserved is not None else None
-        if kept is None or (kept.end - kept.start) % 8 == 0:
-            writer.align(8)
-        return bytes(writer.data)
+        return writer
+
+    def _begin_function(self, writer: ByteWriter, operation: Operation) -> BodyWriter:
+        """Write flags, location and hints; return the writer of the body."""
+        tables = self.tables
+        hints = operation.attributes.get("optimization_hints")
+        flags = FLAG_PRIVATE if is_private(operation) else 0
+        if operation.declaration is ENTRY:
+            flags |= FLAG_ENTRY
+        if hints is not None:
+            flags |= FLAG_HINTS
+        writer.byte(flags)
+        check_location(operation, tables)
+        located = is_encodable(operation.location) or self.keeps_debug or _has_located(operation)
+        writer.varint(tables.debug.start_function(operation.location) if located else 0)
+        if isinstance(hints, OptimizationHintsAttribute):
+            write_attribute(writer, hints, tables)
+        return BodyWriter(tables, located)
 
 
 def _used_type(tables: Tables, index: int) -> Type | None:

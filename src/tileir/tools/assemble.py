@@ -95,18 +95,15 @@ def _assemble(path: str, output: str, given: Arguments) -> int:
     if given.has("legalize") and not _legalize(program.module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):
-        from tileir.passes.debug_info import synthesize_scopes
-
         synthesize_scopes(program.module)
-    from tileir.bytecode.layouts import newest_version, tile_module, to_bytes
-    from tileir.bytecode.losses import losses
+    from tileir.bytecode.layouts import dropped_information, newest_version, tile_module, to_bytes
     from tileir.bytecode.primitives import BytecodeError
 
     layout = given.value("layout", "public")
     asked = given.options.get("bytecode-version")
     version = newest_version(layout) if asked is None else version_named(asked)
     try:
-        tell(losses(tile_module(program.module), layout), given)
+        tell(dropped_information(tile_module(program.module), layout), given)
         data = to_bytes(program.module, version, layout)
     except BytecodeError as error:
         tell(error.diagnostics, given)

@@ -167,8 +167,8 @@ class _Reducing:
 
     def _form(self, original: Program | None) -> ProgramFile:
         from tileir.analyze.reducing.files import ProgramFile, stated_launches
+        from tileir.bytecode.container import origin_of
         from tileir.bytecode.magic import is_bytecode
-        from tileir.bytecode.origin import origin_of
         from tileir.interface import from_bytecode
         from tileir.ir.versions import NEWEST
 

@@ -12,9 +12,9 @@ from tileir.bytecode.container import (
     GLOBAL,
     STRING,
     TYPE,
-    write_blobs,
     write_container,
 )
+from tileir.bytecode.entry_tables import write_blobs
 from tileir.bytecode.primitives import ByteWriter
 
 # The types every hand-made file has; what a test needs on top gets the numbers from 6 on.

@@ -11,10 +11,11 @@ from tests.bytecode.documented.files import (
 from tests.bytecode.documented.test_layout import failure, note
 
 from tileir.bytecode.documented.attributes import DenseStringAttribute, VerifiedDivByAttribute
-from tileir.bytecode.documented.enums import SIX_READERS
 from tileir.bytecode.documented.reader import read_documented
+from tileir.bytecode.documented.tables import ENUM_NAMES, enumerator
 from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.primitives import ByteReader, Malformed
+from tileir.ir.enums import EnumKind
 
 # --- attributes ---
 
@@ -62,7 +63,6 @@ def test_attribute_is_read_and_written_again(value: str, text: str) -> None:
     assert found.text == text
     module = read_documented(file.build())
     assert note(write_documented(module)) is found
-    assert note(write_documented(module, pools_arrays=True, packs_predicates=True)) is found
 
 
 def test_verify_with_assume_is_kept() -> None:
@@ -224,27 +224,16 @@ def test_arrays_cannot_take_more_out_of_the_pool_than_the_file_has() -> None:
 # --- enumerations ---
 
 
-def test_six_enumerations_have_a_reader() -> None:
-    assert [reader.name for reader in SIX_READERS] == [
-        "Comparison",
-        "Overflow",
-        "PaddingValue",
-        "Rounding",
-        "Signedness",
-        "Width",
-    ]
-
-
-@pytest.mark.parametrize("reader", SIX_READERS, ids=[reader.name for reader in SIX_READERS])
-def test_enumeration_reader_takes_its_table_and_nothing_else(reader: object) -> None:
-    chosen = next(known for known in SIX_READERS if known is reader)
+@pytest.mark.parametrize("kind", ENUM_NAMES, ids=ENUM_NAMES.values())
+def test_an_enumeration_has_the_values_of_13_1_and_no_others(kind: EnumKind) -> None:
     user = ByteReader(b"", 0, 0)
-    for keyword, value in chosen.table:
-        assert chosen.keyword(user, value) == keyword
-    past = len(chosen.table)
+    keywords = kind.keywords((13, 1))
+    for keyword in keywords:
+        assert enumerator(kind, kind.values[keyword], user) is kind[keyword]
+    past = max(kind.values[keyword] for keyword in keywords) + 1
     with pytest.raises(Malformed) as caught:
-        chosen.keyword(user, past)
-    assert caught.value.messages == [f"error at offset 0: invalid {chosen.name} value: {past}"]
+        enumerator(kind, past, user)
+    assert caught.value.messages == [f"error at offset 0: invalid {ENUM_NAMES[kind]} value: {past}"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.bytecode.annotated import annotate
 from tileir.bytecode.container import ATTRIBUTE, CONSTANT, FUNCTION, TYPE
-from tileir.bytecode.debug_encoder import location_mistake
+from tileir.bytecode.debug import location_error
 from tileir.ir.location import UNKNOWN
 
 #: A mutant is a few kilobytes and takes a few milliseconds; this is far beyond any of them.
@@ -35,7 +35,7 @@ def valid_files() -> tuple[bytes, ...]:
         discardable = number % 3 == 0
         module = random_module(Random(number), version=(13, 1), size=10, draft_forms=False, discardable=discardable)
         for operation in module.walk():
-            if location_mistake(operation.location) is not None:
+            if location_error(operation.location) is not None:
                 operation.location = UNKNOWN
         try:
             files.append(tileir.to_bytecode(module, version="13.1", layout="documented"))

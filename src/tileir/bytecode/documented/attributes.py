@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
-from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, write_values
-from tileir.bytecode.documented.types import read_extents, write_extents
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,
@@ -238,12 +237,12 @@ def _read_dense_strings(reader: ByteReader, tables: DocumentedTables) -> Attribu
     what = "failed to read number of string attrs in DenseElementsAttr"
     shape = read_extents(reader, what)
     count = reader.varint(what)
-    wanted = 1
+    expected = 1
     for extent in shape:
-        wanted *= extent
-        if wanted > reader.remaining:
+        expected *= extent
+        if expected > reader.remaining:
             break
-    if count != wanted:
+    if count != expected:
         reader.fail(what)
     strings: list[str] = []
     for _ in range(count):
@@ -315,27 +314,28 @@ def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
         write_dense(writer, attribute, attribute.shape, tables)
     elif isinstance(attribute, DenseStringAttribute):
         writer.varint(DENSE_STRINGS)
-        write_extents(writer, attribute.shape)
+        writer.number_list(attribute.shape)
         writer.varint(len(attribute.strings))
         for text in attribute.strings:
             write_string(writer, text, tables)
     elif isinstance(attribute, DivByAttribute):
         _write_div_by(writer, attribute)
     elif isinstance(attribute, DenseArrayAttribute) and attribute.element_type is I64:
-        writer.varint(I64_ARRAY_POOLED if tables.pools_arrays else I64_ARRAY)
-        writer.varint(len(attribute.values))
-        if tables.pools_arrays:
-            writer.varint(tables.pool(attribute.values))
-        else:
-            write_values(writer, attribute.values)
+        writer.varint(I64_ARRAY)
+        _write_values(writer, attribute.values)
     elif isinstance(attribute, SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
-        writer.varint(len(attribute.values))
-        write_values(writer, attribute.values)
+        _write_values(writer, attribute.values)
     elif isinstance(attribute, BoundedAttribute):
         _write_bounded(writer, attribute)
     else:
         raise no_form(attribute)
+
+
+def _write_values(writer: ByteWriter, values: tuple[int, ...]) -> None:
+    writer.varint(len(values))
+    for value in values:
+        writer.signed(value)
 
 
 def no_form(attribute: Attribute) -> Malformed:
@@ -350,7 +350,7 @@ def write_dense(
     if not isinstance(element, (IntegerType, FloatType)):
         raise no_form(attribute)
     writer.varint(DENSE)
-    write_extents(writer, shape)
+    writer.number_list(shape)
     writer.varint(tables.element_types.element(element))
     patterns = attribute.values()
     if attribute.is_splat and shape:

@@ -1,4 +1,4 @@
-"""The attribute table of the documented layout (docs/bytecode.md section 10).
+"""The attribute table of the documented layout, read and written (docs/bytecode.md section 10).
 
 The bytecode draft lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations,
 hints, operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this
@@ -13,16 +13,19 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.documented.attributes import (
     ASSUME_PREDICATE,
+    no_form,
     read_payload,
     read_string,
+    write_string,
+    write_tagged,
 )
-from tileir.bytecode.documented.tables import DocumentedTables
-from tileir.bytecode.documented.types import read_extents
-from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.trace import Trace
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, read_extents
+from tileir.bytecode.entry_tables import NestedTable, check_count
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,
     DivByAttribute,
+    OptimizationHintsAttribute,
     PredicateAttribute,
     SameElementsAttribute,
     optimization_hints,
@@ -30,13 +33,19 @@ from tileir.dialect.attributes import (
 )
 from tileir.ir.attributes import (
     UNIT,
+    ArrayAttribute,
     Attribute,
+    DenseArrayAttribute,
+    DictionaryAttribute,
+    IntegerAttribute,
+    UnitAttribute,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
     dictionary_attribute,
     integer_attribute,
 )
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, I32, I64, IntegerType
 
 TAGGED: Final = 0
@@ -59,6 +68,7 @@ _NO_PREDICATE: Final[list[str]] = [
 ]
 
 EMPTY: Final = b"\x00"
+_TOO_LARGE: Final = "attribute is too large for the file that holds it"
 _NO_ATTRIBUTE: Final = "failed to read attribute reference"
 
 
@@ -74,274 +84,156 @@ class DictionaryEntry:
         self.number: int = number
 
 
-class _OpenEntry:
-    """An entry of the table being read, and the value in it whose parts are other entries, if there is one."""
+class _Dictionary:
+    """An entry of the table, and its weight: its own bytes and the weight of everything it refers to."""
 
-    __slots__ = (
-        "count",
-        "entries",
-        "header",
-        "index",
-        "is_open",
-        "keys",
-        "kind",
-        "name",
-        "names",
-        "parts",
-        "reader",
-        "start",
-        "wanted",
-        "weight",
-        "what",
-    )
+    __slots__ = ("entries", "weight")
 
-    def __init__(self, index: int, reader: ByteReader) -> None:
-        self.index: int = index
-        self.reader: ByteReader = reader
-        # Its own bytes, and the weight of everything it refers to.
-        self.weight: int = 8 + reader.end - reader.start
+    def __init__(self, weight: int) -> None:
         self.entries: list[DictionaryEntry] = []
-        self.count: int = 0
-        self.name: str = ""
-        self.names: set[str] = set()
-        self.is_open: bool = False
-        self.kind: int = 0
-        self.what: str = ""
-        # How many entries the value refers to, those that are read, and their names.
-        self.wanted: int = 0
-        self.parts: list[Attribute] = []
-        self.keys: dict[str, None] = {}
-        # Of a predicate: its header and where what it counts begins.
-        self.header: int = 0
-        self.start: int = 0
-
-    def open(self, kind: int, wanted: int, what: str = _NO_ATTRIBUTE) -> None:
-        """Begin a value that refers to other entries."""
-        self.is_open = True
-        self.kind = kind
-        self.wanted = wanted
-        self.what = what
-        self.parts = []
-        self.keys = {}
-
-    def add(self, kind: int, attribute: Attribute | None, number: int = 0) -> None:
-        self.entries.append(DictionaryEntry(self.name, kind, attribute, number))
+        self.weight: int = weight
 
 
-class AttributeTable:
-    """The attributes of a file, decoded when asked for.
+class AttributeTable(NestedTable):
+    """The attributes of a file.
 
-    References let a short file describe a long attribute, so what an entry stands for is weighed: its own bytes and
-    the weight of everything it refers to.
+    References let a short file describe a long attribute, so the weight of an entry is bounded.
     """
 
-    __slots__ = (
-        "_busy",
-        "_data",
-        "_end",
-        "_known",
-        "_limit",
-        "_offsets",
-        "_start",
-        "_tables",
-        "_trace",
-        "_weights",
-    )
+    __slots__ = ("_limit", "_tables")
 
     def __init__(self, section: ByteReader, tables: DocumentedTables) -> None:
+        super().__init__(section)
         self._tables: DocumentedTables = tables
-        self._known: dict[int, list[DictionaryEntry]] = {}
-        self._weights: dict[int, int] = {}
         self._limit: int = 1024 + 16 * len(section.data)
-        self._busy: set[int] = set()
+        self._budget = 64 * self._limit
         count = section.varint("failed to read number of attributes")
-        if count > section.remaining // 4:
-            section.fail(
-                f"number of attributes ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
-                f"remaining payload of {section.remaining} bytes."
-            )
+        check_count(section, count, 4, "attributes")
         if count == 0:
             section.fail("attribute table has no entry for the empty dictionary")
         section.align(4, "failed to skip padding for attribute offsets")
-        self._offsets: list[int] = [section.fixed(4, "failed to read attribute offset") for _ in range(count)]
-        self._data: bytes = section.data
-        self._trace: Trace | None = section.trace
-        self._start: int = section.position
-        self._end: int = section.end
-        self._check(section)
-
-    def _check(self, section: ByteReader) -> None:
-        """Entries follow one another and the first is the empty dictionary."""
-        for index in range(len(self._offsets)):
+        self.read_offsets(section, 4, count, "failed to read attribute offset")
+        for index in range(count):
             start, end = self.piece(index)
-            if not self._start <= start <= end <= self._end:
+            if not self.is_inside(start, end):
                 section.fail(f"attribute {index} extends beyond available data")
         start, end = self.piece(0)
         if self._data[start:end] != EMPTY:
             section.fail("attribute 0 is not the empty dictionary")
 
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def piece(self, index: int) -> tuple[int, int]:
-        """Where the blob of an index starts and ends in the file."""
-        start = self._start + self._offsets[index]
-        end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
-        return start, end
-
     def entries(self, index: int, user: ByteReader) -> list[DictionaryEntry]:
         """The dictionary of an index."""
-        known = self._known.get(index)
-        return known if known is not None else self._read(index, user)
-
-    def _read(self, index: int, user: ByteReader) -> list[DictionaryEntry]:
-        """Read an entry and those it refers to.
-
-        An explicit stack, because attributes nest as deep as the file says.
-        """
-        path = [self._open(index, user)]
-        try:
-            while True:
-                top = path[-1]
-                part = self._advance(top)
-                if part >= 0 and part not in self._known:
-                    path.append(self._open(part, top.reader))
-                    continue
-                if part < 0:
-                    path.pop()
-                    self._busy.discard(top.index)
-                    self._known[top.index] = top.entries
-                    self._weights[top.index] = top.weight
-                    if not path:
-                        return top.entries
-                    part = top.index
-                self._hand_over(part, path[-1])
-        finally:
-            self._busy.clear()
-
-    def _open(self, index: int, user: ByteReader) -> _OpenEntry:
         if index >= len(self._offsets):
             user.fail(f"attribute index {index} out of bounds")
-        if index in self._busy:
+        found = self.entry(index)
+        if not isinstance(found, _Dictionary):
             user.fail("attribute refers to itself")
-        self._busy.add(index)
-        start, end = self.piece(index)
-        opened = _OpenEntry(index, ByteReader(self._data, start, end, self._trace))
-        opened.count = opened.reader.count("failed to read number of elements for DictionaryAttr")
-        return opened
+        return found.entries
 
-    def _hand_over(self, index: int, user: _OpenEntry) -> None:
-        """Give a value what it refers to: an attribute, or the dictionary itself."""
-        entries = self._known[index]
-        user.weight += self._weights[index]
-        if user.weight > self._limit:
-            user.reader.fail("attribute is too large for the file that holds it")
-        if len(entries) == 1 and not entries[0].name:
-            user.parts.append(plain_attribute(entries[0], user.reader))
-            return
-        values: dict[str, Attribute] = {}
-        for entry in entries:
-            values[entry.name] = plain_attribute(entry, user.reader)
-        user.parts.append(dictionary_attribute(values))
-
-    def _advance(self, top: _OpenEntry) -> int:
-        """Read on up to a reference: the index of what it stands for; -1 at the end of the entry."""
-        reader = top.reader
-        while True:
-            if top.is_open:
-                if len(top.parts) < top.wanted:
-                    if top.kind == HINTS:
-                        self._read_architecture(top)
-                    return reader.varint(top.what)
-                top.is_open = False
-                top.add(top.kind, self._ended(top))
-            elif len(top.entries) < top.count:
-                self._begin_value(top)
-            elif reader.remaining:
-                reader.fail("attribute has bytes after its end")
+    def decode(self, reader: ByteReader) -> _Dictionary:
+        found = _Dictionary(8 + reader.end - reader.start)
+        count = reader.count("failed to read number of elements for DictionaryAttr")
+        names: dict[str, None] = {}
+        for _ in range(count):
+            name = self._read_name(reader, names, count > 1)
+            what = f"failed to read attribute '{name}'"
+            kind = reader.byte(what)
+            value: Attribute | None = None
+            number = 0
+            if kind == ENUM:
+                number = reader.varint(what)
+            elif kind in (TAGGED, HINTS, ARRAY, REFERENCE):
+                value = self._read_parts(reader, kind, found)
             else:
-                return -1
+                value = self._read_plain(reader, kind, name, what)
+            found.entries.append(DictionaryEntry(name, kind, value, number))
+        if reader.remaining:
+            reader.fail("attribute has bytes after its end")
+        return found
 
-    def _begin_value(self, top: _OpenEntry) -> None:
-        """Read the name and kind of a value, and the value itself if it refers to nothing."""
-        reader = top.reader
-        name = top.name = read_string(reader, self._tables)
-        if not name and top.count > 1:
-            reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(top.entries)}")
-        if name in top.names:
+    def _read_name(self, reader: ByteReader, names: dict[str, None], is_needed: bool) -> str:
+        """Read a name that is not among `names`, and add it to them."""
+        name = read_string(reader, self._tables)
+        if not name and is_needed:
+            reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(names)}")
+        if name in names:
             reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
-        top.names.add(name)
-        what = f"failed to read attribute '{name}'"
-        kind = reader.byte(what)
+        names[name] = None
+        return name
+
+    def _read_part(self, reader: ByteReader, owner: _Dictionary, what: str = _NO_ATTRIBUTE) -> Attribute:
+        """Read a reference to an attribute, or to a dictionary."""
+        index = reader.varint(what)
+        if index >= len(self._offsets):
+            reader.fail(f"attribute index {index} out of bounds")
+        found = self.part(index)
+        if not isinstance(found, _Dictionary):
+            is_circular = self._budget >= 0
+            reader.fail("attribute refers to itself" if is_circular else _TOO_LARGE)
+        owner.weight += found.weight
+        if owner.weight > self._limit:
+            reader.fail(_TOO_LARGE)
+        entries = found.entries
+        if len(entries) == 1 and not entries[0].name:
+            return plain_attribute(entries[0], reader)
+        return dictionary_attribute({entry.name: plain_attribute(entry, reader) for entry in entries})
+
+    def _read_parts(self, reader: ByteReader, kind: int, owner: _Dictionary) -> Attribute:
+        """Read a value that may refer to other entries."""
         if kind == TAGGED:
             tag = reader.varint("failed to read attribute tag")
             if tag == ASSUME_PREDICATE:
-                self._begin_predicate(top)
-            else:
-                top.add(kind, read_payload(reader, tag, self._tables))
-        elif kind == ENUM:
-            top.add(kind, None, reader.varint(what))
-        elif kind == HINTS:
-            # Architectures, each with a reference to the dictionary of its hints.
-            top.open(kind, reader.count("failed to read number of elements for DictionaryAttr"))
-        elif kind == I32_LIST:
-            top.add(kind, self._read_i32_list(reader, what))
-        elif kind == SHAPE:
-            top.add(kind, self._read_shape(reader, what))
-        elif kind == UNIT_VALUE:
-            top.add(kind, UNIT)
-        elif kind == INTEGER:
-            top.add(kind, self._read_integer(reader, what))
-        elif kind == BOOL:
-            top.add(kind, bool_attribute(reader.byte(what) != 0))
-        elif kind == ARRAY:
-            top.open(kind, reader.count("failed to read number of elements for ArrayAttr"))
-        elif kind == REFERENCE:
-            top.open(kind, 1)
-        else:
-            reader.fail(f"unknown kind {kind} of attribute '{name}'")
+                return self._read_predicate(reader, owner)
+            return read_payload(reader, tag, self._tables)
+        if kind == REFERENCE:
+            return self._read_part(reader, owner)
+        if kind == ARRAY:
+            count = reader.count("failed to read number of elements for ArrayAttr")
+            return array_attribute(tuple([self._read_part(reader, owner) for _ in range(count)]))
+        # Architectures, each with a reference to the dictionary of its hints.
+        count = reader.count("failed to read number of elements for DictionaryAttr")
+        names: dict[str, None] = {}
+        hints: dict[str, Attribute] = {}
+        for _ in range(count):
+            name = self._read_name(reader, names, True)
+            hints[name] = self._read_part(reader, owner)
+        entries = dictionary_attribute(hints)
+        error = optimization_hints_mistake(entries)
+        if error is not None:
+            reader.fail(error)
+        return optimization_hints(entries)
 
-    def _ended(self, top: _OpenEntry) -> Attribute:
-        """The value whose parts are all read."""
-        if top.kind == ARRAY:
-            return array_attribute(tuple(top.parts))
-        if top.kind == HINTS:
-            entries = dictionary_attribute(dict(zip(top.keys, top.parts, strict=True)))
-            mistake = optimization_hints_mistake(entries)
-            if mistake is not None:
-                top.reader.fail(mistake)
-            return optimization_hints(entries)
-        return self._ended_predicate(top) if top.kind == TAGGED else top.parts[0]
-
-    def _begin_predicate(self, top: _OpenEntry) -> None:
+    def _read_predicate(self, reader: ByteReader, owner: _Dictionary) -> Attribute:
         """A header of kind and payload size, a reference to the predicate, and a condition word."""
-        reader = top.reader
-        top.header = reader.varint(_NO_PREDICATE[0])
-        kind = top.header & 7
+        header = reader.varint(_NO_PREDICATE[0])
+        kind = header & 7
         if kind >= len(PREDICATE_KINDS):
             reader.fail(f"invalid AssumePredicate kind: {kind}")
-        top.start = reader.position
-        top.open(TAGGED, 1, _NO_PREDICATE[kind])
-
-    def _ended_predicate(self, top: _OpenEntry) -> Attribute:
-        reader = top.reader
-        found = top.parts[0]
-        if not isinstance(found, PREDICATE_KINDS[top.header & 7]):
-            reader.fail(top.what)
-        condition = reader.signed(top.what)
+        start = reader.position
+        what = _NO_PREDICATE[kind]
+        found = self._read_part(reader, owner, what)
+        if not isinstance(found, PREDICATE_KINDS[kind]):
+            reader.fail(what)
+        condition = reader.signed(what)
         if condition:
             reader.fail(f"unsupported condition word {condition} in AssumePredicateAttr")
-        if reader.position - top.start != top.header >> 3:
-            reader.fail(top.what)
+        if reader.position - start != header >> 3:
+            reader.fail(what)
         return found
 
-    def _read_architecture(self, top: _OpenEntry) -> None:
-        name = read_string(top.reader, self._tables)
-        if not name:
-            top.reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(top.keys)}")
-        if name in top.keys:
-            top.reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
-        top.keys[name] = None
+    def _read_plain(self, reader: ByteReader, kind: int, name: str, what: str) -> Attribute:
+        """Read a value that refers to nothing."""
+        if kind == I32_LIST:
+            return self._read_i32_list(reader, what)
+        if kind == SHAPE:
+            return self._read_shape(reader, what)
+        if kind == UNIT_VALUE:
+            return UNIT
+        if kind == INTEGER:
+            return self._read_integer(reader, what)
+        if kind == BOOL:
+            return bool_attribute(reader.byte(what) != 0)
+        reader.fail(f"unknown kind {kind} of attribute '{name}'")
 
     def _read_i32_list(self, reader: ByteReader, what: str) -> Attribute:
         """The bytecode draft's operand-segment array; any other list of i32 looks the same."""
@@ -387,3 +279,158 @@ def read_attribute_table(file: Container, tables: DocumentedTables) -> Attribute
         return AttributeTable(section, tables)
     except Malformed as failure:
         raise failure.add("failed to parse attribute section", len(file.data)) from None
+
+
+_WITH_PARTS: Final = (OptimizationHintsAttribute, ArrayAttribute, DictionaryAttribute)
+
+
+class _OpenDictionary:
+    """A dictionary being written, and the value in it whose parts get their entries first, if there is one."""
+
+    __slots__ = ("attribute", "entries", "indices", "parts", "position", "value", "writer")
+
+    def __init__(self, entries: tuple[tuple[str, Attribute], ...], attribute: Attribute) -> None:
+        # What a reference to the dictionary stands for.
+        self.attribute: Attribute = attribute
+        self.entries: tuple[tuple[str, Attribute], ...] = entries
+        self.position: int = 0
+        self.writer: ByteWriter = ByteWriter()
+        self.writer.varint(len(entries))
+        self.value: Attribute | None = None
+        self.parts: list[Attribute] = []
+        self.indices: list[int] = []
+
+
+class AttributeEncoder:
+    """The attribute table of a file being written: each entry once, what it refers to before it."""
+
+    __slots__ = ("_indices", "_references", "blobs", "tables")
+
+    def __init__(self, tables: DocumentedTableWriter) -> None:
+        self.tables: DocumentedTableWriter = tables
+        self._indices: dict[bytes, int] = {EMPTY: 0}
+        self._references: dict[Attribute, int] = {}
+        self.blobs: list[bytes] = [EMPTY]
+
+    def add(self, blob: bytes) -> int:
+        found = self._indices.get(blob)
+        if found is None:
+            found = self._indices[blob] = len(self.blobs)
+            self.blobs.append(blob)
+        return found
+
+    def reference(self, attribute: Attribute) -> int:
+        """The index of any attribute whose parts are not enumerators."""
+        known = self._references.get(attribute)
+        if known is not None:
+            return known
+        # An explicit stack, because attributes nest as deep as a program says.
+        path = [_opened(attribute)]
+        while True:
+            top = path[-1]
+            part = self._next_part(top)
+            if part is None:
+                path.pop()
+                index = self.add(bytes(top.writer.data))
+                self._references[top.attribute] = index
+                if not path:
+                    return index
+            else:
+                known = self._references.get(part)
+                if known is None:
+                    path.append(_opened(part))
+                    continue
+                index = known
+            path[-1].indices.append(index)
+
+    def _next_part(self, top: _OpenDictionary) -> Attribute | None:
+        """Write on up to a part that needs an entry of its own; None at the end of the dictionary."""
+        while True:
+            if top.value is not None:
+                if len(top.indices) < len(top.parts):
+                    return top.parts[len(top.indices)]
+                self._write_parts(top.writer, top.value, top.indices)
+                top.value = None
+            elif top.position == len(top.entries):
+                return None
+            else:
+                name, value = top.entries[top.position]
+                top.position += 1
+                write_string(top.writer, name, self.tables)
+                if isinstance(value, _WITH_PARTS):
+                    top.value = value
+                    top.parts = _parts(value)
+                    top.indices = []
+                else:
+                    self._write_plain(top.writer, value)
+
+    def write_value(self, writer: ByteWriter, value: Attribute) -> None:
+        """The kind of a value and what belongs to it."""
+        if isinstance(value, _WITH_PARTS):
+            self._write_parts(writer, value, [self.reference(part) for part in _parts(value)])
+        else:
+            self._write_plain(writer, value)
+
+    def _write_parts(self, writer: ByteWriter, value: Attribute, indices: list[int]) -> None:
+        """A value that refers to other entries of the table."""
+        if isinstance(value, OptimizationHintsAttribute):
+            writer.byte(HINTS)
+            writer.varint(len(indices))
+            for (name, _), index in zip(value.entries.entries, indices, strict=True):
+                write_string(writer, name, self.tables)
+                writer.varint(index)
+        elif isinstance(value, ArrayAttribute):
+            writer.byte(ARRAY)
+            writer.varint(len(indices))
+            for index in indices:
+                writer.varint(index)
+        else:
+            writer.byte(REFERENCE)
+            writer.varint(indices[0])
+
+    def _write_plain(self, writer: ByteWriter, value: Attribute) -> None:
+        if isinstance(value, UnitAttribute):
+            writer.byte(UNIT_VALUE)
+        elif isinstance(value, IntegerAttribute):
+            self._write_integer(writer, value)
+        elif isinstance(value, DenseArrayAttribute) and value.element_type is I32:
+            self.write_i32_list(writer, value.values)
+        elif isinstance(value, EnumAttribute):
+            raise Malformed(
+                f"attribute '{value.text}' has no form in the documented layout where no operation declares it",
+                0,
+                prefixed=False,
+            )
+        else:
+            writer.byte(TAGGED)
+            write_tagged(writer, value, self.tables)
+
+    def write_i32_list(self, writer: ByteWriter, values: tuple[int, ...]) -> None:
+        writer.byte(I32_LIST)
+        writer.varint(len(values))
+        for number in values:
+            writer.signed(number)
+
+    def _write_integer(self, writer: ByteWriter, value: IntegerAttribute) -> None:
+        if value.type is I1:
+            writer.byte(BOOL)
+            writer.byte(value.value & 1)
+            return
+        if not isinstance(value.type, IntegerType):
+            raise no_form(value)
+        writer.byte(INTEGER)
+        writer.varint(self.tables.types.index(value.type))
+        writer.signed(value.value)
+
+
+def _parts(value: Attribute) -> list[Attribute]:
+    """The attributes a value refers to: a dictionary among other values is an entry of its own."""
+    if isinstance(value, OptimizationHintsAttribute):
+        return [hints for _, hints in value.entries.entries]
+    return list(value.elements) if isinstance(value, ArrayAttribute) else [value]
+
+
+def _opened(attribute: Attribute) -> _OpenDictionary:
+    """The entry of an attribute: itself, or one whose only name is empty."""
+    entries = attribute.entries if isinstance(attribute, DictionaryAttribute) else (("", attribute),)
+    return _OpenDictionary(entries, attribute)

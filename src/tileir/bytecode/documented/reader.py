@@ -10,8 +10,8 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.body_reader import BodyReader
-from tileir.bytecode.container import Container, read_container
+from tileir.bytecode.body_reader import BodyReader, PrefixCache
+from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.dictionary import (
     AttributeTable,
@@ -19,17 +19,7 @@ from tileir.bytecode.documented.dictionary import (
     plain_attribute,
     read_attribute_table,
 )
-from tileir.bytecode.documented.enums import READERS
-from tileir.bytecode.documented.records import (
-    SEGMENT_SIZES,
-    DocumentedRecord,
-    Schema,
-    documented_records,
-    section_schema,
-)
-from tileir.bytecode.documented.tables import DocumentedTables
-from tileir.bytecode.heads import Heads
-from tileir.bytecode.origin import BytecodeOrigin
+from tileir.bytecode.documented.tables import DocumentedTables, enumerator
 from tileir.bytecode.primitives import (
     BytecodeError,
     ByteReader,
@@ -37,7 +27,14 @@ from tileir.bytecode.primitives import (
     bytecode_error,
 )
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
-from tileir.bytecode.records import AttributeField
+from tileir.bytecode.records import (
+    SEGMENT_SIZES,
+    AttributeField,
+    DocumentedRecord,
+    Schema,
+    documented_records,
+    section_schema,
+)
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
@@ -84,19 +81,11 @@ def _without_offset(message: str) -> str:
     return message.partition(": ")[2] if message.startswith("error at offset ") else message
 
 
-class BoundAttributes:
-    """A dictionary read with the schema of its owner."""
-
-    __slots__ = ("attributes", "segments")
-
-    def __init__(self, attributes: dict[str, Attribute], segments: tuple[int, ...] | None) -> None:
-        self.attributes: dict[str, Attribute] = attributes
-        self.segments: tuple[int, ...] | None = segments
+# The attributes of an operation from its dictionary, and the sizes of its operand groups where it has them.
+Bound = tuple[dict[str, Attribute], tuple[int, ...] | None]
 
 
-def bind(
-    index: int, schema: Schema, table: AttributeTable, user: ByteReader, constant_type: Type | None
-) -> BoundAttributes:
+def bind(index: int, schema: Schema, table: AttributeTable, user: ByteReader, constant_type: Type | None) -> Bound:
     """The attributes of an operation from its dictionary; one at its default is left out."""
     found: dict[str, Attribute] = {}
     segments: tuple[int, ...] | None = None
@@ -120,7 +109,7 @@ def bind(
     for name in schema.required:
         if name not in names:
             user.fail(f"requires attribute '{name}'")
-    return BoundAttributes(found if found else NO_ATTRIBUTES, segments)
+    return found if found else NO_ATTRIBUTES, segments
 
 
 def _segment_sizes(entry: DictionaryEntry, user: ByteReader) -> tuple[int, ...]:
@@ -139,7 +128,7 @@ def _declared(entry: DictionaryEntry, field: AttributeField, user: ByteReader, c
     codec = field.codec
     value = entry.attribute
     if codec == records.ENUM and entry.kind == kinds.ENUM:
-        return READERS[field.cases[0].kind].attribute(user, entry.number)
+        return enumerator(field.cases[0].kind, entry.number, user)
     if codec == records.UNIT and entry.kind == kinds.UNIT_VALUE and value is not None:
         return value
     if codec == records.INTEGER and entry.kind == kinds.INTEGER and isinstance(value, IntegerAttribute):
@@ -226,8 +215,8 @@ class DocumentedModuleReader(ModuleReader):
         name = self._name(section, "global symbol")
         type = self.tables.read_type(section, "failed to get global type")
         schema = section_schema(GLOBAL)
-        bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, type)
-        self._define(GLOBAL, name, bound.attributes, [], UNKNOWN)
+        bound, _ = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, type)
+        self._define(GLOBAL, name, bound, [], UNKNOWN)
 
     def _read_documented_function(self, section: ByteReader) -> None:
         """name signature flags location dictionary length body"""
@@ -240,13 +229,12 @@ class DocumentedModuleReader(ModuleReader):
             section.fail(f"un-expected non-entry function '{name}'")
         location = self.documented.location(section, f"failed to read function location for '{name}'")
         schema = section_schema(ENTRY)
-        bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
+        bound, _ = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
             section.fail(f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)")
         end = section.position + length
         reader = DocumentedBodyReader(section.data, section.position, end, self.documented, self.attributes)
-        reader.trace = section.trace
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
@@ -254,7 +242,7 @@ class DocumentedModuleReader(ModuleReader):
         except Malformed as failure:
             raise failure.add(f"failed to parse function body for function '{name}'", self.size) from None
         section.position += length
-        attributes = {"function_type": type_attribute(signature), **bound.attributes}
+        attributes = {"function_type": type_attribute(signature), **bound}
         if flags & FLAG_PRIVATE:
             attributes["sym_visibility"] = string_attribute("private")
         self._define(ENTRY, name, attributes, [Region([block])], location)
@@ -284,23 +272,14 @@ class DocumentedBodyReader(BodyReader):
     __slots__ = ("_bound", "attributes", "documented", "layouts")
 
     def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable) -> None:
-        super().__init__(data, start, end, tables, tables.debug, Heads())
+        super().__init__(data, start, end, tables, tables.trace, PrefixCache())
         self.documented: DocumentedTables = tables
         self.attributes: AttributeTable = attributes
         self.layouts: dict[int, DocumentedRecord] = documented_records()
         # Most operations of one kind share a few dictionaries.
-        self._bound: dict[tuple[int, int, Type | None], BoundAttributes] = {}
+        self._bound: dict[tuple[int, int, Type | None], Bound] = {}
 
-    def read_row(self, block: Block, count: int, done: int) -> int:
-        while done != count:
-            if count < 0 and self.position >= self.end:
-                break
-            done += 1
-            if self.read_one(block):
-                break
-        return done
-
-    def _read_operation(self, block: Block) -> bool:
+    def read_record(self, block: Block) -> bool:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         opcode = self.varint("failed to read opcode")
         record = self.layouts.get(opcode)
@@ -309,16 +288,16 @@ class DocumentedBodyReader(BodyReader):
         location = self.documented.location(self, "failed to read operation location.")
         result_types = self._read_result_types(record)
         total = self.count("failed to read operand count")
-        operands = self._read_values(total)
-        bound = self._dictionary(record, result_types)
-        segments = record.segments_of(total, bound.segments)
+        operands = self._read_group(total, "")
+        attributes, sizes = self._dictionary(record, result_types)
+        segments = record.segments_of(total, sizes)
         if segments is None:
             self.fail(f"{total} operands do not fit {record.class_name}")
         if record.operand_mode != records.SEGMENTED:
             segments = None
-        return self.end_record(record, operands, result_types, bound.attributes, location, segments, block)
+        return self.end_record(record, operands, result_types, attributes, location, segments, block)
 
-    def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> BoundAttributes:
+    def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> Bound:
         index = self.varint(_NO_DICTIONARY)
         type = result_types[0] if record.schema.has_constant and result_types else None
         key = (record.opcode, index, type)

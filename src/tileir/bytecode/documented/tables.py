@@ -1,18 +1,208 @@
-"""Debug attributes, types and pooled numbers of a file in the documented layout (docs/bytecode.md section 10)."""
+"""Enumerations, types, debug attributes and pooled numbers in the documented layout (docs/bytecode.md section 10).
+
+There are nineteen type tags, 0 to 18 (the bytecode draft, "TypeTag Dispatcher").  The numbers are the public ones, the
+payloads are not: shapes are lists of varints, a pointer has an address space, and f8E8M0FNU is a leaf that only tiles
+and views reach.
+"""
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import CALL_SITE, DebugTable
-from tileir.bytecode.documented.types import DocumentedTypeEncoder, DocumentedTypeTable
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, read_signed_leb128
-from tileir.bytecode.strings import StringTable
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, Trace, read_signed_leb128
 from tileir.bytecode.tables import Tables, TableWriter
-from tileir.bytecode.trace import Trace
+from tileir.bytecode.types import PARTITION_VIEW_TAG, TypeEncoder, TypeTable
+from tileir.dialect.enums import (
+    ATOMIC_MODE,
+    COMPARISON_ORDERING,
+    COMPARISON_PREDICATE,
+    MEMORY_ORDERING,
+    MEMORY_SCOPE,
+    OVERFLOW,
+    PADDING,
+    ROUNDING,
+    SIGNEDNESS,
+)
+from tileir.dialect.types import (
+    DYNAMIC,
+    PartitionViewType,
+    PointerType,
+    TensorViewType,
+    partition_view_type,
+    pointer_mistake,
+    pointer_type,
+    view_mistake,
+)
 from tileir.ir.attributes import Attribute
+from tileir.ir.declaration import V13_1
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, Location
-from tileir.ir.versions import V13_1
+from tileir.ir.types import F8E8M0FNU, Type
+from tileir.ir.versions import NEWEST
+
+# The names of enumerations in messages: those of the bytecode draft ("Six Enum-Attr Readers", of which nothing holds
+# the sixth, Width), and those that the operations of 13.1 have and it does not mention.
+ENUM_NAMES: Final[dict[EnumKind, str]] = {
+    COMPARISON_PREDICATE: "Comparison",
+    OVERFLOW: "Overflow",
+    PADDING: "PaddingValue",
+    ROUNDING: "Rounding",
+    SIGNEDNESS: "Signedness",
+    COMPARISON_ORDERING: "ComparisonOrdering",
+    MEMORY_ORDERING: "MemoryOrderingSemantics",
+    MEMORY_SCOPE: "MemoryScope",
+    ATOMIC_MODE: "AtomicRMWMode",
+}
+
+
+def enumerator(kind: EnumKind, value: int, reader: ByteReader) -> EnumAttribute:
+    """The enumerator of 13.1 with a wire value."""
+    for keyword in kind.keywords(V13_1):
+        if kind.values[keyword] == value:
+            return kind[keyword]
+    reader.fail(f"invalid {ENUM_NAMES[kind]} value: {value}")
+
+
+MAXIMUM_TYPE_TAG: Final = 18
+LEAF_TAG: Final = 18
+LEAF_ONLY: Final = "type 'f8E8M0FNU' is only allowed as the element type of a tile, a tensor_view or a partition_view"
+
+_LARGEST: Final = (1 << 63) - 1
+
+
+def read_extents(reader: ByteReader, what: str) -> tuple[int, ...]:
+    """The shape parser the tile family shares: a rank and that many extents."""
+    rank = reader.count(what)
+    extents: list[int] = []
+    for _ in range(rank):
+        extents.append(reader.varint(what))
+    return tuple(extents)
+
+
+class DocumentedTypeTable(TypeTable):
+    """The types of a file; only `element` returns the leaf."""
+
+    __slots__ = ()
+
+    def __init__(self, section: ByteReader | None) -> None:
+        super().__init__(section, V13_1)
+        # The annotated dump shows a type of this layout as one field.
+        self._trace = None
+
+    def get(self, index: int) -> Type | None:
+        found = super().get(index)
+        if found is F8E8M0FNU:
+            raise Malformed(LEAF_ONLY, 0, prefixed=False)
+        return found
+
+    def element(self, index: int) -> Type | None:
+        """The type of an index, for the element of a tile shape."""
+        return super().get(index)
+
+    def decode(self, reader: ByteReader) -> Type:
+        start = reader.position
+        tag = reader.varint("failed to read type tag")
+        if tag > MAXIMUM_TYPE_TAG:
+            reader.fail(f"unknown type tag: {tag}")
+        if tag == LEAF_TAG:
+            # The bytecode draft has the leaf in 13.1; the public layout got the type with 13.2.
+            return F8E8M0FNU
+        reader.position = start
+        return super().decode(reader)
+
+    def _contained(self, index: int) -> object | None:
+        found = self.part(index)
+        if found is F8E8M0FNU:
+            raise Malformed(LEAF_ONLY, 0, prefixed=False)
+        return found
+
+    def _element(self, reader: ByteReader) -> Type:
+        """The element of a tile shape, the only place of the leaf."""
+        message = "failed to get elementType type"
+        index = reader.varint(message)
+        try:
+            found = self.part(index)
+        except Malformed as failure:
+            raise failure.add(message, reader.offset) from None
+        if not isinstance(found, Type):
+            reader.fail(message)
+        return found
+
+    def _shape(self, reader: ByteReader, what: str, is_view: bool) -> tuple[int, ...]:
+        """In a view, one more than each extent, so that 0 can stand for a dynamic one."""
+        extents = read_extents(reader, what)
+        if not is_view:
+            return extents
+        if any(number - 1 > _LARGEST for number in extents):
+            reader.fail(what)
+        return tuple([number - 1 if number else DYNAMIC for number in extents])
+
+    def _pointer(self, reader: ByteReader) -> Type:
+        pointee = self._type(reader, "pointeeType")
+        space = reader.varint("failed to read address space")
+        if space:
+            # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
+            reader.fail(f"address space {space} is not supported, pointers have address space 0")
+        self._checked(reader, pointer_mistake(pointee, NEWEST))
+        return pointer_type(pointee)
+
+    def _partition_view(self, reader: ByteReader) -> Type:
+        tensor = self._tensor(reader)
+        tile_shape = read_extents(reader, "failed to read tile_shape")
+        dim_map = read_extents(reader, "failed to read dim_map")
+        # The mode byte is 0 for no padding, else one more than the padding value.
+        mode = reader.byte("failed to read partition mode")
+        padding = enumerator(PADDING, mode - 1, reader) if mode else None
+        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        return partition_view_type(tile_shape, tensor, padding, dim_map)
+
+
+class DocumentedTypeEncoder(TypeEncoder):
+    """The types a file needs, each once, what it contains before it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(V13_1)
+
+    def index(self, type: Type) -> int:
+        if type is F8E8M0FNU:
+            raise Malformed(LEAF_ONLY, 0, prefixed=False)
+        return super().index(type)
+
+    def element(self, type: Type) -> int:
+        return super().index(type)
+
+    def _encode(self, type: Type) -> bytes:
+        if isinstance(type, (PointerType, TensorViewType)) and type.attribute is not None:
+            raise Malformed("pointer attribute requires bytecode version 13.4+, targeting 13.1", 0, prefixed=False)
+        return super()._encode(type)
+
+    def _tag(self, writer: ByteWriter, tag: int) -> None:
+        if tag == LEAF_TAG:
+            writer.varint(tag)
+        else:
+            super()._tag(writer, tag)
+
+    def _shape(self, writer: ByteWriter, extents: tuple[int, ...], is_view: bool) -> None:
+        writer.number_list([0 if extent == DYNAMIC else extent + 1 for extent in extents] if is_view else extents)
+
+    def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
+        writer.varint(0)
+
+    def _encode_view(self, writer: ByteWriter, type: Type) -> None:
+        if not isinstance(type, PartitionViewType):
+            # Newer views fail with the version that brought them, anything else as a type without bytes.
+            super()._encode_view(writer, type)
+            return
+        tensor = self.index(type.tensor)
+        self._tag(writer, PARTITION_VIEW_TAG)
+        writer.varint(tensor)
+        writer.number_list(type.tile_shape)
+        writer.number_list(type.dim_map)
+        writer.byte(0 if type.padding is None else 1 + PADDING.values[type.padding.keyword])
 
 
 class DocumentedDebugTable(DebugTable):
@@ -20,15 +210,12 @@ class DocumentedDebugTable(DebugTable):
 
     __slots__ = ()
 
-    def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
-        super().__init__(section, strings)
-
-    def _decode(self, reader: ByteReader) -> Attribute:
+    def decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("failed to read debug tag")
         if tag > CALL_SITE:
             reader.fail(f"unsupported DebugTag {tag}")
         reader.position = reader.start
-        return super()._decode(reader)
+        return super().decode(reader)
 
 
 class DocumentedTables(Tables):
@@ -92,29 +279,9 @@ class DocumentedTables(Tables):
 class DocumentedTableWriter(TableWriter):
     """What the records of a file refer to, being collected; the attribute table is an `AttributeEncoder` on top."""
 
-    __slots__ = ("_pool", "_pooled", "element_types", "packs_predicates", "pools_arrays")
+    __slots__ = ("element_types",)
 
-    def __init__(self, pools_arrays: bool, packs_predicates: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(V13_1)
         self.element_types: DocumentedTypeEncoder = DocumentedTypeEncoder()
         self.types = self.element_types
-        self.pools_arrays: bool = pools_arrays
-        self.packs_predicates: bool = packs_predicates
-        self._pool: ByteWriter = ByteWriter()
-        self._pooled: dict[tuple[int, ...], int] = {}
-
-    def pool(self, values: tuple[int, ...]) -> int:
-        """Where an array starts in the pool."""
-        found = self._pooled.get(values)
-        if found is None:
-            found = self._pooled[values] = len(self._pool)
-            write_values(self._pool, values)
-        return found
-
-    def pool_blob(self) -> bytes:
-        return bytes(self._pool.data)
-
-
-def write_values(writer: ByteWriter, values: tuple[int, ...]) -> None:
-    for value in values:
-        writer.signed(value)

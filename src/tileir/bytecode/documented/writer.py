@@ -6,97 +6,70 @@ that fits what it has.  Tables are filled in order of first use.
 
 from __future__ import annotations
 
-from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, check_location, fail
-from tileir.bytecode.container import Container, write_blobs, write_container
+from tileir.bytecode.body_writer import (
+    BodyWriter,
+    OpenOperation,
+    WriteFailure,
+    check_absent,
+    check_location,
+    fail,
+    wire_value,
+)
+from tileir.bytecode.container import Container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.attributes import write_dense, write_string
-from tileir.bytecode.documented.dictionary import read_attribute_table
-from tileir.bytecode.documented.dictionary_writer import AttributeEncoder
-from tileir.bytecode.documented.records import (
+from tileir.bytecode.documented.dictionary import AttributeEncoder, read_attribute_table
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter
+from tileir.bytecode.entry_tables import write_blobs
+from tileir.bytecode.primitives import ByteWriter, Malformed, signed_leb128
+from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
+from tileir.bytecode.records import (
+    OUTSIDE_DICTIONARY,
     SEGMENT_SIZES,
+    AttributeField,
     DocumentedRecord,
+    Record,
     Schema,
     documented_records,
+    is_private,
     section_schema,
 )
-from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter
-from tileir.bytecode.losses import is_private
-from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
-from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
-from tileir.bytecode.records import AttributeField
 from tileir.bytecode.writer import ModuleWriter
-from tileir.dialect.availability import attribute_words, operand_words
+from tileir.dialect.availability import operand_words
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
     Attribute,
-    DenseArrayAttribute,
-    StringAttribute,
     SymbolAttribute,
-    TypeAttribute,
     string_attribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
-from tileir.ir.location import UNKNOWN
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import is_function
 from tileir.ir.versions import V13_1, version_text
 
-_ORDER: Final = (
-    sections.GLOBAL,
-    sections.FUNCTION,
-    sections.CONSTANT,
-    sections.DEBUG,
-    sections.TYPE,
-    sections.ATTRIBUTE,
-    sections.PRODUCER,
-    sections.STRING,
-)
 
-
-def write_documented(
-    module: Operation,
-    preserved: Container | None = None,
-    *,
-    pools_arrays: bool = False,
-    packs_predicates: bool = False,
-) -> bytes:
-    """The bytes of a module; `preserved` is the file whose tables, section order and patch number are kept.
-
-    `pools_arrays` writes i64 arrays through the pool of the constant section (tag 8), `packs_predicates` writes what
-    `assume` promises as a reference (tag 13); readers take both forms of each.
-    """
-    try:
-        return DocumentedModuleWriter(module, preserved, pools_arrays, packs_predicates).write()
-    except WriteFailure as failure:
-        raise BytecodeError(failure.diagnostics, -1) from None
-    except Malformed as malformed:
-        messages = [Diagnostic("error", message, UNKNOWN) for message in malformed.messages]
-        raise BytecodeError(messages, -1) from None
+def write_documented(module: Operation, preserved: Container | None = None) -> bytes:
+    """The bytes of a module; `preserved` is the file whose tables, section order and patch number are kept."""
+    return DocumentedModuleWriter(module, preserved, DocumentedTableWriter()).write()
 
 
 class DocumentedModuleWriter(ModuleWriter):
-    """The sections of a module."""
+    """Writes the sections of a module."""
 
-    def __init__(
-        self, module: Operation, preserved: Container | None, pools_arrays: bool, packs_predicates: bool
-    ) -> None:
-        super().__init__(module, V13_1, None)
-        self.documented: DocumentedTableWriter = DocumentedTableWriter(pools_arrays, packs_predicates)
-        self.attributes: AttributeEncoder = AttributeEncoder(self.documented)
-        self.tables = self.documented
-        self.original: Container | None = preserved
-        if preserved is not None:
-            try:
-                self._adopt_tables(preserved)
-            except Malformed:
-                # An entry that nobody uses may be broken; the order is kept up to there.
-                pass
+    def __init__(self, module: Operation, preserved: Container | None, tables: DocumentedTableWriter) -> None:
+        super().__init__(module, V13_1, tables, preserved)
+        self.documented: DocumentedTableWriter = tables
+        self.attributes: AttributeEncoder = AttributeEncoder(tables)
+
+    def _adopt(self, file: Container) -> None:
+        try:
+            self._adopt_tables(file)
+        except Malformed:
+            # An entry that nobody uses may be broken; the order is kept up to there.
+            pass
 
     def _adopt_tables(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
@@ -119,37 +92,16 @@ class DocumentedModuleWriter(ModuleWriter):
                 start, end = attributes.piece(index)
                 self.attributes.add(file.data[start:end])
 
-    def write(self) -> bytes:
-        globals_, functions = self._contents()
-        tables = self.documented
-        payloads: dict[int, bytes] = {}
-        for function in functions:
-            signature = function.attributes.get("function_type")
-            if isinstance(signature, TypeAttribute):
-                tables.types.index(signature.type)
-        if globals_:
-            payloads[sections.GLOBAL] = self._documented_globals(globals_)
-        payloads[sections.FUNCTION] = self._documented_functions(functions)
-        pool = tables.pool_blob()
-        if pool:
-            payloads[sections.CONSTANT] = write_blobs([pool], 8)
-        if tables.debug.blobs:
-            payloads[sections.DEBUG] = tables.debug.payload()
-        payloads[sections.TYPE] = write_blobs(tables.types.blobs, 4)
-        payloads[sections.ATTRIBUTE] = write_blobs(self.attributes.blobs, 4)
-        producer = self.module.attributes.get("producer")
-        if isinstance(producer, StringAttribute):
-            writer = ByteWriter()
-            writer.varint(tables.string(producer.value))
-            payloads[sections.PRODUCER] = bytes(writer.data)
-        strings = [text.encode("utf-8", "surrogateescape") for text in tables.interner.strings]
-        payloads[sections.STRING] = write_blobs(strings, 4)
-        kept = [section.identifier for section in self.original.order] if self.original is not None else []
-        order = [identifier for identifier in dict.fromkeys([*kept, *_ORDER]) if identifier in payloads]
-        patch = self.original.tag if self.original is not None else 0
-        return write_container(V13_1, patch, [(identifier, payloads[identifier]) for identifier in order])
+    def _has_producer(self) -> bool:
+        return True
 
-    def _documented_globals(self, operations: list[Operation]) -> bytes:
+    def _layout_sections(self) -> dict[int, bytes]:
+        found = {sections.ATTRIBUTE: write_blobs(self.attributes.blobs, 4)}
+        if self.tables.debug.blobs:
+            found[sections.DEBUG] = self.tables.debug.payload()
+        return found
+
+    def _globals(self, operations: list[Operation]) -> bytes:
         """name type dictionary"""
         writer = ByteWriter()
         writer.varint(len(operations))
@@ -164,32 +116,17 @@ class DocumentedModuleWriter(ModuleWriter):
             writer.varint(write_dictionary(operation, schema, None, self.attributes))
         return bytes(writer.data)
 
-    def _documented_functions(self, operations: list[Operation]) -> bytes:
-        """name signature flags location dictionary length body"""
-        tables = self.documented
-        writer = ByteWriter()
-        writer.varint(len(operations))
-        schema = section_schema(ENTRY)
-        for operation in operations:
-            name = operation.symbol_name
-            signature = operation.attributes.get("function_type")
-            if name is None or not isinstance(signature, TypeAttribute):
-                raise fail(operation, "requires a name and a function type")
-            if operation.declaration is not ENTRY:
-                raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
-            writer.varint(tables.string(name))
-            writer.varint(tables.types.index(signature.type))
-            writer.byte(FLAG_ENTRY | (FLAG_PRIVATE if is_private(operation) else 0))
-            writer.raw(encode_location(operation, tables))
-            writer.varint(write_dictionary(operation, schema, None, self.attributes))
-            body = DocumentedBodyWriter(tables, self.attributes)
-            block = operation.regions[0].blocks[0]
-            for argument in block.arguments:
-                body.define(argument)
-            body.write_operations(block)
-            writer.varint(len(body.data))
-            writer.raw(bytes(body.data))
-        return bytes(writer.data)
+    def _functions(self, operations: list[Operation]) -> bytes:
+        return bytes(self._function_entries(operations).data)
+
+    def _begin_function(self, writer: ByteWriter, operation: Operation) -> BodyWriter:
+        """Write flags, location and dictionary, which stand between the signature and the length of the body."""
+        if operation.declaration is not ENTRY:
+            raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
+        writer.byte(FLAG_ENTRY | (FLAG_PRIVATE if is_private(operation) else 0))
+        writer.raw(encode_location(operation, self.documented))
+        writer.varint(write_dictionary(operation, section_schema(ENTRY), None, self.attributes))
+        return DocumentedBodyWriter(self.documented, self.attributes)
 
 
 def encode_location(operation: Operation, tables: DocumentedTableWriter) -> bytes:
@@ -197,9 +134,6 @@ def encode_location(operation: Operation, tables: DocumentedTableWriter) -> byte
     check_location(operation, tables)
     # References count from 1; the field counts from 0, and nothing is -1.
     return signed_leb128(tables.debug.reference(operation.location) - 1)
-
-
-_OUTSIDE: Final = ("sym_name", "function_type")
 
 
 def write_dictionary(
@@ -213,7 +147,7 @@ def write_dictionary(
     for field in schema.fields:
         value = attributes.get(field.name)
         if field.gated:
-            _check_absent(operation, field, value)
+            check_absent(operation, field, value, V13_1)
         elif value is None or value is field.default:
             if value is None and field.name in schema.required:
                 raise fail(operation, f"requires attribute '{field.name}'")
@@ -228,7 +162,7 @@ def write_dictionary(
     for name, value in attributes.items():
         if name == "sym_visibility" and is_function(operation) and is_private(operation):
             continue  # A flag says it.
-        if name not in schema.names and name not in _OUTSIDE:
+        if name not in schema.names and name not in OUTSIDE_DICTIONARY:
             write_string(writer, name, tables)
             _write_plain(writer, operation, value, table)
             count += 1
@@ -263,56 +197,24 @@ def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, tab
 
 
 def _enumerator(operation: Operation, field: AttributeField, value: Attribute) -> int:
-    if not isinstance(value, EnumAttribute):
-        raise fail(operation, f"requires attribute '{field.name}'")
-    number = value.kind.values[value.keyword]
-    what = f"'{value.keyword}' of attribute '{field.name}'"
-    if number >= FIRST_DRAFT_ONLY_VALUE:
-        raise fail(operation, f"{what} has no form in the documented layout; legalize the program first")
-    since = value.kind.since.get(value.keyword)
-    if since is not None and since > V13_1:
+    number = wire_value(operation, field, value, "form in the documented layout")
+    since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
+    if isinstance(value, EnumAttribute) and since is not None and since > V13_1:
+        what = f"'{value.keyword}' of attribute '{field.name}'"
         raise fail(operation, f"{what} requires bytecode version {version_text(since)}+, but targeting 13.1")
     return number
-
-
-def _check_absent(operation: Operation, field: AttributeField, value: Attribute | None) -> None:
-    """An attribute newer than 13.1 must hold its default."""
-    if value is None or value is field.default:
-        return
-    if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
-        return
-    raise fail(operation, attribute_words(field.name, field.optional, field.since, V13_1))
 
 
 class DocumentedBodyWriter(BodyWriter):
     """The operations of a function."""
 
-    __slots__ = ("attributes", "documented", "layouts")
+    __slots__ = ("attributes", "documented")
 
     def __init__(self, tables: DocumentedTableWriter, attributes: AttributeEncoder) -> None:
         super().__init__(tables, False)
         self.documented: DocumentedTableWriter = tables
         self.attributes: AttributeEncoder = attributes
-        self.layouts: dict[OperationDeclaration, DocumentedRecord] = {
-            record.declaration: record for record in documented_records().values()
-        }
-
-    def write_row(self, operation: Operation | None) -> Operation | None:
-        while operation is not None:
-            record = self.layouts.get(operation.declaration)
-            if record is None:
-                raise self._no_opcode(operation)
-            try:
-                self._write_record(operation, record)
-            except Malformed as failure:
-                # Tables do not know whose type or location it is.
-                raise fail(operation, failure.messages[0]) from None
-            if record.region_count:
-                self.begin_regions(operation, record)
-                return operation
-            self.define_results(operation, record)
-            operation = operation.next
-        return None
+        self.records = {record.declaration: record for record in documented_records().values()}
 
     def next_block(self, top: OpenOperation) -> Block | None:
         try:
@@ -320,38 +222,28 @@ class DocumentedBodyWriter(BodyWriter):
         except Malformed as failure:
             raise fail(top.operation, failure.messages[0]) from None
 
-    def _no_opcode(self, operation: Operation) -> WriteFailure:
+    def _unavailable(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
         if declaration.draft_only and not declaration.unregistered:
             return fail(operation, f"operation '{declaration.name}' has no opcode; legalize the program first")
-        return self._unavailable(operation)
+        return super()._unavailable(operation)
 
-    def _write_record(self, operation: Operation, record: DocumentedRecord) -> None:
+    def _write_operation(self, operation: Operation, record: Record) -> None:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
-        tables = self.documented
-        self.varint(record.opcode)
-        self.raw(encode_location(operation, tables))
-        results = operation.results
-        kept = len(results) - len(record.late_results)
-        for result in results[kept:]:
-            if result.has_uses:
-                raise fail(operation, self._newer_result(record, result.index))
-        if record.counted_results:
-            self.varint(kept)
-        for result in results[:kept]:
-            self.varint(tables.types.index(result.type))
-        lengths = operation.segment_lengths()
-        self._refuse_newer_operands(operation, record, lengths)
-        self.varint(len(operation.operands))
-        for value in operation.operands:
-            number = self.numbers.get(value, -1)
-            if number < 0:
-                raise fail(operation, "operand is not defined before its use")
-            self.varint(number)
-        segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
-        self.varint(write_dictionary(operation, record.schema, segments, self.attributes))
-
-    def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
-        for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
-            if bit == -2 and length:
-                raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))
+        assert isinstance(record, DocumentedRecord)
+        try:
+            self.varint(record.opcode)
+            self.raw(encode_location(operation, self.documented))
+            self.write_result_types(operation, record)
+            lengths = operation.segment_lengths()
+            for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
+                if bit == -2 and length:
+                    raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))
+            self.varint(len(operation.operands))
+            for value in operation.operands:
+                self._write_operand(operation, value)
+            segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
+            self.varint(write_dictionary(operation, record.schema, segments, self.attributes))
+        except Malformed as failure:
+            # Tables do not know whose type or location it is.
+            raise fail(operation, failure.messages[0]) from None

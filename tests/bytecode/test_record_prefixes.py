@@ -1,4 +1,4 @@
-"""Heads of records that are remembered mean what they mean when every field is read."""
+"""Record prefixes from the cache mean what they mean when every field is read."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 from tests.bytecode.mutations import mutants, valid_files
 
 import tileir
+from tileir.bytecode.body_reader import PrefixCache, RecordPrefix
 from tileir.bytecode.container import read_container
-from tileir.bytecode.heads import Head, Heads
 from tileir.bytecode.layouts import from_bytes, to_bytes
-from tileir.bytecode.primitives import BytecodeError, Malformed
+from tileir.bytecode.primitives import BytecodeError, Malformed, Trace
 from tileir.bytecode.reader import ModuleReader, read_public
 from tileir.bytecode.records import records_of
-from tileir.bytecode.trace import Trace
 from tileir.dialect.ops import ADDI
 
 NEWEST = (13, 4)
 
 
-def quickly(data):
+def cached(data):
     try:
         return read_public(data).text(generic=True, debug_info=True)
     except BytecodeError as error:
@@ -30,7 +29,7 @@ def quickly(data):
         return words[: len(words) - (words[-1] == "failed to read provided Tile IR bytecode")], error.offset
 
 
-def carefully(data):
+def uncached(data):
     """A reader that writes down what it reads looks at every field."""
     try:
         return ModuleReader(read_container(data, trace=Trace())).read().text(generic=True, debug_info=True)
@@ -40,16 +39,16 @@ def carefully(data):
 
 def test_whole_files_are_read_the_same_either_way():
     for name, data in valid_files(30):
-        assert quickly(data) == carefully(data), name
+        assert cached(data) == uncached(data), name
 
 
 @pytest.mark.parametrize(("seed", "count"), [(5, 200), pytest.param(6, 5_000, marks=pytest.mark.long)])
 def test_broken_files_fail_with_the_same_words_either_way(seed, count):
     refused = 0
     for name, data in mutants(seed, count):
-        found = quickly(data)
+        found = cached(data)
         refused += not isinstance(found, str)
-        assert found == carefully(data), name
+        assert found == uncached(data), name
     assert refused > count // 10
 
 
@@ -58,46 +57,38 @@ def test_operands_of_one_two_and_three_bytes():
     text = "\n".join(["entry @k(%0: tile<i32>) {", *lines, "return", "}"])
     module = tileir.parse(text)
     data = to_bytes(module, NEWEST)
-    assert quickly(data) == carefully(data)
+    assert cached(data) == uncached(data)
     additions = list(from_bytes(data).regions[0].block.first.regions[0].block)[:-1]
     values = [additions[0].operands[0], *[addition.results[0] for addition in additions]]
     for number, addition in enumerate(additions):
         assert addition.operands == [values[number], values[number // 2]]
 
 
-def test_an_operand_behind_a_known_head_that_does_not_exist():
+def test_an_operand_behind_a_known_prefix_that_does_not_exist():
     text = "entry @k(%a: tile<i32>) { %0 = addi %a, %a : tile<i32>  %1 = addi %a, %0 : tile<i32>  return }"
     data = to_bytes(tileir.parse(text), NEWEST)
     # Opcode, type, overflow, operands.
     second = re.search(re.escape(bytes([ADDI.opcode])) + rb".\x00\x00\x01", data, re.DOTALL)
     broken = data[: second.end() - 1] + bytes([99]) + data[second.end() :]
-    assert quickly(broken) == carefully(broken)
-    assert "operand index 99 out of bounds (size=2) for operand 1" in quickly(broken)[0][0]
-
-
-def found_by(heads, data):
-    found = heads.find(data, 0)
-    for length in heads.lengths[data[0]]:
-        if found is None:
-            found = heads.known.get(data[:length])
-    return found
+    assert cached(broken) == uncached(broken)
+    assert "operand index 99 out of bounds (size=2) for operand 1" in cached(broken)[0][0]
 
 
 ADDITION = records_of(NEWEST)[ADDI.opcode]
-HEADS = st.lists(st.tuples(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=9)), min_size=1, max_size=40)
+PREFIXES = st.lists(st.tuples(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=9)), min_size=1, max_size=40)
 
 
-@pytest.mark.parametrize("in_trees", [False, True])
-@given(described=HEADS)
-def test_a_head_is_found_whatever_came_before_it(in_trees, described):
-    """A head says first how long it is, so that none is the beginning of another."""
+@given(described=PREFIXES)
+def test_a_prefix_is_found_whatever_came_before_it(described):
+    """A prefix starts with its length, so that none is the beginning of another."""
     written = [bytes([first, len(rest), *rest]) for first, rest in described]
-    heads = Heads()
-    meanings: dict[bytes, Head] = {}
-    for head in [*written, *written]:
-        meaning = found_by(heads, head + b"\x01\x02\x03")
-        assert meaning is None or meaning is meanings[head]
-        if meaning is None:
-            meanings[head] = Head(ADDITION, 0, [], {}, len(head))
-            (heads.add_to_tree if in_trees else heads.add)(head, meanings[head])
-            assert found_by(heads, head + b"\x07") is meanings[head]
+    cache = PrefixCache()
+    added: dict[bytes, RecordPrefix] = {}
+    for data in [*written, *written]:
+        found = cache.find(data + b"\x01\x02\x03", 0, len(data) + 3)
+        assert found is added.get(data)
+        assert cache.find(data, 0, len(data) - 1) is None
+        if found is None:
+            added[data] = RecordPrefix(ADDITION, 0, [], {}, 1)
+            cache.add(data, added[data])
+            assert cache.find(data + b"\x07", 0, len(data) + 1) is added[data]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.bytecode.losses import losses
+from tileir.bytecode.layouts import dropped_information
 from tileir.tools.main import run
 
 PROGRAM = """cuda_tile.module @named attributes {mod.x = 1 : i32} {
@@ -18,7 +18,7 @@ PROGRAM = """cuda_tile.module @named attributes {mod.x = 1 : i32} {
 
 
 def test_public_layout_loses_names_and_foreign_attributes() -> None:
-    messages = [loss.message for loss in losses(tileir.parse(PROGRAM), "public")]
+    messages = [loss.message for loss in dropped_information(tileir.parse(PROGRAM), "public")]
     assert messages == [
         "the name of the module, @named, has no place in bytecode; it reads back as @kernels",
         "attribute 'mod.x' has no place in public bytecode and is dropped",
@@ -27,12 +27,12 @@ def test_public_layout_loses_names_and_foreign_attributes() -> None:
 
 
 def test_documented_layout_keeps_attributes_of_operations() -> None:
-    messages = [loss.message for loss in losses(tileir.parse(PROGRAM), "documented")]
+    messages = [loss.message for loss in dropped_information(tileir.parse(PROGRAM), "documented")]
     assert len(messages) == 2 and "foo.bar" not in "".join(messages)
 
 
 def test_ordinary_program_loses_nothing() -> None:
-    assert losses(tileir.parse("entry @k() { return }"), "public") == []
+    assert dropped_information(tileir.parse("entry @k() { return }"), "public") == []
 
 
 def test_assembling_says_what_is_lost(tmp_path, capsys) -> None:
@@ -64,7 +64,7 @@ NO_MODULE = f"the location of the module has no place in bytecode: {WHO_HAS}"
 
 @pytest.mark.parametrize("layout", ["public", "documented"])
 def test_locations_do_not_vanish_in_silence(layout: str) -> None:
-    found = losses(tileir.parse(LOCATED), layout)
+    found = dropped_information(tileir.parse(LOCATED), layout)
     assert [loss.message for loss in found] == [NO_SCOPE, NO_FUNCTION]
     assert [loss.position[0] for loss in found] == ["k.py", "g.py"]
 
@@ -74,12 +74,12 @@ def test_locations_of_the_builder_do_not_vanish_in_silence() -> None:
     with builder.entry("k", tileir.types.i32) as (x,):
         builder.addi(x, x)
     module = builder.finish()
-    first, second = losses(module, "public")
+    first, second = dropped_information(module, "public")
     assert first.message.startswith("the locations of 3 operations have no debug scope")
     assert second.message == NO_MODULE
     tileir.run_passes(module, ["synthesize-debug-info-scopes"])
     # The module has the line of the builder itself; the argument that of its entry, which has a place.
-    assert [loss.message for loss in losses(module, "public")] == [NO_MODULE]
+    assert [loss.message for loss in dropped_information(module, "public")] == [NO_MODULE]
     again = tileir.from_bytecode(tileir.to_bytecode(module))
     assert __file__ in again.text(debug_info=True)
 
@@ -97,7 +97,7 @@ ARGUMENTS = """cuda_tile.module @kernels {
 @pytest.mark.parametrize("layout", ["public", "documented"])
 def test_locations_of_block_arguments_and_of_the_module_do_not_vanish_in_silence(layout: str) -> None:
     module = tileir.parse(ARGUMENTS)
-    found = losses(module, layout)
+    found = dropped_information(module, layout)
     assert [loss.message for loss in found] == [NO_ARGUMENTS, NO_MODULE]
     assert [loss.position[0] for loss in found] == ["k.py", "module.py"]
     again = tileir.from_bytecode(tileir.to_bytecode(module, layout=layout))
@@ -107,12 +107,14 @@ def test_locations_of_block_arguments_and_of_the_module_do_not_vanish_in_silence
 @pytest.mark.parametrize("layout", ["public", "documented"])
 def test_what_was_read_from_bytecode_has_lost_all_it_can(layout: str) -> None:
     module = tileir.from_bytecode(tileir.to_bytecode(tileir.parse(ARGUMENTS), layout=layout))
-    assert losses(module, layout) == []
+    assert dropped_information(module, layout) == []
 
 
 def test_positions_in_the_text_itself_are_no_loss() -> None:
     text = LOCATED.replace(' loc("g.py":1:1)', "").replace(' loc("k.py":7:3)', "")
-    assert losses(tileir.parse(text.replace(' loc(callsite("k.py":8:3 at "k.py":9:1))', "")), "public") == []
+    assert (
+        dropped_information(tileir.parse(text.replace(' loc(callsite("k.py":8:3 at "k.py":9:1))', "")), "public") == []
+    )
 
 
 def test_assembling_with_debug_information_makes_the_scopes(tmp_path, capsys) -> None:
