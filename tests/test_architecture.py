@@ -58,15 +58,6 @@ PARTS = {
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),
     "a scope of the builder makes operations with it": ("dialect.scopes -> dialect.builder",),
-    "the printer runs directives, which print with it": (
-        "text.directive -> text.printer",
-        *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),
-        *(f"text.{name}_syntax -> text.printer" for name in ("attribute", "structure", "view")),
-    ),
-    "the printer prints lines and generic forms, which print what is in them with it": (
-        "text.lines -> text.printer",
-        "text.generic_form -> text.printer",
-    ),
 }
 
 # When an import happens: with the module, in a function that is called, for the type checker alone.

@@ -38,8 +38,8 @@ DIS = {
     "tools": "arguments disassemble main preloading programs",
     "bytecode": "attributes body_reader constants container debug heads layouts magic origin primitives reader records"
     " region_reader strings tables types",
-    "text": "access_syntax aggregate_syntax aliases attribute_syntax directive draft_spellings enum_syntax format lines"
-    " names printer state structure_syntax",
+    "text": "access_syntax aggregate_syntax aliases attribute_syntax directive draft_spellings enum_syntax format names"
+    " output printer state structure_syntax",
     "dialect": "attributes availability calls constraints construct control_flow_rules debug_info enums functions hints"
     " inference memory_model ops types",
     "dialect.ops": "control_flow core elementwise floating_point integer memory structure",

@@ -18,11 +18,11 @@ from tileir.text import draft_spellings
 from tileir.text.attribute_syntax import read_bool_array
 from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
-from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
+from tileir.text.structure_syntax import parse_attributes_with_keyword
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 _VIEW_CLAUSES: Final = (
@@ -195,7 +195,7 @@ class ViewAccess(Custom):
             return known
         fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         names = printer.names
         attributes = operation.attributes
@@ -224,12 +224,12 @@ class ViewAccess(Custom):
         # A promise about no dimension is left out by NVIDIA's printer.
         if inbounds is not None and (printer.lossless or "true" in inbounds.bare_text):
             out.append(f" inbounds = {inbounds.bare_text}")
-        print_attributes_with_keyword(printer, operation, frozenset(self.declaration.inherent))
+        printer.attribute_dictionary(operation, frozenset(self.declaration.inherent), " attributes")
         types = [] if moved is None else [moved.type.spelling]
         types.append(view.type.spelling)
         index_types = [value.type.spelling for value in indices]
         types.extend(index_types[:1] if len(set(index_types)) <= 1 else index_types)
-        results = printer.type_names([result.type for result in operation.results])
+        results = printer.type_list(operation.results)
         out.append(f" : {', '.join(types)} -> {results}")
 
 
@@ -268,7 +268,7 @@ class LoadOperands(Doubtful):
             and padding.type.element is I1
         )
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         return None
 
 

@@ -17,8 +17,8 @@ from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class Combine(Custom):
@@ -51,16 +51,13 @@ class Combine(Custom):
             parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
         state.add_region(region)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
-        operands = printer.type_names([v.type for v in operation.operands])
-        results = printer.type_names([r.type for r in operation.results])
+        operands = printer.type_list(operation.operands)
+        results = printer.type_list(operation.results)
         # The first line ends in a blank (docs/printing.md section 7).
-        out.append(f" : {operands} -> {results} \n{printer.indent}(")
         region = operation.regions[0]
-        if region.blocks:
-            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
-        out.append(") ")
+        out.append(f" : {operands} -> {results} \n{printer.indent}({printer.argument_list(region)}) ")
         printer.print_region(region)
 
 
@@ -139,7 +136,7 @@ class Assume(Custom):
             value = operation.results[0]
         state.made_operand = value
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.operands[0]
         predicate = operation.attributes["predicate"]
         printer.out.append(f" {predicate.bare_text}, {printer.names[value]}")
@@ -222,7 +219,7 @@ class PrintArguments(Custom):
             parser.remark("a bare '%' is read as '%d' or '%f' by the type of its argument", token)
         return "".join(parts)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         text = operation.attributes["str"]
         out.append(f" {text.bare_text if isinstance(text, StringAttribute) else text.text}")
@@ -234,8 +231,8 @@ class PrintArguments(Custom):
             out.append(f" token={printer.names[token]}")
         printer.attribute_dictionary(operation, frozenset(["str"]))
         if arguments:
-            out.append(f" : {printer.type_names([v.type for v in arguments])}")
-        out.append(f" -> {printer.type_names([r.type for r in operation.results])}")
+            out.append(f" : {printer.type_list(arguments)}")
+        out.append(f" -> {printer.type_list(operation.results)}")
 
 
 class ShiftAmount(Custom):
@@ -249,7 +246,7 @@ class ShiftAmount(Custom):
     def is_regular(self, state: ParseState) -> bool:
         return True
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         return None
 
 
@@ -272,10 +269,10 @@ class CastTypes(Custom):
             fail_custom(parser, state, "expected 'to'")
         self.set_types(state, "outputs", parser.parse_type_list())
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.operands:
-            printer.out.append(f" : {printer.type_names([v.type for v in operation.operands])}")
-        printer.out.append(f" to {printer.type_names([r.type for r in operation.results])}")
+            printer.out.append(f" : {printer.type_list(operation.operands)}")
+        printer.out.append(f" to {printer.type_list(operation.results)}")
 
 
 class ComparisonTypes(Custom):
@@ -302,7 +299,7 @@ class ComparisonTypes(Custom):
     def is_regular(self, state: ParseState) -> bool:
         return True
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         left = operation.operands[0].type.spelling
         printer.out.append(f" : {left} -> {operation.results[0].type.spelling}")
 
@@ -327,7 +324,7 @@ class GridType(Custom):
     def is_regular(self, state: ParseState) -> bool:
         return True
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")
 
 
@@ -351,7 +348,7 @@ class AtomicOperands(Custom):
         state.set_attribute("mode", mode)
         self.set_operands(state, "arg", parser.parse_value_token())
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         pointers = operation.operand_group("pointers")[0]
         value = operation.operand_group("arg")[0]
         mode = operation.attributes["mode"].bare_text
@@ -366,7 +363,7 @@ class AtomicMode(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         return None
 
 

@@ -24,8 +24,8 @@ from tileir.text.directive import Directive, TypeOf, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class AttributeValue(Directive):
@@ -68,7 +68,7 @@ class AttributeValue(Directive):
             return read_bool_array(parser)
         return parser.parse_attribute()
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attribute(self.name)
         if value is None:
             return
@@ -137,7 +137,7 @@ class AttributeDictionary(Directive):
                 if not draft_spellings.dictionary_entry(parser, state, name, value, start):
                     state.set_attribute(name, value)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.elided)
 
@@ -168,7 +168,7 @@ class TrailingType(Directive):
         state.types[self.type.slot] = [found]
         state.type_tokens[self.type.slot] = [position + 1]
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.dictionary.elided)
         type = self.type
@@ -193,7 +193,7 @@ class Flag(Directive):
             parser.position += 1
             state.set_attribute(name, UNIT)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
             for name in self.names:
                 if name in operation.attributes:
@@ -210,7 +210,7 @@ class Hints(Directive):
             parser.expect("=")
             state.set_attribute("optimization_hints", parser.parse_hints())
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attributes.get("optimization_hints")
         if value is not None:
             printer.out.append(f" optimization_hints = {printer.hints(value)}")

@@ -12,8 +12,8 @@ from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -53,11 +53,11 @@ class If(Custom):
         parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
         return region
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         out.append(f" {printer.names[operation.operands[0]]} ")
         if operation.results:
-            out.append(f"-> ({printer.type_names([r.type for r in operation.results])}) ")
+            out.append(f"-> ({printer.type_list(operation.results)}) ")
         printer.print_region(operation.regions[0], YIELD)
         if len(operation.regions) > 1 and operation.regions[1].blocks:
             out.append(" else ")
@@ -86,7 +86,7 @@ def _parse_iteration(
     return names, inits
 
 
-def _iteration_text(printer: Printer, operation: Operation, region: Region, skip: int, inits: str) -> str:
+def _iteration_text(printer: TextOutput, operation: Operation, region: Region, skip: int, inits: str) -> str:
     arguments = region.blocks[0].arguments[skip:] if region.blocks else []
     pairs = zip(arguments, operation.operand_group(inits), strict=False)
     return ", ".join([f"{printer.names[a]} = {printer.names[v]}" for a, v in pairs])
@@ -157,7 +157,7 @@ class For(Custom):
         state.add_region(region)
         _parse_dictionary(parser, state)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         names = printer.names
         region = operation.regions[0]
@@ -170,7 +170,7 @@ class For(Custom):
         )
         if len(operation.operands) > 3:
             inits = _iteration_text(printer, operation, region, 1, "initValues")
-            out.append(f"iter_values({inits}) -> ({printer.type_names([r.type for r in operation.results])}) ")
+            out.append(f"iter_values({inits}) -> ({printer.type_list(operation.results)}) ")
         printer.print_region(region, CONTINUE)
         printer.attribute_dictionary(operation, frozenset(["unsignedCmp"]))
 
@@ -214,13 +214,13 @@ class Loop(Custom):
         state.add_region(region)
         _parse_dictionary(parser, state)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         region = operation.regions[0]
-        results = printer.type_names([r.type for r in operation.results])
+        results = printer.type_list(operation.results)
         if operation.operands:
             inits = _iteration_text(printer, operation, region, 0, "initValues")
-            types = printer.type_names([v.type for v in operation.operands])
+            types = printer.type_list(operation.operands)
             out.append(f" iter_values({inits}) : {types}")
             if results:
                 out.append(f" -> {results}")

@@ -14,8 +14,8 @@ from tileir.ir.values import Value
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class Directive:
@@ -29,7 +29,7 @@ class Directive:
     def parse(self, parser: Parser, state: ParseState) -> None:
         raise TypeError(type(self).__name__)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         raise TypeError(type(self).__name__)
 
     def is_next(self, parser: Parser) -> bool:
@@ -75,7 +75,7 @@ class Literal(Directive):
             parser.fail_missing(f"expected '{self.text}'")
         parser.position += 1
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + self.text)
 
     def is_next(self, parser: Parser) -> bool:
@@ -93,7 +93,7 @@ class Blank(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         return None
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(" ")
 
 
@@ -159,7 +159,7 @@ class SingleOperand(Directive):
         state.operands[self.index] = [position]
         parser.position = position + 1
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + printer.names[operation.operands[self.index]])
 
     def is_next(self, parser: Parser) -> bool:
@@ -195,7 +195,7 @@ class OperandRow(Directive):
             position += 1
         parser.position = position
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         names = printer.names
         operands = operation.operands
         if len(operands) == 2:
@@ -225,7 +225,7 @@ class OperandGroup(Directive):
         state.operands[self.index] = [parser.position]
         parser.position += 1
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         values = operation.operand_group(self.name)
         printer.out.append(self.lead + printer.value_list(values))
 
@@ -258,7 +258,7 @@ class TypeOf(Directive):
             state.types[self.slot] = [parser.parse_type()]
         state.type_tokens[self.slot] = list(range(start, parser.position, 2))
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.index >= 0:
             value: Value = operation.results[self.index] if self.is_result else operation.operands[self.index]
             printer.out.append(self.lead + value.type.spelling)
@@ -281,7 +281,7 @@ class TypeOf(Directive):
 class FullTypeOf(TypeOf):
     """The same where the dialect's name is always printed: `!cuda_tile.tile<2xf32>`."""
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + ", ".join([value.type.text for value in self.values(operation)]))
 
 
@@ -303,7 +303,7 @@ class Group(Directive):
     def is_regular(self, state: ParseState) -> bool:
         return all(piece.is_regular(state) for piece in self.pieces)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.anchor.is_present(operation):
             for piece in self.pieces:
                 piece.print(printer, operation)

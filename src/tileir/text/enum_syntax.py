@@ -11,8 +11,8 @@ from tileir.text.directive import Directive, fail_custom, say_first
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class Enclosed(Directive):
@@ -39,7 +39,7 @@ class Enclosed(Directive):
         parser.expect(">")
         state.set_attribute(self.name, found)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attributes.get(self.name)
         if value is not None:
             printer.out.append(f"{self.lead}{self.name}<{value.bare_text}>")
@@ -73,7 +73,7 @@ class Rounding(Directive):
         parser.expect(">")
         state.set_attribute(self.name, kind.cases[keyword])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attributes.get(self.name)
         printer.out.append(self.lead if value is None else f"{self.lead}rounding<{value.bare_text}>")
 
@@ -103,7 +103,7 @@ class Keyword(Directive):
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
         state.set_attribute(self.name, found)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attribute(self.name)
         if value is not None:
             printer.out.append(self.lead + value.bare_text)

@@ -154,7 +154,7 @@ def custom_directive(word: str) -> CustomClass:
 class Assembly(TypeSlots):
     """A compiled format: the directives, and where each type comes from."""
 
-    __slots__ = ("directives", "doubtful", "plain_form", "plain_middle")
+    __slots__ = ("directives", "doubtful", "plain_form")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)
@@ -166,7 +166,6 @@ class Assembly(TypeSlots):
             [compiler.slot_of(result.name) for result in declaration.results],
         )
         self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
-        self.plain_middle: str | None = _plain_middle(self.directives)
         self.plain_form: object | None = None
         """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""
 
@@ -226,7 +225,7 @@ class _Compiler:
         row: list[Directive] = []
         for index in range(count):
             row.extend([SingleOperand(index)] if index == 0 else [Literal(","), SingleOperand(index)])
-        if count > 1 and self.declaration.plain_operands and _same_pieces(pieces[: len(row)], row):
+        if count and self.declaration.plain_operands and _same_pieces(pieces[: len(row)], row):
             fused.append(OperandRow(list(range(count))))
             pieces = pieces[len(row) :]
         while pieces:
@@ -323,25 +322,6 @@ class _Compiler:
         directive = custom_directive(word)(self.declaration, arguments)
         directive.bind(self.slots)
         return self._placed(directive)
-
-
-def _plain_middle(directives: list[Directive]) -> str | None:
-    """What stands between the operands and the colon when an operation has no attributes.
-
-    None unless the format is operands, optional attributes, type: then the printer has to ask each directive.
-    """
-    last = directives[-1] if len(directives) > 1 else None
-    if not isinstance(last, TrailingType) or not last.type.is_result:
-        return None
-    if not isinstance(directives[0], (OperandRow, SingleOperand)):
-        return None
-    middle = ""
-    for directive in directives[1:-1]:
-        if isinstance(directive, Rounding):
-            middle += directive.lead
-        elif not isinstance(directive, (Flag, Enclosed)):
-            return None
-    return middle
 
 
 def _is_colon(piece: Directive) -> bool:

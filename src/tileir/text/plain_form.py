@@ -8,7 +8,7 @@ from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.attribute_syntax import AttributeDictionary, Flag, TrailingType
-from tileir.text.directive import Blank, Literal, OperandRow, SingleOperand, TypeOf
+from tileir.text.directive import Blank, Literal, OperandRow, TypeOf
 from tileir.text.enum_syntax import Enclosed, Rounding
 from tileir.text.format import Assembly
 from tileir.text.values import ValueCursor
@@ -127,7 +127,7 @@ def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> Plai
     count = len(operand_slots)
     if count:
         head = pieces.pop(0) if pieces else None
-        if not isinstance(head, OperandRow if count > 1 else SingleOperand):
+        if not isinstance(head, OperandRow):
             return none
     marks: list[str] = []
     slots: list[int] = []

@@ -17,7 +17,7 @@ from tileir.ir.attributes import (
     string_attribute,
     type_attribute,
 )
-from tileir.ir.core import Operation, Region
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import Location, TextLocation
@@ -28,8 +28,8 @@ from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, sa
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
@@ -94,7 +94,7 @@ class DenseConstant(Custom):
         state.set_attribute("value", value)
         self.set_types(state, "result", [type])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f"{self.lead}{dense_text(operation.attributes['value'])}")
 
 
@@ -129,7 +129,7 @@ class Global(Custom):
         dense, _ = parse_dense(parser, state)
         state.set_attribute("value", dense)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         attributes = operation.attributes
         out = printer.out
         # The visibility directive prints a blank of its own (docs/printing.md section 1).
@@ -175,11 +175,11 @@ class Module(Doubtful):
             parser.dialects.pop()
         state.add_region(region)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         name = operation.symbol_name
         if name is not None:
             printer.out.append(f" {symbol_text(name)}")
-        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
+        printer.attribute_dictionary(operation, frozenset(["sym_name"]), " attributes")
         elided = printer.elide
         printer.elide = True
         printer.out.append(" ")
@@ -201,11 +201,11 @@ class ModuleWrapper(Custom):
         parse_attributes_with_keyword(parser, state)
         state.add_region(parser.parse_region([], isolated=True))
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         name = operation.symbol_name
         if name is not None:
             printer.out.append(f" {symbol_text(name)}")
-        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
+        printer.attribute_dictionary(operation, frozenset(["sym_name"]), " attributes")
         elided = printer.elide
         printer.elide = False
         printer.out.append(" ")
@@ -218,13 +218,6 @@ def parse_attributes_with_keyword(parser: Parser, state: ParseState) -> None:
     if parser.accept("attributes"):
         for name, value in parser.parse_dictionary_entries().items():
             state.set_attribute(name, value)
-
-
-def print_attributes_with_keyword(printer: Printer, operation: Operation, elided: frozenset[str]) -> None:
-    mark = len(printer.out)
-    printer.attribute_dictionary(operation, elided)
-    if len(printer.out) > mark:
-        printer.out.insert(mark, " attributes")
 
 
 class Function(Custom):
@@ -293,36 +286,24 @@ class Function(Custom):
         parser.expect(")")
         return found, array_attribute(tuple(dictionaries)) if some else None
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         name = operation.attributes.get("sym_name")
         region = operation.regions[0]
         out.append(f" {symbol_text(name.value if isinstance(name, StringAttribute) else '')}(")
-        if region.blocks:
-            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
-        out.append(")")
+        out.append(f"{printer.argument_list(region)})")
         type = operation.attributes.get("function_type")
         if isinstance(type, TypeAttribute) and isinstance(type.type, FunctionType) and type.type.results:
-            results = printer.type_names(list(type.type.results))
+            results = ", ".join([result.spelling for result in type.type.results])
             out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
         hints = operation.attributes.get("optimization_hints")
         # Hints that say nothing are left out by NVIDIA's printer.
         if hints is not None and (printer.lossless or hints.bare_text != "<>"):
             out.append(f" optimization_hints={printer.hints(hints)}")
         out.append(" ")
-        self._print_body(printer, region)
+        # The arguments of the first block are printed already, so it needs no label.
+        printer.print_blocks(region, False)
         printer.attribute_dictionary(operation, frozenset(["sym_name", "function_type", "optimization_hints"]))
-
-    def _print_body(self, printer: Printer, region: Region) -> None:
-        """The first block's arguments are already printed, so it needs no label."""
-        printer.out.append("{\n")
-        for index, block in enumerate(region.blocks):
-            if index:
-                arguments = ", ".join([f"{printer.names[a]}: {a.type.text}" for a in block.arguments])
-                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                printer.out.append(f"{printer.indent}{label}:\n")
-            printer.print_block_body(block)
-        printer.out.append(printer.indent + "}")
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

@@ -21,8 +21,8 @@ from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class TensorView(Custom):
@@ -156,7 +156,7 @@ class TensorView(Custom):
         tokens = state.operands[self.declaration.operand_number("base")]
         return parser.value_type(tokens[0]) if tokens else None
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         result = operation.results[0].type
         base = operation.operands[0]
@@ -181,7 +181,7 @@ def _size(value: int) -> str:
     return "dynamic" if value == DYNAMIC else str(value)
 
 
-def _sizes(printer: Printer, static: tuple[int, ...], values: list[Value]) -> str:
+def _sizes(printer: TextOutput, static: tuple[int, ...], values: list[Value]) -> str:
     remaining = iter(values)
     parts: list[str] = []
     for size in static:
@@ -215,7 +215,7 @@ class MakeView(Custom):
         self.set_types(state, "result", [type])
         self.set_types(state, "tensor_view", [type.tensor])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")
 
 
@@ -254,7 +254,7 @@ class ShapeQuery(Doubtful):
         self.set_types(state, "src", [source])
         self.set_types(state, "result", [result] * rank)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         source = operation.operands[0]
         printer.out.append(f" {printer.names[source]}")
         printer.attribute_dictionary(operation, frozenset())

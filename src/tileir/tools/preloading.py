@@ -38,8 +38,8 @@ dialect.ops.core text.structure_syntax text.aggregate_syntax text.access_syntax
 dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
 """
 DISASSEMBLING = """
-bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names text.lines
-text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability bytecode.types
+bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names
+text.output text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability bytecode.types
 bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader bytecode.body_reader
 bytecode.reader
 """
