@@ -100,7 +100,7 @@ def test_every_kind_of_line():
     printer = Printer(lossless=False)
     texts(printer, module)
     templates = list(printer.elided_templates.values())
-    assert len(templates) > 10
+    assert len(templates) >= 10
     assert all(template is not None and (template.pieces or template.end) for template in templates)
 
 

@@ -18,7 +18,7 @@ from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
 from tileir.ir.declaration import NEWEST, OperationDeclaration
 from tileir.ir.registry import REGISTRY
-from tileir.text.format import CUSTOM, custom_directive
+from tileir.text.syntax.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled
 

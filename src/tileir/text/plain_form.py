@@ -7,10 +7,9 @@ from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text.attribute_syntax import AttributeDictionary, Flag, TrailingType
-from tileir.text.directive import Blank, Literal, OperandRow, TypeOf
-from tileir.text.enum_syntax import Enclosed, Rounding
-from tileir.text.format import Assembly
+from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
+from tileir.text.syntax.directive import Blank, Literal, OperandRow, TypeOf
+from tileir.text.syntax.format import Assembly
 from tileir.text.values import ValueCursor
 
 
@@ -132,10 +131,7 @@ def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> Plai
     marks: list[str] = []
     slots: list[int] = []
     for piece in pieces:
-        if isinstance(piece, TrailingType):
-            marks.append(":")
-            slots.append(piece.type.slot)
-        elif isinstance(piece, Literal) and len(marks) == len(slots):
+        if isinstance(piece, Literal) and len(marks) == len(slots):
             marks.append(piece.text)
         elif isinstance(piece, TypeOf) and not piece.several and len(marks) == len(slots) + 1:
             slots.append(piece.slot)

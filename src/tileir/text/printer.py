@@ -12,9 +12,9 @@ from tileir.ir.quoting import quote
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.text.aliases import Aliases
-from tileir.text.format import Assembly, assembly_of
 from tileir.text.names import Numbering
 from tileir.text.output import TextOutput
+from tileir.text.syntax.format import Assembly, assembly_of
 
 # Directives print regions by calling the printer, and programs may nest deeper than Python's stack.  So many blocks in
 # one another are printed on one stack.

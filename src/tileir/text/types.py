@@ -6,7 +6,7 @@ A dialect type arrives as one token and is looked up whole; only a spelling neve
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
@@ -163,12 +163,19 @@ class TypeCursor(Cursor):
         return function_type(tuple(inputs), tuple(results))
 
     def parse_type_list_in_parentheses(self) -> list[Type]:
-        self.expect("(")
         types: list[Type] = []
-        if not self.accept(")"):
-            types = self.parse_type_list()
-            self.expect(")")
+        self.parse_items("(", ")", lambda: types.append(self.parse_type()))
         return types
+
+    def parse_items(self, opening: str, closing: str, parse_item: Callable[[], None]) -> None:
+        """opening (item (`,` item)*)? closing"""
+        self.expect(opening)
+        if self.accept(closing):
+            return
+        parse_item()
+        while self.accept(","):
+            parse_item()
+        self.expect(closing)
 
     def parse_type_list(self) -> list[Type]:
         """types ::= type (`,` type)*"""

@@ -14,7 +14,7 @@ from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import MODULE
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration, Version
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
-from tileir.text.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
+from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),

@@ -6,10 +6,11 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.ops import CONTINUE, YIELD
 from tileir.ir.attributes import UNIT
 from tileir.ir.core import Operation, Region
-from tileir.ir.location import Location, TextLocation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
-from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax.directive import Argument, Custom, CustomClass, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -18,10 +19,18 @@ if TYPE_CHECKING:
 _NOTHING: frozenset[str] = frozenset()
 
 
-def _parse_dictionary(parser: Parser, state: ParseState) -> None:
-    if parser.peek() == "{":
-        for name, value in parser.parse_dictionary_entries().items():
-            state.set_attribute(name, value)
+def _value_name(parser: Parser) -> int:
+    """The token of a name; other values are told what is missing in front of them (`parse_value_token`)."""
+    if parser.peek()[:1] != "%":
+        parser.fail("expected SSA operand")
+    parser.position += 1
+    return parser.position - 1
+
+
+def _parse_body(parser: Parser, state: ParseState, arguments: list[Argument], implied: OperationDeclaration) -> Region:
+    region = parser.parse_region(arguments)
+    parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
+    return region
 
 
 class If(Custom):
@@ -33,25 +42,11 @@ class If(Custom):
         return "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if parser.peek()[:1] != "%":
-            parser.fail("expected SSA operand")
-        self.set_operands(state, "condition", [parser.position])
-        parser.position += 1
-        types: list[Type] = []
-        if parser.accept("->"):
-            types = parser.parse_type_list_in_parentheses()
-        self.set_types(state, "results", types)
-        state.add_region(self._parse_branch(parser, state))
-        if parser.accept("else"):
-            state.add_region(self._parse_branch(parser, state))
-        else:
-            state.add_region(Region())
-        _parse_dictionary(parser, state)
-
-    def _parse_branch(self, parser: Parser, state: ParseState) -> Region:
-        region = parser.parse_region([])
-        parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
-        return region
+        self.set_operands(state, "condition", [_value_name(parser)])
+        self.set_types(state, "results", parser.parse_type_list_in_parentheses() if parser.accept("->") else [])
+        state.add_region(_parse_body(parser, state, [], YIELD))
+        state.add_region(_parse_body(parser, state, [], YIELD) if parser.accept("else") else Region())
+        parse_attributes(parser, state)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
@@ -65,30 +60,29 @@ class If(Custom):
         printer.attribute_dictionary(operation, _NOTHING)
 
 
-def _parse_iteration(
-    parser: Parser,
-) -> tuple[list[tuple[str, int]], list[int]]:
-    """iter_values ::= `(` (value `=` value) (`,` value `=` value)* `)`; names inside and token numbers of the inits"""
-    names: list[tuple[str, int]] = []
+def _parse_iteration(parser: Parser) -> tuple[list[int], list[int]]:
+    """iter_values ::= `(` (value `=` value) (`,` value `=` value)* `)`; the tokens of names inside and of the inits"""
+    names: list[int] = []
     inits: list[int] = []
-    parser.expect("(")
-    if not parser.accept(")"):
-        while True:
-            if parser.peek()[:1] != "%":
-                parser.fail("expected SSA operand")
-            names.append((parser.peek(), parser.position))
-            parser.position += 1
-            parser.expect("=")
-            inits.extend(parser.parse_value_token())
-            if not parser.accept(","):
-                break
-        parser.expect(")")
+
+    def parse_pair() -> None:
+        names.append(_value_name(parser))
+        parser.expect("=")
+        inits.extend(parser.parse_value_token())
+
+    parser.parse_items("(", ")", parse_pair)
     return names, inits
 
 
-def _iteration_text(printer: TextOutput, operation: Operation, region: Region, skip: int, inits: str) -> str:
+def _arguments(parser: Parser, names: list[int], types: list[Type]) -> list[Argument]:
+    pairs = zip(names, types, strict=True)
+    return [(parser.tokens[token], token, type, TextLocation(parser.source, token)) for token, type in pairs]
+
+
+def _iteration_text(printer: TextOutput, operation: Operation, skip: int) -> str:
+    region = operation.regions[0]
     arguments = region.blocks[0].arguments[skip:] if region.blocks else []
-    pairs = zip(arguments, operation.operand_group(inits), strict=False)
+    pairs = zip(arguments, operation.operand_group("initValues"), strict=False)
     return ", ".join([f"{printer.names[a]} = {printer.names[v]}" for a, v in pairs])
 
 
@@ -107,28 +101,22 @@ class For(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.accept("unsigned"):
             state.set_attribute("unsignedCmp", UNIT)
-        variable = parser.position
-        if parser.peek()[:1] != "%":
-            parser.fail("expected SSA operand")
-        parser.position += 1
-        if not parser.accept("in"):
-            fail_custom(parser, state, "expected 'in'")
+        variable = _value_name(parser)
+        expect_word(parser, state, "in")
         parser.expect("(")
         self.set_operands(state, "lowerBound", parser.parse_value_token())
-        if not parser.accept("to"):
-            fail_custom(parser, state, "expected 'to'")
+        expect_word(parser, state, "to")
         self.set_operands(state, "upperBound", parser.parse_value_token())
         parser.expect(",")
-        if not parser.accept("step"):
-            fail_custom(parser, state, "expected 'step'")
+        expect_word(parser, state, "step")
         self.set_operands(state, "step", parser.parse_value_token())
         parser.expect(")")
         parser.expect(":")
         type = parser.parse_type()
         for name in ("lowerBound", "upperBound", "step"):
-            if name in self.slots:
-                self.set_types(state, name, [type])
-        names: list[tuple[str, int]] = []
+            self.set_types(state, name, [type])
+        names: list[int] = []
+        inits: list[int] = []
         types: list[Type] = []
         if parser.accept("iter_values"):
             start = parser.position
@@ -136,26 +124,13 @@ class For(Custom):
             parser.expect("->")
             types = parser.parse_type_list_in_parentheses()
             if len(names) != len(types):
-                fail_custom(
-                    parser,
-                    state,
-                    "mismatch in number of loop-carried values and defined values",
-                    start,
-                )
-            self.set_operands(state, "initValues", inits)
-        else:
-            self.set_operands(state, "initValues", [])
-        for name in ("initValues", "resultValues"):
-            if name in self.slots:
-                self.set_types(state, name, types)
-        location: Location = TextLocation(state.source, variable)
-        arguments: list[tuple[str, int, Type, Location]] = [(parser.tokens[variable], variable, type, location)]
-        for (name, token), item in zip(names, types, strict=True):
-            arguments.append((name, token, item, TextLocation(state.source, token)))
-        region = parser.parse_region(arguments)
-        parser.ensure_terminator(region, CONTINUE, TextLocation(state.source, state.name_token))
-        state.add_region(region)
-        _parse_dictionary(parser, state)
+                fail_custom(parser, state, "mismatch in number of loop-carried values and defined values", start)
+        self.set_operands(state, "initValues", inits)
+        self.set_types(state, "initValues", types)
+        self.set_types(state, "resultValues", types)
+        arguments = _arguments(parser, [variable, *names], [type, *types])
+        state.add_region(_parse_body(parser, state, arguments, CONTINUE))
+        parse_attributes(parser, state)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
@@ -169,7 +144,7 @@ class For(Custom):
             f"{lower.type.spelling} "
         )
         if len(operation.operands) > 3:
-            inits = _iteration_text(printer, operation, region, 1, "initValues")
+            inits = _iteration_text(printer, operation, 1)
             out.append(f"iter_values({inits}) -> ({printer.type_list(operation.results)}) ")
         printer.print_region(region, CONTINUE)
         printer.attribute_dictionary(operation, frozenset(["unsignedCmp"]))
@@ -187,7 +162,7 @@ class Loop(Custom):
         )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        names: list[tuple[str, int]] = []
+        names: list[int] = []
         types: list[Type] = []
         results: list[Type] = []
         inits: list[int] = []
@@ -206,20 +181,14 @@ class Loop(Custom):
         self.set_operands(state, "initValues", inits)
         self.set_types(state, "initValues", types)
         self.set_types(state, "resultValues", results)
-        arguments: list[tuple[str, int, Type, Location]] = []
-        for (name, token), item in zip(names, types, strict=True):
-            arguments.append((name, token, item, TextLocation(state.source, token)))
-        region = parser.parse_region(arguments)
-        parser.ensure_terminator(region, CONTINUE, TextLocation(state.source, state.name_token))
-        state.add_region(region)
-        _parse_dictionary(parser, state)
+        state.add_region(_parse_body(parser, state, _arguments(parser, names, types), CONTINUE))
+        parse_attributes(parser, state)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
-        region = operation.regions[0]
         results = printer.type_list(operation.results)
         if operation.operands:
-            inits = _iteration_text(printer, operation, region, 0, "initValues")
+            inits = _iteration_text(printer, operation, 0)
             types = printer.type_list(operation.operands)
             out.append(f" iter_values({inits}) : {types}")
             if results:
@@ -227,7 +196,7 @@ class Loop(Custom):
         elif results:
             out.append(f" : {results}")
         out.append(" ")
-        printer.print_region(region, CONTINUE)
+        printer.print_region(operation.regions[0], CONTINUE)
         printer.attribute_dictionary(operation, _NOTHING)
 
 

@@ -16,9 +16,9 @@ from tileir.dialect.types import (
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -47,9 +47,7 @@ class TensorView(Custom):
             strides, stride_values, stride_places = self._parse_sizes(parser, state, "strides")
         elif shape:
             parser.expect(",")
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
         parser.expect(":")
         result = parser.parse_type()
         given: list[Type] = []
@@ -85,28 +83,25 @@ class TensorView(Custom):
 
         The static sizes, the token numbers of the others, and those of all, that of the bracket first.
         """
-        if not parser.accept(word):
-            fail_custom(parser, state, f"expected '{word}'")
+        expect_word(parser, state, word)
         parser.expect("=")
-        places = [parser.position]
-        parser.expect("[")
+        tokens = [parser.position]
         sizes: list[int] = []
         values: list[int] = []
-        if not parser.accept("]"):
-            while True:
-                places.append(parser.position)
-                if parser.peek()[:1] == "%":
-                    sizes.append(DYNAMIC)
-                    values.append(parser.position)
-                    parser.position += 1
-                elif parser.peek()[:1].isdigit() or parser.peek() == "-":
-                    sizes.append(parser.parse_integer())
-                else:
-                    fail_custom(parser, state, "expected either integer or SSA value")
-                if not parser.accept(","):
-                    break
-            parser.expect("]")
-        return sizes, values, places
+
+        def parse_size() -> None:
+            tokens.append(parser.position)
+            if parser.peek()[:1] == "%":
+                sizes.append(DYNAMIC)
+                values.append(parser.position)
+                parser.position += 1
+            elif parser.peek()[:1].isdigit() or parser.peek() == "-":
+                sizes.append(parser.parse_integer())
+            else:
+                fail_custom(parser, state, "expected either integer or SSA value")
+
+        parser.parse_items("[", "]", parse_size)
+        return sizes, values, tokens
 
     def _check(
         self, parser: Parser, state: ParseState, word: str, found: list[int], wanted: tuple[int, ...], places: list[int]
@@ -233,9 +228,7 @@ class ShapeQuery(Doubtful):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "src", parser.parse_value_token())
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
         parser.expect(":")
         start = parser.position
         source = parser.parse_type()

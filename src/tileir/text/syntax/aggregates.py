@@ -11,10 +11,10 @@ from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.attribute_syntax import AttributeValue
-from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.attribute_directives import AttributeValue
+from tileir.text.syntax.directive import Custom, CustomClass, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -77,20 +77,14 @@ class Assume(Custom):
         if draft_spellings.condition_of_assume(parser, state):
             return
         predicates: list[Attribute] = []
-        if draft_spellings.predicate_list(parser):
-            while True:
-                predicates.append(self._parse_predicate(parser))
-                if not parser.accept(","):
-                    break
-            parser.expect("]")
+        if draft_spellings.is_predicate_list(parser):
+            parser.parse_items("[", "]", lambda: predicates.append(self._parse_predicate(parser)))
         else:
             predicates.append(self._parse_predicate(parser))
         parser.expect(",")
         tokens = parser.parse_value_token()
         self.set_operands(state, "value", tokens)
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
         parser.expect(":")
         type = parser.parse_type()
         self.set_types(state, "value", [type])
@@ -165,19 +159,12 @@ class PrintArguments(Custom):
         if parser.peek()[:1] != '"':
             parser.fail_missing("expected attribute value")
         text = parser.parse_string()
-        arguments: list[int] = []
-        if parser.accept(","):
-            arguments = parser.parse_value_tokens()
-        self.set_operands(state, "args", arguments)
+        self.set_operands(state, "args", parser.parse_value_tokens() if parser.accept(",") else [])
         if parser.accept("token"):
             parser.expect("=")
             self.set_operands(state, "token", parser.parse_value_token())
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
-        types: list[Type] = []
-        if parser.accept(":"):
-            types = parser.parse_type_list()
+        parse_attributes(parser, state)
+        types = parser.parse_type_list() if parser.accept(":") else []
         self.set_types(state, "args", types)
         if old:
             text = self._placeholders(parser, text, types, text_token)
@@ -243,9 +230,6 @@ class ShiftAmount(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
 
-    def is_regular(self, state: ParseState) -> bool:
-        return True
-
     def print(self, printer: TextOutput, operation: Operation) -> None:
         return None
 
@@ -259,14 +243,10 @@ class CastTypes(Custom):
         return ": type(%inputs), ... to type(%outputs), ..."
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        types: list[Type] = []
-        if parser.accept(":"):
-            types = parser.parse_type_list()
-        self.set_types(state, "inputs", types)
+        self.set_types(state, "inputs", parser.parse_type_list() if parser.accept(":") else [])
         if state.operands[0] is None:
             state.operands[0] = []
-        if not parser.accept("to"):
-            fail_custom(parser, state, "expected 'to'")
+        expect_word(parser, state, "to")
         self.set_types(state, "outputs", parser.parse_type_list())
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
@@ -287,17 +267,13 @@ class ComparisonTypes(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        self.set_types(state, "lhs", [type], [start])
-        if "rhs" in self.slots:
-            self.set_types(state, "rhs", [type], [start])
+        self.set_types(state, "lhs", [type])
+        self.set_types(state, "rhs", [type])
         result = draft_spellings.comparison_result(parser, type, start)
         if result is None:
             parser.expect("->")
             result = parser.parse_type()
-        self.set_types(state, "result", [result], [parser.position - 1])
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
+        self.set_types(state, "result", [result])
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         left = operation.operands[0].type.spelling
@@ -314,15 +290,11 @@ class GridType(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        start = parser.position
         type = draft_spellings.grid_type(parser)
         if type is None:
             type = parser.parse_type()
         for name in self.slots:
-            self.set_types(state, name, [type], [start])
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
+            self.set_types(state, name, [type])
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")

@@ -1,6 +1,6 @@
 """The pieces an assembly format is made of; each can parse itself and print itself.
 
-`lead` is the text printed in front of a piece, usually one blank; `text/format.py` computes it by MLIR's spacing rules.
+`lead` is the text printed in front of a piece, usually one blank; `format.py` computes it by MLIR's spacing rules.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from tileir.annotations import TYPE_CHECKING, Callable, NoReturn
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import Location
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.state import ParseState
@@ -16,6 +17,10 @@ from tileir.text.state import ParseState
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
+
+
+# An argument of a block: its name, the token of the name, its type and location.
+Argument = tuple[str, int, Type, Location]
 
 
 class Directive:
@@ -40,10 +45,6 @@ class Directive:
         """Whether the operation has what this piece prints; asked of the anchor of an optional group."""
         raise TypeError(type(self).__name__)
 
-    def is_regular(self, state: ParseState) -> bool:
-        """Whether all it read but the types, whose tokens are noted, depends on words alone (`text/layouts.py`)."""
-        return True
-
 
 def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> NoReturn:
     """Refuse the text with the operation's name in front, as MLIR does for messages of an operation's own parser."""
@@ -56,6 +57,25 @@ def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) 
         place = parser.position if token < 0 else token
         name = state.declaration.name
         parser.diagnostics.append(Diagnostic("error", f"custom op '{name}' {message}", parser.location(place)))
+
+
+def expect_word(parser: Parser, state: ParseState, word: str) -> None:
+    if not parser.accept(word):
+        fail_custom(parser, state, f"expected '{word}'")
+
+
+def parse_attributes(parser: Parser, state: ParseState, word: str = "") -> None:
+    """(`word` dictionary)?, or a dictionary without a word in front"""
+    if parser.accept(word) if word else parser.peek() == "{":
+        for name, value in parser.parse_dictionary_entries().items():
+            state.set_attribute(name, value)
+
+
+def parse_hints(parser: Parser, state: ParseState) -> None:
+    """(`optimization_hints` `=` hints)?, of an operation that has them"""
+    if "optimization_hints" in state.declaration.inherent and parser.accept("optimization_hints"):
+        parser.expect("=")
+        state.set_attribute("optimization_hints", parser.parse_hints())
 
 
 class Literal(Directive):
@@ -71,7 +91,7 @@ class Literal(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.tokens[parser.position] != self.text:
             if self.is_word:
-                fail_custom(parser, state, f"expected '{self.text}'")
+                expect_word(parser, state, self.text)
             parser.fail_missing(f"expected '{self.text}'")
         parser.position += 1
 
@@ -117,14 +137,11 @@ class Custom(Directive):
         """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
         return ""
 
-    def is_regular(self, state: ParseState) -> bool:
-        return False
-
-    def set_types(self, state: ParseState, name: str, types: list[Type], tokens: list[int] | None = None) -> None:
-        """Note the types of an operand or result, and the token of each where it is one."""
-        slot = self.slots[name]
-        state.types[slot] = types
-        state.type_tokens[slot] = tokens
+    def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
+        """Set the types of an operand or result; one of a fixed type has no slot."""
+        slot = self.slots.get(name)
+        if slot is not None:
+            state.types[slot] = types
 
     def set_operands(self, state: ParseState, name: str, tokens: list[int]) -> None:
         state.operands[self.declaration.operand_number(name)] = tokens
@@ -153,11 +170,7 @@ class SingleOperand(Directive):
         self.index: int = index
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        position = parser.position
-        if parser.tokens[position][:1] != "%":
-            parser.fail_missing("expected SSA operand")
-        state.operands[self.index] = [position]
-        parser.position = position + 1
+        state.operands[self.index] = _operand_token(parser)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + printer.names[operation.operands[self.index]])
@@ -169,39 +182,32 @@ class SingleOperand(Directive):
         return True
 
 
+def _operand_token(parser: Parser) -> list[int]:
+    position = parser.position
+    if parser.tokens[position][:1] != "%":
+        parser.fail_missing("expected SSA operand")
+    parser.position = position + 1
+    return [position]
+
+
 class OperandRow(Directive):
-    """`$a ',' $b ...`: single operands with commas between, in one step."""
+    """`$a ',' $b ...`: all operands, each of them single."""
 
-    __slots__ = ("indices",)
+    __slots__ = ("count",)
 
-    def __init__(self, indices: list[int]) -> None:
+    def __init__(self, count: int) -> None:
         super().__init__()
-        self.indices: list[int] = indices
+        self.count: int = count
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        position = parser.position
-        tokens = parser.tokens
-        operands = state.operands
-        for index in self.indices:
+        for index in range(self.count):
             if index:
-                if tokens[position] != ",":
-                    parser.position = position
-                    parser.fail_missing("expected ','")
-                position += 1
-            if tokens[position][:1] != "%":
-                parser.position = position
-                parser.fail_missing("expected SSA operand")
-            operands[index] = [position]
-            position += 1
-        parser.position = position
+                parser.expect(",")
+            state.operands[index] = _operand_token(parser)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
-        names = printer.names
-        operands = operation.operands
-        if len(operands) == 2:
-            printer.out.append(f" {names[operands[0]]}, {names[operands[1]]}")
-        else:
-            printer.out.append(" " + ", ".join([names[value] for value in operands]))
+        # An operation that is not verified yet may have more operands or fewer.
+        printer.out.append(" " + printer.value_list(operation.operands))
 
 
 class OperandGroup(Directive):
@@ -216,18 +222,13 @@ class OperandGroup(Directive):
         self.several: bool = several
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if self.several:
-            if parser.tokens[parser.position][:1] == "%":
-                state.operands[self.index] = parser.parse_value_tokens()
-            return
-        if parser.tokens[parser.position][:1] != "%":
-            parser.fail_missing("expected SSA operand")
-        state.operands[self.index] = [parser.position]
-        parser.position += 1
+        if not self.several:
+            state.operands[self.index] = _operand_token(parser)
+        elif self.is_next(parser):
+            state.operands[self.index] = parser.parse_value_tokens()
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
-        values = operation.operand_group(self.name)
-        printer.out.append(self.lead + printer.value_list(values))
+        printer.out.append(self.lead + printer.value_list(operation.operand_group(self.name)))
 
     def is_next(self, parser: Parser) -> bool:
         return parser.tokens[parser.position][:1] == "%"
@@ -251,19 +252,14 @@ class TypeOf(Directive):
         self.several: bool = several
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        start = parser.position
-        if self.several:
-            state.types[self.slot] = parser.parse_type_list()
-        else:
-            state.types[self.slot] = [parser.parse_type()]
-        state.type_tokens[self.slot] = list(range(start, parser.position, 2))
+        state.types[self.slot] = parser.parse_type_list() if self.several else [parser.parse_type()]
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.index >= 0:
             value: Value = operation.results[self.index] if self.is_result else operation.operands[self.index]
             printer.out.append(self.lead + value.type.spelling)
             return
-        printer.out.append(self.lead + ", ".join([value.type.spelling for value in self.values(operation)]))
+        printer.out.append(self.lead + printer.type_list(self.values(operation)))
 
     def values(self, operation: Operation) -> list[Value]:
         if not self.is_result:
@@ -299,9 +295,6 @@ class Group(Directive):
         if self.pieces[0].is_next(parser):
             for piece in self.pieces:
                 piece.parse(parser, state)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return all(piece.is_regular(state) for piece in self.pieces)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.anchor.is_present(operation):

@@ -5,20 +5,16 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.types import (
-    TOKEN,
-    TileType,
-)
+from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, OperationDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.attribute_syntax import read_bool_array
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
-from tileir.text.structure_syntax import parse_attributes_with_keyword
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.attribute_directives import read_bool_array
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, fail_custom, parse_attributes, parse_hints
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -75,11 +71,8 @@ class ViewAccess(Custom):
             parser.expect(",")
             view = parser.parse_value_token()
         self.set_operands(state, "view", view)
-        parser.expect("[")
         indices: list[int] = []
-        if not parser.accept("]"):
-            indices = parser.parse_value_tokens()
-            parser.expect("]")
+        parser.parse_items("[", "]", lambda: indices.extend(parser.parse_value_token()))
         self.set_operands(state, "index", indices)
         if self.is_reduction:
             self._parse_mode(parser, state)
@@ -138,49 +131,33 @@ class ViewAccess(Custom):
         if parser.accept("token"):
             parser.expect("=")
             self.set_operands(state, "token", parser.parse_value_token())
-        if parser.peek() == "optimization_hints" and "optimization_hints" in self.declaration.inherent:
-            parser.position += 1
-            parser.expect("=")
-            state.set_attribute("optimization_hints", parser.parse_hints())
-        if parser.peek() == "inbounds" and "inbounds" in self.declaration.inherent:
-            parser.position += 1
+        parse_hints(parser, state)
+        if "inbounds" in self.declaration.inherent and parser.accept("inbounds"):
             parser.expect("=")
             state.set_attribute("inbounds", read_bool_array(parser))
-        parse_attributes_with_keyword(parser, state)
+        parse_attributes(parser, state, "attributes")
 
     def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], is_view_first: bool) -> None:
         parser.expect(":")
-        start = parser.position
         types = parser.parse_type_list()
-        tokens = list(range(start, parser.position, 2))
         first = 1 if self.is_load else 2
         if len(types) < first:
             parser.expect(",")
         if is_view_first:
             types[0], types[1] = types[1], types[0]
         if not self.is_load:
-            self.set_types(state, self.moved, [types[0]], tokens[:1])
-        view = types[first - 1]
-        self.set_types(state, "view", [view], tokens[first - 1 : first])
-        index_types = self._index_types(parser, state, types[first:], indices)
-        index_tokens = tokens[first:]
-        if len(index_tokens) == 1:
-            index_tokens *= len(indices)
-        self.set_types(state, "index", index_types, index_tokens)
+            self.set_types(state, self.moved, [types[0]])
+        self.set_types(state, "view", [types[first - 1]])
+        self.set_types(state, "index", self._index_types(parser, state, types[first:], indices))
         parser.expect("->")
-        start = parser.position
         if self.is_load:
-            self.set_types(state, "tile", [parser.parse_type()], [start])
+            self.set_types(state, "tile", [parser.parse_type()])
             parser.expect(",")
-            start = parser.position
+        start = parser.position
         token = parser.parse_type()
-        if "result_token" in self.slots:
-            self.set_types(state, "result_token", [token], [start])
-        elif token is not TOKEN:
+        self.set_types(state, "result_token", [token])
+        if "result_token" not in self.slots and token is not TOKEN:
             parser.fail("expected token type", start)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
         """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
@@ -253,11 +230,6 @@ class LoadOperands(Doubtful):
             state.operands[padding], state.operands[mask] = state.operands[mask], None
             state.types[self.slots["paddingValue"]] = types
             state.types[self.slots["mask"]] = None
-
-    def is_regular(self, state: ParseState) -> bool:
-        mask, padding = (state.operands[self.declaration.operand_number(name)] for name in ("mask", "paddingValue"))
-        # Of one that is alone the type tells which it is.
-        return (mask is None) == (padding is None)
 
     def is_ambiguous(self, operation: Operation) -> bool:
         padding = operation.operand("paddingValue")
