@@ -24,7 +24,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 CHECK = {
     "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
-    "text": "alias_reading attributes building constants cursor dense dialect_attributes dialect_types layouts lexer"
+    "text": "alias_reading attributes building constants cursor dense dialect_types layouts lexer"
     " locations operation_parser parser plain_form reading stack state types values",
     "text.syntax": "accesses aggregates attribute_directives directive draft_spellings format structure",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"

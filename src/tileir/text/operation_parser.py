@@ -1,9 +1,9 @@
 """Text into operations.
 
 The grammar of each operation comes from its declaration: `text/syntax/format.py` turns the assembly format into
-directives once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one, so that a
-file's mistakes are all reported; names the broken operation would have defined are remembered so that their uses do
-not add noise.
+directives once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one,
+so that a file's mistakes are all reported; names the broken operation would have defined are remembered so that their
+uses do not add noise.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
-from tileir.ir.types import Type, function_type, opaque_type
+from tileir.ir.types import IntegerType, Type, function_type, opaque_type
 from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
 from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
 
@@ -222,3 +222,27 @@ class TypeCursor(Cursor):
             self.position += 1
             if not closing:
                 return
+
+    # --- integers of a type ---
+
+    def parse_checked_integer(self, type: Type) -> int:
+        """An integer that fits a type."""
+        start = self.position
+        return self.checked_integer(type, self.parse_integer(), start)
+
+    def checked_integer(self, type: Type, value: int, token: int) -> int:
+        """An integer that fits its type, read as signed; i1 is 0 or 1."""
+        if not isinstance(type, IntegerType):
+            return value
+        width = type.width
+        if not -(1 << (width - 1)) <= value < 1 << width:
+            self.fail("integer constant out of range for attribute", token)
+        if width == 1:
+            return value & 1
+        return value - (1 << width) if value >= 1 << (width - 1) else value
+
+    def parse_integer_list(self) -> list[int]:
+        """`[` (integer (`,` integer)*)? `]`"""
+        values: list[int] = []
+        self.parse_items("[", "]", lambda: values.append(self.parse_integer()))
+        return values

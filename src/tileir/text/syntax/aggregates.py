@@ -108,7 +108,7 @@ class Assume(Custom):
                 parser.parse_keyword()
             else:
                 parser.position += 1
-            found = parser.parse_predicate_body(name.rpartition(".")[2], start)
+            found = parser.parse_predicate_body(name.rpartition(".")[2])
         if not isinstance(found, PredicateAttribute):
             parser.fail("expected an assume predicate: div_by, same_elements or bounded", start)
         return found

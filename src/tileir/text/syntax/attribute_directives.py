@@ -49,7 +49,7 @@ class AttributeValue(Directive):
         start = parser.position
         if kind == "i64" or kind == "i32":
             type = I64 if kind == "i64" else I32
-            return integer_attribute(type, parser.checked_integer(type, parser.parse_integer(), start))
+            return integer_attribute(type, parser.parse_checked_integer(type))
         if kind == "string":
             return string_attribute(parser.parse_string())
         if kind == "symbol_name":

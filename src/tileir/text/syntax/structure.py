@@ -82,7 +82,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         )
     if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
-    return parser.dense_of(reader, type), type
+    return reader.finish(type), type
 
 
 class DenseConstant(Custom):
@@ -124,9 +124,7 @@ class Global(Custom):
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
         if parser.accept("alignment"):
             parser.expect("=")
-            start = parser.position
-            value = parser.checked_integer(I64, parser.parse_integer(), start)
-            state.set_attribute("alignment", integer_attribute(I64, value))
+            state.set_attribute("alignment", integer_attribute(I64, parser.parse_checked_integer(I64)))
         parse_attributes(parser, state)
         dense, _ = parse_dense(parser, state)
         state.set_attribute("value", dense)
