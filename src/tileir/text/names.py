@@ -9,8 +9,8 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, draft_constant_name
 from tileir.ir.values import OperationResult, Value
 
-# As many names of numbers are kept as functions usually need: each begins with the first again.
-_MOST_NUMBERED: Final = 4096
+# The first numbers as names, for all functions: each begins with the first again.
+_NUMBERED: Final = [f"%{number}" for number in range(512)]
 
 
 class _Scope:
@@ -40,7 +40,6 @@ class Naming:
         "draft_names",
         "first_names",
         "names",
-        "numbered",
         "numbers",
         "used",
     )
@@ -49,7 +48,6 @@ class Naming:
         self.names: dict[Value, str] = {}
         self.used: set[str] = set()
         self.numbers: int = 0
-        self.numbered: list[str] = []
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
@@ -87,7 +85,7 @@ class Naming:
     def _name_results_of(self, block: Block, added: list[str], nested: list[Operation]) -> None:
         """Name the results of the operations of a block; `nested` takes those with regions."""
         names = self.names
-        numbered = self.numbered
+        numbered = _NUMBERED
         operation = block.first
         while operation is not None:
             results = operation.results
@@ -96,11 +94,10 @@ class Naming:
                 hint = None if operation.declaration.is_numbered else self.hint(operation)
                 if hint is not None:
                     names[results[0]] = self._unique(hint, added)
-                elif self.numbers < len(numbered):
-                    names[results[0]] = numbered[self.numbers]
-                    self.numbers += 1
                 else:
-                    names[results[0]] = self.next_number()
+                    number = self.numbers
+                    names[results[0]] = numbered[number] if number < len(numbered) else f"%{number}"
+                    self.numbers = number + 1
             elif results:
                 self._name_several(operation, added)
             if operation.regions:
@@ -116,21 +113,10 @@ class Naming:
             for index, part in enumerate(operation.declaration.name_hints):
                 names[results[index]] = self._unique(part, added)
             return
-        name = self.next_number() if hint is None else self._unique(hint, added)
+        name = f"%{self.numbers}" if hint is None else self._unique(hint, added)
+        self.numbers += hint is None
         for result in results:
             names[result] = f"{name}#{result.index}"
-
-    def next_number(self) -> str:
-        """The name of what is numbered next."""
-        number = self.numbers
-        self.numbers = number + 1
-        numbered = self.numbered
-        if number < len(numbered):
-            return numbered[number]
-        name = f"%{number}"
-        if number == len(numbered) < _MOST_NUMBERED:
-            numbered.append(name)
-        return name
 
     def _name_arguments(self, block: Block, operation: Operation, region: Region, index: int, added: list[str]) -> None:
         arguments = block.arguments

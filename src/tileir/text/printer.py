@@ -33,18 +33,17 @@ class LineTemplate:
 
     Directives look at an operation, its attributes and its types, and of its values at their names alone.  So the text
     between these names is made once.  `pieces` stand in front of the operands with the numbers `indices`, and `end`
-    behind the last.
+    behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
     """
 
-    __slots__ = ("end", "indices", "is_pair", "pieces")
+    __slots__ = ("count", "end", "indices", "pieces")
 
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
         self.pieces: list[str] = parts[:-1:2]
         self.indices: list[int] = [int(index) for index in parts[1::2]]
         self.end: str = parts[-1]
-        # The most common lines of all.
-        self.is_pair: bool = self.indices == [0, 1]
+        self.count: int = len(self.indices) if self.indices == list(range(len(self.indices))) else -1
 
 
 class Printer(TextOutput):
@@ -91,8 +90,10 @@ class Printer(TextOutput):
     def print_rest(self, operation: Operation) -> None:
         """An operation from its name on."""
         declaration = operation.declaration
-        assembly = assembly_of(declaration) if declaration.syntax and not self.generic else None
-        if assembly is None or self._is_ambiguous(assembly, operation):
+        assembly = declaration.assembly
+        if assembly is None and declaration.syntax:
+            assembly = assembly_of(declaration)
+        if self.generic or not isinstance(assembly, Assembly) or self._is_ambiguous(assembly, operation):
             self._print_generic(operation)
             return
         self.out.append(self._custom_name(declaration))
@@ -160,9 +161,11 @@ class Printer(TextOutput):
             if aliases is not None:
                 end = f"{aliases.suffix(operation.location)}\n"
             pieces = template.pieces
-            if template.is_pair:
+            if template.count == 2:
                 first, second = names[operands[0]], names[operands[1]]
                 out.append(f"{result}{pieces[0]}{first}{pieces[1]}{second}{template.end}{end}")
+            elif template.count == 1:
+                out.append(f"{result}{pieces[0]}{names[operands[0]]}{template.end}{end}")
             else:
                 for number, index in enumerate(template.indices):
                     result = f"{result}{pieces[number]}{names[operands[index]]}"

@@ -89,13 +89,8 @@ class ViewAccess(Custom):
             word = parser.position
             scope = self._parse_choice(parser, state, MEMORY_SCOPE, "memory_scope")
             if ordering.keyword == "weak" and not self.is_reduction:
-                fail_custom(
-                    parser,
-                    state,
-                    "operation specifies weak memory ordering semantics, but then provides "
-                    f'"{parser.tokens[word]}" scope, expected no memory scope.',
-                    start,
-                )
+                what = f'then provides "{parser.tokens[word]}" scope, expected no memory scope.'
+                fail_custom(parser, state, f"operation specifies weak memory ordering semantics, but {what}", start)
             state.set_attribute("memory_scope", scope)
 
     def _parse_choice(self, parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
@@ -104,14 +99,10 @@ class ViewAccess(Custom):
         if found is None:
             keyword = parser.parse_keyword()
             choices = ", ".join(kind.keywords(parser.version))
+            message = f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}'
             if self.is_reduction:
-                fail_custom(parser, state, f"invalid {name}: '{keyword}'; expected one of: {choices}", token)
-            fail_custom(
-                parser,
-                state,
-                f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}',
-                token,
-            )
+                message = f"invalid {name}: '{keyword}'; expected one of: {choices}"
+            fail_custom(parser, state, message, token)
         return found
 
     def _parse_mode(self, parser: Parser, state: ParseState) -> None:
@@ -128,9 +119,7 @@ class ViewAccess(Custom):
 
     def _parse_clauses(self, parser: Parser, state: ParseState) -> None:
         """(`token` `=` value)? (`optimization_hints` `=` hints)? (`inbounds` `=` bools)? (`attributes` dictionary)?"""
-        if parser.accept("token"):
-            parser.expect("=")
-            self.set_operands(state, "token", parser.parse_value_token())
+        self.parse_token(parser, state)
         parse_hints(parser, state)
         if "inbounds" in self.declaration.inherent and parser.accept("inbounds"):
             parser.expect("=")
@@ -206,8 +195,7 @@ class ViewAccess(Custom):
         types.append(view.type.spelling)
         index_types = [value.type.spelling for value in indices]
         types.extend(index_types[:1] if len(set(index_types)) <= 1 else index_types)
-        results = printer.type_list(operation.results)
-        out.append(f" : {', '.join(types)} -> {results}")
+        out.append(f" : {', '.join(types)} -> {printer.type_list(operation.results)}")
 
 
 class LoadOperands(Doubtful):
@@ -239,9 +227,6 @@ class LoadOperands(Doubtful):
             and isinstance(padding.type, TileType)
             and padding.type.element is I1
         )
-
-    def print(self, printer: TextOutput, operation: Operation) -> None:
-        return None
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

@@ -160,9 +160,7 @@ class PrintArguments(Custom):
             parser.fail_missing("expected attribute value")
         text = parser.parse_string()
         self.set_operands(state, "args", parser.parse_value_tokens() if parser.accept(",") else [])
-        if parser.accept("token"):
-            parser.expect("=")
-            self.set_operands(state, "token", parser.parse_value_token())
+        self.parse_token(parser, state)
         parse_attributes(parser, state)
         types = parser.parse_type_list() if parser.accept(":") else []
         self.set_types(state, "args", types)
@@ -180,31 +178,20 @@ class PrintArguments(Custom):
         # Here, not above: most programs print nothing.
         import re
 
-        expression = re.compile(_EXPRESSION)
-        parts: list[str] = []
-        index = 0
-        position = 0
-        rewritten = False
-        while position < len(text):
-            if text[position] != "%":
-                parts.append(text[position])
-                position += 1
-                continue
-            match = expression.match(text, position)
-            if match is not None:
-                index += 0 if match.group() == "%%" else 1
-                parts.append(match.group())
-                position = match.end()
-                continue
-            type = types[index] if index < len(types) else None
+        remaining = list(types)
+
+        def conversion(match: re.Match[str]) -> str:
+            found = match.group()
+            if found == "%%":
+                return found
+            type = remaining.pop(0) if remaining else None
             is_float = isinstance(type, TileType) and isinstance(type.element, FloatType)
-            parts.append("%f" if is_float else "%d")
-            index += 1
-            position += 1
-            rewritten = True
-        if rewritten:
+            return found if found != "%" else "%f" if is_float else "%d"
+
+        rewritten = re.sub(f"{_EXPRESSION}|%", conversion, text)
+        if rewritten != text:
             parser.remark("a bare '%' is read as '%d' or '%f' by the type of its argument", token)
-        return "".join(parts)
+        return rewritten
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
@@ -229,9 +216,6 @@ class ShiftAmount(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
-
-    def print(self, printer: TextOutput, operation: Operation) -> None:
-        return None
 
 
 class CastTypes(Custom):
@@ -334,9 +318,6 @@ class AtomicMode(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
-
-    def print(self, printer: TextOutput, operation: Operation) -> None:
-        return None
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

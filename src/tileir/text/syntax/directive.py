@@ -137,6 +137,15 @@ class Custom(Directive):
         """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
         return ""
 
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        """Nothing, where the directive only looks at what others have read."""
+
+    def parse_token(self, parser: Parser, state: ParseState) -> None:
+        """(`token` `=` value)?"""
+        if parser.accept("token"):
+            parser.expect("=")
+            self.set_operands(state, "token", parser.parse_value_token())
+
     def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
         """Set the types of an operand or result; one of a fixed type has no slot."""
         slot = self.slots.get(name)

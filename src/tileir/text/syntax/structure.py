@@ -72,14 +72,9 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
     type = parser.parse_type()
     if not isinstance(type, TileType) or not NUMBER.accepts(type):
         fail_custom(parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start)
-    assert isinstance(type, TileType)
     if element is not None and element is not type.element:
-        fail_custom(
-            parser,
-            state,
-            f"mismatch between the element type: '{element.text}' and the tile element type '{type.element.text}'",
-            start,
-        )
+        types = f"'{element.text}' and the tile element type '{type.element.text}'"
+        fail_custom(parser, state, f"mismatch between the element type: {types}", start)
     if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
     return reader.finish(type), type
