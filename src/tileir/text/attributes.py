@@ -113,9 +113,9 @@ class _OpenHints(_OpenDictionary):
             cursor.expect("}")
         cursor.expect(">")
         dictionary = dictionary_attribute(self.entries)
-        mistake = optimization_hints_mistake(dictionary)
-        if mistake is not None:
-            cursor.fail_in_operation(mistake, self.start)
+        error = optimization_hints_mistake(dictionary)
+        if error is not None:
+            cursor.fail_in_operation(error, self.start)
         return optimization_hints(dictionary)
 
 

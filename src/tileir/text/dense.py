@@ -23,7 +23,7 @@ class DenseReader:
         self.shape: list[int] = []
         self.is_scalar: bool = False
         self.raw: bytes | None = None
-        # What the elements are in the element type, once they were asked for.
+        # The elements in the element type, once converted.
         self.bits: list[int] = []
 
     def read(self) -> None:

@@ -74,9 +74,9 @@ class TypeText:
     def fail(self, message: str, offset: int = -1) -> NoReturn:
         self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
 
-    def check(self, mistake: str | None, offset: int) -> None:
-        if mistake is not None:
-            self.fail(mistake, offset)
+    def check(self, error: str | None, offset: int) -> None:
+        if error is not None:
+            self.fail(error, offset)
 
     # --- characters ---
 

@@ -1,7 +1,7 @@
 """Reading types.
 
 A dialect type arrives as one token and is looked up whole; only a spelling never seen before is taken apart, by
-`TypeText`, character by character, so that a mistake is reported where it is.
+`TypeText`, character by character, so that an error is reported where it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
 
-# How far a type with unmatched brackets is read to find the mistake.
+# How far a type with unmatched brackets is read to find the error.
 _LONGEST_TYPE: Final = 4096
 
 # How many characters the function types of any text may have together, as in bytecode.

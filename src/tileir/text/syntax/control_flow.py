@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 _NOTHING: frozenset[str] = frozenset()
 
 
-def _value_name(parser: Parser) -> int:
-    """The token of a name; other values are told what is missing in front of them (`parse_value_token`)."""
-    if parser.peek()[:1] != "%":
-        parser.fail("expected SSA operand")
-    parser.position += 1
-    return parser.position - 1
-
-
 def _parse_body(parser: Parser, state: ParseState, arguments: list[Argument], implied: OperationDeclaration) -> Region:
     region = parser.parse_region(arguments)
     parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
@@ -42,7 +34,7 @@ class If(Custom):
         return "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        self.set_operands(state, "condition", [_value_name(parser)])
+        self.set_operands(state, "condition", parser.parse_value_token())
         self.set_types(state, "results", parser.parse_type_list_in_parentheses() if parser.accept("->") else [])
         state.add_region(_parse_body(parser, state, [], YIELD))
         state.add_region(_parse_body(parser, state, [], YIELD) if parser.accept("else") else Region())
@@ -66,7 +58,7 @@ def _parse_iteration(parser: Parser) -> tuple[list[int], list[int]]:
     inits: list[int] = []
 
     def parse_pair() -> None:
-        names.append(_value_name(parser))
+        names.extend(parser.parse_value_token())
         parser.expect("=")
         inits.extend(parser.parse_value_token())
 
@@ -101,7 +93,7 @@ class For(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.accept("unsigned"):
             state.set_attribute("unsignedCmp", UNIT)
-        variable = _value_name(parser)
+        variable = parser.parse_value_token()[0]
         expect_word(parser, state, "in")
         parser.expect("(")
         self.set_operands(state, "lowerBound", parser.parse_value_token())
