@@ -54,15 +54,6 @@ LAYERS = {
 PARTS = {
     "an operation has a declaration, which checks operations": ("ir.core -> ir.declaration",),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
-    "the printer runs directives, which print with it": (
-        "text.directive -> text.printer",
-        *(f"text.{name}_syntax -> text.printer" for name in ("access", "aggregate", "control_flow", "enum")),
-        *(f"text.{name}_syntax -> text.printer" for name in ("attribute", "structure", "view")),
-    ),
-    "the printer prints lines and generic forms, which print what is in them with it": (
-        "text.lines -> text.printer",
-        "text.generic_form -> text.printer",
-    ),
 }
 
 # When an import happens: with the module, in a function that is called, for the type checker alone.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tileir.bytecode.records import COUNTED, SEGMENTED, UNIT, Record
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, Version
+from tileir.ir.declaration import VARIADIC, OperationDeclaration
+from tileir.ir.versions import Version
 
 
 def notation(declaration: OperationDeclaration, version: Version) -> str:

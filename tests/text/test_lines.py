@@ -12,8 +12,7 @@ import tileir
 from tileir.dialect.ops import ADDF
 from tileir.ir.versions import Version
 from tileir.text.aliases import Aliases
-from tileir.text.lines import Line
-from tileir.text.printer import Printer, print_disassembly
+from tileir.text.printer import LineTemplate, Printer, print_disassembly
 from tileir.text.reading import read_text
 
 V13_1: Version = (13, 1)
@@ -60,7 +59,7 @@ cuda_tile.module @m {
 def one_by_one(*options: Any) -> Printer:
     """A printer that asks the directives for every line."""
     printer = Printer(*options)
-    printer.knows_lines = False
+    printer.uses_templates = False
     return printer
 
 
@@ -70,7 +69,6 @@ def texts(printer: Printer, module: tileir.Operation) -> list[str]:
     found: list[str] = []
     for _ in range(3):
         printer.out.clear()
-        printer.aside.clear()
         printer.print_operation(module)
         found.append(printer.text())
         printer.out = []
@@ -101,9 +99,9 @@ def test_every_kind_of_line():
         agree(module, seed)
     printer = Printer(lossless=False)
     texts(printer, module)
-    known = printer.elided_lines.known
-    assert len(known) > 10
-    assert all(line.pieces or line.end for line in known.values())
+    templates = list(printer.elided_templates.values())
+    assert len(templates) >= 10
+    assert all(template is not None and (template.pieces or template.end) for template in templates)
 
 
 @pytest.mark.sampled(4)
@@ -255,10 +253,9 @@ def test_operations_that_take_a_value_twice_are_like_those_that_do_not():
 
 
 def test_the_numbers_of_operands_are_where_the_marks_were():
-    line = Line(" = f \0001\0, \0000\0 : x")
-    assert (line.pieces, line.places, line.end, line.count) == ([" = f ", ", "], [1, 0], " : x", -1)
-    assert Line("return").pieces == []
-    assert Line("return").count == 0
+    template = LineTemplate(" = f \0001\0, \0000\0 : x")
+    assert (template.pieces, template.indices, template.end) == ([" = f ", ", "], [1, 0], " : x")
+    assert LineTemplate("return").pieces == []
 
 
 @pytest.mark.parametrize("part", ['!x.y<"\0">', '!x.y<"\0001\0">', "#x.y<\0000\0>"])
@@ -268,23 +265,3 @@ def test_what_nobody_looks_into_may_have_the_character_of_marks(part):
     for generic in (False, True):
         text = module.text(generic=generic)
         assert text == whole(module, generic) and text.count(part) == 4
-
-
-def test_where_a_printer_has_kept_a_name_is_no_more_than_a_guess():
-    lines = [f"  %{n + 1} = addf %{n}, %{n} : tile<f32>" for n in range(40)]
-    text = "\n".join(["entry @k(%0: tile<f32>) {", *lines, "  return", "}", ""])
-    module, other = tileir.parse(text), tileir.parse(text)
-    assert print_disassembly(module) == print_disassembly(other)
-    # All that follow come one place earlier, and take values of what is printed for the first time.
-    block = module.regions[0].block.first.regions[0].block
-    block.first.replace_with([block.arguments[0]])
-    last = block.last.previous
-    added = tileir.parse(text).regions[0].block.first.regions[0].block.first
-    added.detach()
-    added.set_operands([block.first.result, last.result])
-    block.insert_before(added, block.last)
-    assert str(module) == whole(module)
-    assert "%39 = addf %0, %38" in print_disassembly(module)
-    # A value of another program, at a place that is this one's, too.
-    last.set_operand(0, other.regions[0].block.first.regions[0].block.first.result)
-    assert "addf %outer" in print_disassembly(module)

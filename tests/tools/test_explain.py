@@ -19,7 +19,7 @@ from tileir.dialect.types import ELEMENT_SINCE, number_palette
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST
-from tileir.text.format import CUSTOM, custom_directive
+from tileir.text.syntax.format import CUSTOM, custom_directive
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled
 

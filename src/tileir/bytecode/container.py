@@ -6,9 +6,8 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_1, Version
 from tileir.ir.location import UnknownLocation
-from tileir.ir.versions import NEWEST, version_text
+from tileir.ir.versions import NEWEST, V13_1, Version, version_text
 
 if TYPE_CHECKING:
     from tileir.bytecode.primitives import Trace

@@ -216,7 +216,7 @@ class OperationDeclaration:
     """Everything known about one operation.
 
     `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
-    assembly format (the language is described in `text/format.py`).  `same_types` lists groups of operand and result
+    assembly format (described in `text/syntax/format.py`).  `same_types` lists groups of operand and result
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.

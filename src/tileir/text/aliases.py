@@ -22,7 +22,7 @@ class Aliases:
     `implied` tells that the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
     """
 
-    __slots__ = ("_depths", "_implied", "_lossless", "_order", "_tails", "names")
+    __slots__ = ("_depths", "_implied", "_lossless", "_order", "_suffixes", "names")
 
     def __init__(
         self, root: Operation, contents_only: bool = False, implied: bool = True, lossless: bool = False
@@ -31,7 +31,7 @@ class Aliases:
         self._lossless: bool = lossless
         self._depths: dict[Attribute, int] = {}
         self._order: list[Attribute] = []
-        self._tails: dict[Location, str] = {}
+        self._suffixes: dict[Location, str] = {}
         self.names: dict[Attribute, str] = {}
         if not contents_only:
             self._visit(resolved(root.location))
@@ -132,15 +132,12 @@ class Aliases:
                     count += 1
                 self._order.extend(row)
 
-    def use(self, location: Location) -> str:
-        return self.names[resolved(location)]
-
-    def tail(self, location: Location) -> str:
-        """What ends the line of an operation."""
+    def suffix(self, location: Location) -> str:
+        """` loc(#alias)`, which ends the line of an operation."""
         location = resolved(location)
-        found = self._tails.get(location)
+        found = self._suffixes.get(location)
         if found is None:
-            found = self._tails[location] = f" loc({self.names[location]})\n"
+            found = self._suffixes[location] = f" loc({self.names[location]})"
         return found
 
     def definitions(self) -> str:

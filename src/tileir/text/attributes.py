@@ -1,14 +1,16 @@
-"""Reading attributes."""
+"""Reading attributes: those of MLIR, and the dialect's own (enumerations, what an `assume` promises, hints)."""
 
 from __future__ import annotations
 
 from tileir.dialect.attributes import (
     SAME_ELEMENTS_EVERYWHERE,
+    bounded,
+    div_by,
     optimization_hints,
     optimization_hints_mistake,
+    same_elements,
 )
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -23,11 +25,11 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.types import F64, I1, I64, FloatType, Type
-from tileir.text.dense import DenseReader
-from tileir.text.dialect_attributes import DialectAttributeCursor
+from tileir.text.alias_reading import AliasCursor
+from tileir.text.dense import DenseReader, parse_dense_elements
 
 
 class OpenAttribute:
@@ -111,13 +113,13 @@ class _OpenHints(_OpenDictionary):
             cursor.expect("}")
         cursor.expect(">")
         dictionary = dictionary_attribute(self.entries)
-        mistake = optimization_hints_mistake(dictionary)
-        if mistake is not None:
-            cursor.fail_in_operation(mistake, self.start)
+        error = optimization_hints_mistake(dictionary)
+        if error is not None:
+            cursor.fail_in_operation(error, self.start)
         return optimization_hints(dictionary)
 
 
-class AttributeCursor(DialectAttributeCursor):
+class AttributeCursor(AliasCursor):
     """Adds attributes to the cursor."""
 
     def parse_attribute(self) -> Attribute:
@@ -145,9 +147,9 @@ class AttributeCursor(DialectAttributeCursor):
         if first == "#":
             return self._begin_hash_attribute(path)
         if first == '"':
-            return self._parse_string_attribute()
+            return string_attribute(self.parse_string())
         if first.isdigit() or first == "-":
-            return self.parse_number_attribute(None)
+            return self._parse_number_attribute()
         if first == "@":
             return self.parse_symbol_reference()
         if first == "[" or first == "{":
@@ -160,7 +162,7 @@ class AttributeCursor(DialectAttributeCursor):
             return UNIT
         if token in ("dense", "array") and self.tokens[self.position + 1] == "<":
             self.position += 1
-            return self.parse_dense_elements() if token == "dense" else self.parse_dense_array()
+            return parse_dense_elements(self) if token == "dense" else self.parse_dense_array()
         if token == "loc" and self.tokens[self.position + 1] == "(":
             return self.begin_location(path)
         if token == "":
@@ -182,11 +184,6 @@ class AttributeCursor(DialectAttributeCursor):
         if token in ("affine_map", "affine_set", "dense_resource", "sparse", "opaque"):
             return self._parse_opaque()
         return type_attribute(self.parse_type())
-
-    def _parse_string_attribute(self) -> Attribute:
-        value = string_attribute(self.parse_string())
-        # A typed string belongs to other dialects; its type has no meaning here.
-        return value
 
     def parse_symbol_reference(self) -> Attribute:
         """symbol-reference ::= symbol-name (`::` symbol-name)*"""
@@ -215,19 +212,14 @@ class AttributeCursor(DialectAttributeCursor):
 
     def parse_dictionary_entries(self) -> dict[str, Attribute]:
         """A dictionary that is no attribute: what an operation carries, or hints."""
-        self.expect("{")
         entries: dict[str, Attribute] = {}
-        if not self.accept("}"):
-            while True:
-                self.parse_entry(entries)
-                if not self.accept(","):
-                    break
-            self.expect("}")
-        return entries
 
-    def parse_entry(self, entries: dict[str, Attribute]) -> None:
-        key = self.parse_entry_name(entries)
-        entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+        def parse_entry() -> None:
+            key = self.parse_entry_name(entries)
+            entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+
+        self.parse_items("{", "}", parse_entry)
+        return entries
 
     def parse_entry_name(self, entries: dict[str, Attribute]) -> str:
         start = self.position
@@ -247,20 +239,18 @@ class AttributeCursor(DialectAttributeCursor):
 
     # --- numbers ---
 
-    def parse_number_attribute(self, type: Type | None) -> Attribute:
-        """number ::= `-`? (integer | float) (`:` type)?; `type` is the one the context knows, if any."""
+    def _parse_number_attribute(self) -> Attribute:
+        """number ::= `-`? (integer | float) (`:` type)?"""
         start = self.position
         negative = self.accept("-")
         token = self.tokens[self.position]
         if not token[:1].isdigit():
             self.fail("expected constant integer or floating point value", start)
         self.position += 1
-        if type is None and self.tokens[self.position] == ":":
-            self.position += 1
-            type = self.parse_type()
         is_float = "." in token or ("e" in token.lower() and token[:2] != "0x")
-        if type is None:
-            type = F64 if is_float else I64
+        type: Type = F64 if is_float else I64
+        if self.accept(":"):
+            type = self.parse_type()
         if isinstance(type, FloatType):
             return float_attribute(type, self.float_bits(type, negative, token, start))
         value = None if is_float else self.integer_token(token)
@@ -287,7 +277,7 @@ class AttributeCursor(DialectAttributeCursor):
     def _begin_dialect_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
         """The body of `#cuda_tile.name`."""
         start = self.position - 1
-        predicate = self.parse_predicate_body(name, start)
+        predicate = self.parse_predicate_body(name)
         if predicate is SAME_ELEMENTS_EVERYWHERE:
             self.fail("a splat 'same_elements' needs the tile of the 'assume' it stands in", start)
         if predicate is not None:
@@ -304,6 +294,90 @@ class AttributeCursor(DialectAttributeCursor):
         if name == "optimization_hints":
             return self._begin_hints(path)
         return self.begin_debug_attribute(name, path)
+
+    def parse_optional_enum(self, kind: EnumKind, is_string_allowed: bool = False) -> EnumAttribute | None:
+        """A keyword of an enumeration that the version has; a draft spelling is remarked upon (docs/conflicts.md B)."""
+        start = self.position
+        keyword = self.tokens[start]
+        if is_string_allowed and keyword[:1] == '"':
+            keyword = self.string_value(keyword, start)
+        found = kind.cases.get(keyword)
+        if found is None:
+            alias = kind.aliases.get(keyword)
+            if alias is None or not self.draft_spellings:
+                return None
+            self.remark(f"'{keyword}' is read as '{alias}'", start)
+            found = kind.cases[alias]
+        else:
+            is_draft = kind.values[keyword] >= FIRST_DRAFT_ONLY_VALUE
+            if kind.since.get(keyword, self.version) > self.version or (is_draft and not self.draft_spellings):
+                return None
+        self.position = start + 1
+        return found
+
+    def parse_predicate_body(self, name: str) -> Attribute | None:
+        """What an `assume` may promise; None when `name` is no predicate."""
+        if name not in ("div_by", "bounded", "same_elements"):
+            return None
+        self.expect("<")
+        found: Attribute
+        if name == "div_by":
+            start = self.position
+            divisor = self.parse_integer()
+            if not 0 <= divisor < 1 << 64:
+                self.fail("expected unsigned 64-bit integer for divisor", start)
+            every: int | None = None
+            along: int | None = None
+            if self.accept(","):
+                if self.accept("every"):
+                    every = self.parse_integer()
+                if self.accept("along"):
+                    along = self.parse_integer()
+                if every is None and along is None:
+                    self.fail("expected 'every'")
+            found = div_by(divisor, every, along)
+        elif name == "bounded":
+            lower = self._parse_bound()
+            self.expect(",")
+            upper = self._parse_bound()
+            found = bounded(lower, upper, self._parse_strictness())
+        elif self._accept_splat():
+            found = SAME_ELEMENTS_EVERYWHERE
+        else:
+            found = same_elements(tuple(self.parse_integer_list()))
+        self.expect(">")
+        return found
+
+    def _parse_strictness(self) -> bool:
+        """`bounded<0, 8, strict>`, which only the drafts have (docs/conflicts.md C2)."""
+        if not self.draft_spellings or not self.accept(","):
+            return False
+        if not self.accept("strict"):
+            self.fail("expected 'strict'")
+        return True
+
+    def _accept_splat(self) -> bool:
+        """`dense<1> : tile<4xi32>` in `same_elements<..>`: only that it is a splat counts (C3)."""
+        if not self.draft_spellings or not self.accept("dense"):
+            return False
+        self.expect("<")
+        reader = DenseReader(self)
+        reader.read()
+        if not reader.elements or not reader.is_uniform:
+            self.fail("expected 'same_elements' to hold a splat: all its elements must be equal", reader.start)
+        self.expect(">")
+        if self.accept(":"):
+            self.parse_type()
+        return True
+
+    def _parse_bound(self) -> int | None:
+        if self.accept("?"):
+            return None
+        start = self.position
+        value = self.parse_integer()
+        if not -(1 << 63) <= value < 1 << 63:
+            self.fail("integer value too large", start)
+        return value
 
     def parse_hints(self) -> Attribute:
         """The hints of an operation, without the name of the attribute."""
@@ -349,39 +423,18 @@ class AttributeCursor(DialectAttributeCursor):
             self.skip_balanced()
         return opaque_attribute(self.written(start))
 
-    # --- dense ---
-
-    def parse_dense_elements(self) -> Attribute:
-        """dense ::= `dense` `<` literal `>` `:` type, after the word."""
-        self.expect("<")
-        reader = DenseReader(self)
-        reader.read()
-        self.expect(">")
-        self.expect(":")
-        start = self.position
-        type = self.parse_type()
-        if not isinstance(type, TileType):
-            self.fail("elements literal must be a shaped type", start)
-        return self.dense_of(reader, type)
-
-    def dense_of(self, reader: DenseReader, type: TileType) -> DenseAttribute:
-        return reader.finish(type, type.shape, type.element)
-
     def parse_dense_array(self) -> Attribute:
         """array ::= `array` `<` type (`:` value (`,` value)*)? `>`, after the word."""
         self.expect("<")
         element = self.parse_type()
         values: list[int] = []
         if self.accept(":"):
-            while True:
-                start = self.position
-                token = self.tokens[start]
+            while not values or self.accept(","):
+                token = self.tokens[self.position]
                 if element is I1 and token in ("true", "false"):
                     self.position += 1
                     values.append(1 if token == "true" else 0)
                 else:
-                    values.append(self.checked_integer(element, self.parse_integer(), start))
-                if not self.accept(","):
-                    break
+                    values.append(self.parse_checked_integer(element))
         self.expect(">")
         return dense_array_attribute(element, tuple(values))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
+from tileir.dialect.types import TileType
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import FloatType, IntegerType, Type
-from tileir.text.cursor import Cursor
+from tileir.text.types import TypeCursor
 
 
 class DenseReader:
     """Collects the elements first and converts them once the type is known (`dense<..> : type` has it last)."""
 
-    def __init__(self, cursor: Cursor, element: Type | None = None) -> None:
-        self.cursor: Cursor = cursor
+    def __init__(self, cursor: TypeCursor, element: Type | None = None) -> None:
+        self.cursor: TypeCursor = cursor
         # The element type, where it is known before the literal.
         self.element: Type | None = element
         self.start: int = cursor.position
@@ -22,7 +23,7 @@ class DenseReader:
         self.shape: list[int] = []
         self.is_scalar: bool = False
         self.raw: bytes | None = None
-        # What the elements are in the element type, once they were asked for.
+        # The elements in the element type, once converted.
         self.bits: list[int] = []
 
     def read(self) -> None:
@@ -134,9 +135,10 @@ class DenseReader:
 
     # --- conversion ---
 
-    def finish(self, type: Type, shape: tuple[int, ...], element: Type) -> DenseAttribute:
-        """The attribute, once shape and element type are known."""
+    def finish(self, type: TileType) -> DenseAttribute:
+        """The attribute, once its type is known."""
         cursor = self.cursor
+        shape, element = type.shape, type.element
         count = 1
         for extent in shape:
             count *= extent
@@ -154,11 +156,9 @@ class DenseReader:
             if not self.elements:
                 cursor.fail("dense attribute cannot be empty", self.start)
             if tuple(self.shape) != shape:
-                found = ", ".join([str(extent) for extent in self.shape])
-                wanted = ", ".join([str(extent) for extent in shape])
-                cursor.fail(
-                    f"inferred shape of elements literal ([{found}]) does not match type ([{wanted}])", self.start
-                )
+                found, expected = (", ".join([str(extent) for extent in each]) for each in (self.shape, shape))
+                message = f"inferred shape of elements literal ([{found}]) does not match type ([{expected}])"
+                cursor.fail(message, self.start)
         bits = self.bits if element is self.element else []
         if not bits:
             bits = self._all_bits(element)
@@ -197,3 +197,17 @@ class DenseReader:
         """Refuse elements the element type cannot hold, before the type of the whole is read."""
         self.element = element
         self.bits = self._all_bits(element)
+
+
+def parse_dense_elements(cursor: TypeCursor) -> DenseAttribute:
+    """dense ::= `dense` `<` literal `>` `:` type, after the word."""
+    cursor.expect("<")
+    reader = DenseReader(cursor)
+    reader.read()
+    cursor.expect(">")
+    cursor.expect(":")
+    start = cursor.position
+    type = cursor.parse_type()
+    if not isinstance(type, TileType):
+        cursor.fail("elements literal must be a shaped type", start)
+    return reader.finish(type)

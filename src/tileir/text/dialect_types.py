@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tileir.annotations import Final, NoReturn
+from tileir.annotations import Callable, Final, NoReturn
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     DYNAMIC,
@@ -73,9 +73,9 @@ class TypeText:
     def fail(self, message: str, offset: int = -1) -> NoReturn:
         self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
 
-    def check(self, mistake: str | None, offset: int) -> None:
-        if mistake is not None:
-            self.fail(mistake, offset)
+    def check(self, error: str | None, offset: int) -> None:
+        if error is not None:
+            self.fail(error, offset)
 
     # --- characters ---
 
@@ -161,12 +161,8 @@ class TypeText:
             return self.parse_pointer()
         if name == "tensor_view":
             return self.parse_tensor_view()
-        if name == "partition_view":
-            return self.parse_partition_view()
-        if name == "strided_view":
-            return self.parse_strided_view()
-        if name == "gather_scatter_view":
-            return self.parse_gather_scatter_view()
+        if name in ("partition_view", "strided_view", "gather_scatter_view"):
+            return self.parse_view(name)
         if name == "token":
             return TOKEN
         if name == "string" and self.cursor.draft_spellings:
@@ -286,42 +282,46 @@ class TypeText:
         self.expect(">")
         return tensor_view_type(element, shape, strides, attribute)
 
+    def parse_items(self, brackets: str, separator: str, parse_item: Callable[[], None]) -> None:
+        """opening (item (separator item)*)? closing"""
+        self.expect(brackets[0])
+        if self.accept(brackets[1]):
+            return
+        parse_item()
+        while self.accept(separator):
+            parse_item()
+        self.expect(brackets[1])
+
     def parse_strides(self) -> tuple[int, ...]:
-        self.expect("[")
+        """strides ::= `[` ((integer | `?`) (`,` ...)*)? `]`"""
         values: list[int] = []
-        if self.accept("]"):
-            return ()
-        while True:
+
+        def parse_stride() -> None:
             self.skip_blanks()
             start = self.offset
             if self.accept("?"):
                 values.append(DYNAMIC)
-            else:
-                number = self.number()
-                if number is None or number >= 1 << 63:
-                    self.fail("expected either 64-bit integer or question mark")
-                if number <= 0:
-                    self.fail(f"expected strictly positive integer, got {number}", start)
-                values.append(number)
-            if not self.accept(","):
-                break
-        self.expect("]")
+                return
+            number = self.number()
+            if number is None or number >= 1 << 63:
+                self.fail("expected either 64-bit integer or question mark")
+            if number <= 0:
+                self.fail(f"expected strictly positive integer, got {number}", start)
+            values.append(number)
+
+        self.parse_items("[]", ",", parse_stride)
         return tuple(values)
+
+    def parse_integer(self) -> int:
+        found = self.number()
+        if found is None:
+            self.fail("expected integer value")
+        return found
 
     def parse_integers(self) -> tuple[int, ...]:
         """integers ::= `[` (integer (`,` integer)*)? `]`"""
-        self.expect("[")
         values: list[int] = []
-        if self.accept("]"):
-            return ()
-        while True:
-            number = self.number()
-            if number is None:
-                self.fail("expected integer value")
-            values.append(number)
-            if not self.accept(","):
-                break
-        self.expect("]")
+        self.parse_items("[]", ",", lambda: values.append(self.parse_integer()))
         return tuple(values)
 
     def parse_tile_shape(self) -> tuple[int, ...]:
@@ -330,18 +330,14 @@ class TypeText:
         if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
             self.fail("expected 'tile': nothing else tells the shape of the tiles")
         self.expect_key("tile")
-        self.expect("(")
         shape: list[int] = []
-        if not self.accept(")"):
-            while True:
-                number = self.number()
-                if number is None:
-                    self.fail("expected integer value")
-                self.check(tile_extent_mistake(len(shape), number) if number > 0 else None, self.offset)
-                shape.append(number)
-                if not self.accept("x"):
-                    break
-            self.expect(")")
+
+        def parse_extent() -> None:
+            number = self.parse_integer()
+            self.check(tile_extent_mistake(len(shape), number) if number > 0 else None, self.offset)
+            shape.append(number)
+
+        self.parse_items("()", "x", parse_extent)
         return tuple(shape)
 
     def parse_padding(self) -> EnumAttribute | None:
@@ -369,59 +365,41 @@ class TypeText:
             self.fail(f"expected 'tensor_view' type, but got '{found.text}'", start)
         return found
 
-    def parse_dim_map(self) -> tuple[int, ...] | None:
-        """(`,` `dim_map` `=` integers)?"""
-        if not self.accept(","):
-            return None
-        self.expect_key("dim_map")
-        return self.parse_integers()
+    def parse_view(self, name: str) -> Type:
+        """view ::= `<` tile-shape `,` (`traversal_strides` `=` integers `,`)? padding? tensor-view last? `>`
 
-    def parse_partition_view(self) -> Type:
+        last ::= `,` `dim_map` `=` integers, or `,` `sparse_dim` `=` integer of a gather_scatter_view
+        """
         self.expect("<")
         start = self.offset
         tile_shape = self.parse_tile_shape()
         self.expect(",")
+        strides: tuple[int, ...] = ()
+        if name == "strided_view":
+            self.expect_key("traversal_strides")
+            strides = self.parse_integers()
+            self.expect(",")
         padding = self.parse_padding()
         tensor = self.parse_view_tensor()
-        dim_map = self.parse_dim_map()
-        mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
+        if name == "gather_scatter_view":
+            self.expect(",")
+            self.expect_key("sparse_dim")
+            sparse_dim = self.parse_integer()
+            self.check(view_mistake(tile_shape, tensor, padding, None, self.version), start)
+            self.check(gather_view_mistake(tensor, sparse_dim), start)
+            self.expect(">")
+            return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
+        mapping = tuple(range(len(tile_shape)))
+        if self.accept(","):
+            self.expect_key("dim_map")
+            mapping = self.parse_integers()
         self.check(view_mistake(tile_shape, tensor, padding, mapping, self.version), start)
-        self.expect(">")
-        return partition_view_type(tile_shape, tensor, padding, mapping)
-
-    def parse_strided_view(self) -> Type:
-        self.expect("<")
-        start = self.offset
-        tile_shape = self.parse_tile_shape()
-        self.expect(",")
-        self.expect_key("traversal_strides")
-        strides = self.parse_integers()
-        self.expect(",")
-        padding = self.parse_padding()
-        tensor = self.parse_view_tensor()
-        dim_map = self.parse_dim_map()
-        mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
-        self.check(view_mistake(tile_shape, tensor, padding, mapping, self.version), start)
+        if name == "partition_view":
+            self.expect(">")
+            return partition_view_type(tile_shape, tensor, padding, mapping)
         self.check(strided_view_mistake(len(tile_shape), strides), start)
         self.expect(">")
         return strided_view_type(tile_shape, tensor, strides, padding, mapping)
-
-    def parse_gather_scatter_view(self) -> Type:
-        self.expect("<")
-        start = self.offset
-        tile_shape = self.parse_tile_shape()
-        self.expect(",")
-        padding = self.parse_padding()
-        tensor = self.parse_view_tensor()
-        self.expect(",")
-        self.expect_key("sparse_dim")
-        sparse_dim = self.number()
-        if sparse_dim is None:
-            self.fail("expected integer value")
-        self.check(view_mistake(tile_shape, tensor, padding, None, self.version), start)
-        self.check(gather_view_mistake(tensor, sparse_dim), start)
-        self.expect(">")
-        return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
 
 
 _I32_LIMIT: Final = (1 << 31) - 1

@@ -31,7 +31,6 @@ class HeadPrinter(Printer):
         for value in values:
             self.name(value)
         self.out.clear()
-        self.aside.clear()
         self.print_operation(operation)
         return "".join(self.out).partition("\n")[0].strip()
 

@@ -16,8 +16,8 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text.format import Assembly
 from tileir.text.state import ParseState
+from tileir.text.syntax.format import Assembly
 from tileir.text.values import ValueCursor
 
 # So many statements of an operation are learned from before one that was learned is met, and one more for each.
@@ -178,8 +178,6 @@ class Layouts:
         layout: Layout | None = None
         assembly = state.assembly
         assert isinstance(assembly, Assembly)
-        if all(directive.is_regular(state) for directive in assembly.directives):
-            layout = _layout_of(cursor, state, operation, hidden, ends_in_type)
         if layout is None:
             self.typed_balance -= 1
             if self.typed_balance < 0:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.floats import FORMATS, integral_value, is_nan
 from tileir.ir.interning import forget_with
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.ir.values import OperationResult, Value
 
-# As many names of numbers are kept as functions usually need: each begins with the first again.
-_MOST_NUMBERED: Final = 4096
+# The first numbers as names, for all functions: each begins with the first again.
+_NUMBERED: Final = [f"%{number}" for number in range(512)]
 
 
-class _State:
-    """What a region found when its naming began, and the names it added."""
+class _Scope:
+    """The counters that a region found when its naming began, and the names it added."""
 
     __slots__ = ("added", "arguments", "conflicts", "numbers")
 
@@ -31,13 +31,8 @@ class _State:
 class Naming:
     """Assigns names region by region.
 
-    A nested region starts from the state its parent had when all of the parent was named, and gives that state back,
-    so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
-
-    The block of a function may be named while it is printed, up to the first operation with regions (`begin`): then it
-    is gone through once.  Until that begins, it is `waiting`.  The names of what is named so may be kept in a row
-    (`keep`), where looking for them takes less than in `names`: `kept_values` has the values and `kept_names` their
-    names, and each value knows its place there.
+    A nested region starts from the counters its parent had when all of the parent was named, and restores them, so
+    siblings reuse numbers.  Instead of copying the set of used names, each region removes what it added.
     """
 
     __slots__ = (
@@ -46,21 +41,15 @@ class Naming:
         "conflicts",
         "draft_names",
         "first_names",
-        "kept_names",
-        "kept_values",
         "names",
-        "numbered",
         "numbers",
-        "state",
         "used",
-        "waiting",
     )
 
     def __init__(self, draft_names: bool = False) -> None:
         self.names: dict[Value, str] = {}
         self.used: set[str] = set()
         self.numbers: int = 0
-        self.numbered: list[str] = []
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
@@ -68,126 +57,37 @@ class Naming:
         self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
         self.assume: OperationDeclaration | None = None
-        # The block that is named while it is printed, and what it found.
-        self.waiting: Block | None = None
-        self.state: _State | None = None
-        self.kept_values: list[Value] = []
-        self.kept_names: list[str] = []
 
-    def name_regions(self, operation: Operation, isolated: bool = True) -> bool:
-        """Name what is inside an operation; without `isolated` not what is inside isolated ones there: then False."""
-        return self._name_nested([(operation, region) for region in reversed(operation.regions)], isolated)
+    def name_regions(self, operation: Operation) -> None:
+        """Name what is inside an operation.  An explicit stack, because programs may nest deeply.
 
-    def begin(self, operation: Operation) -> None:
-        """Name the arguments of the only block of an operation, whose results are named while they are printed."""
-        region = operation.regions[0]
-        block = region.blocks[0]
-        self.state = _State(self.numbers, self.arguments, self.conflicts)
-        self._name_arguments(block, operation, region, 0, self.state.added)
-        self.waiting = block
-
-    def keep(self, value: Value, name: str) -> None:
-        """Keep a name in the row."""
-        value.place = len(self.kept_values)
-        self.kept_values.append(value)
-        self.kept_names.append(name)
-
-    def name(self, value: Value) -> str:
-        """The name of a value, from the row or from `names`."""
-        place = value.place
-        kept = self.kept_values
-        if place < len(kept) and kept[place] is value:
-            return self.kept_names[place]
-        return self.names[value]
-
-    def row(self, values: list[Value]) -> str:
-        """The names of values with commas between them."""
-        return ", ".join([self.name(value) for value in values])
-
-    def bring(self, values: list[Value]) -> None:
-        """Put names that are kept in the row into `names`, where all that prints looks for them."""
-        names = self.names
-        for value in values:
-            if value not in names:
-                names[value] = self.name(value)
-
-    def bring_all(self) -> None:
-        """Put all names of the row into `names`."""
-        for place, value in enumerate(self.kept_values):
-            self.names[value] = self.kept_names[place]
-        self.forget_kept()
-
-    def forget_kept(self) -> None:
-        self.kept_values.clear()
-        self.kept_names.clear()
-
-    def result_name(self, operation: Operation) -> str:
-        """A new name for the only result of an operation without regions."""
-        state = self.state
-        hint = self.hint(operation)
-        return self.next_number() if hint is None or state is None else self._unique(hint, state.added)
-
-    def name_results(self, operation: Operation) -> None:
-        """Name the results of an operation without regions that has several."""
-        if self.state is not None:
-            self._name_results(operation, self.state.added)
-
-    def name_rest(self, operation: Operation | None) -> None:
-        """Name the results of an operation and of those that follow it, and then what they have in their regions."""
-        if self.state is not None:
-            nested: list[Operation] = []
-            self._name_row(operation, self.state.added, nested)
-            pending: list[tuple[Operation, Region] | _State] = []
-            for inner in reversed(nested):
-                for region in reversed(inner.regions):
-                    pending.append((inner, region))
-            self._name_nested(pending, True)
-
-    def end(self) -> None:
-        """Give back the state that `begin` found; what was not printed after all is named first."""
-        waiting, state = self.waiting, self.state
-        if waiting is not None:
-            self.name_rest(waiting.first)
-        self.waiting = self.state = None
-        self.forget_kept()
-        if state is not None:
-            self._give_back(state)
-
-    def _give_back(self, state: _State) -> None:
-        self.numbers, self.arguments, self.conflicts = state.numbers, state.arguments, state.conflicts
-        self.used.difference_update(state.added)
-
-    def _name_nested(self, pending: list[tuple[Operation, Region] | _State], isolated: bool) -> bool:
-        """Name regions and what is in them; an explicit stack, because programs may nest deeply.
-
-        It has regions to come, and states to give back.
+        It has regions to name, and scopes to restore.
         """
-        complete = True
+        pending: list[tuple[Operation, Region] | _Scope] = []
+        for region in reversed(operation.regions):
+            pending.append((operation, region))
         while pending:
             item = pending.pop()
-            if isinstance(item, _State):
-                self._give_back(item)
+            if isinstance(item, _Scope):
+                self.numbers, self.arguments, self.conflicts = item.numbers, item.arguments, item.conflicts
+                self.used.difference_update(item.added)
                 continue
             owner, region = item
-            state = _State(self.numbers, self.arguments, self.conflicts)
+            scope = _Scope(self.numbers, self.arguments, self.conflicts)
+            pending.append(scope)
             nested: list[Operation] = []
             for index, block in enumerate(region.blocks):
-                self._name_arguments(block, owner, region, index, state.added)
-                self._name_row(block.first, state.added, nested)
-            pending.append(state)
-            nested.reverse()
-            for inner in nested:
-                if not isolated and inner.declaration.traits & ISOLATED:
-                    complete = False
-                    continue
+                self._name_arguments(block, owner, region, index, scope.added)
+                self._name_results_of(block, scope.added, nested)
+            for inner in reversed(nested):
                 for part in reversed(inner.regions):
                     pending.append((inner, part))
-        return complete
 
-    def _name_row(self, operation: Operation | None, added: list[str], nested: list[Operation]) -> None:
-        """Name the results of an operation and of those that follow it in its block."""
+    def _name_results_of(self, block: Block, added: list[str], nested: list[Operation]) -> None:
+        """Name the results of the operations of a block; `nested` takes those with regions."""
         names = self.names
-        numbered = self.numbered
+        numbered = _NUMBERED
+        operation = block.first
         while operation is not None:
             results = operation.results
             if len(results) == 1:
@@ -195,45 +95,29 @@ class Naming:
                 hint = None if operation.declaration.is_numbered else self.hint(operation)
                 if hint is not None:
                     names[results[0]] = self._unique(hint, added)
-                elif self.numbers < len(numbered):
-                    names[results[0]] = numbered[self.numbers]
-                    self.numbers += 1
                 else:
-                    names[results[0]] = self.next_number()
+                    number = self.numbers
+                    names[results[0]] = numbered[number] if number < len(numbered) else f"%{number}"
+                    self.numbers = number + 1
             elif results:
-                self._name_results(operation, added)
+                self._name_several(operation, added)
             if operation.regions:
                 nested.append(operation)
             operation = operation.next
 
-    def _name_results(self, operation: Operation, added: list[str]) -> None:
+    def _name_several(self, operation: Operation, added: list[str]) -> None:
         """Name the results of an operation that has several."""
         names = self.names
         results = operation.results
         hint = None if operation.declaration.is_numbered else self.hint(operation)
-        if hint is None:
-            self._share(results, self.next_number())
-        elif len(operation.declaration.name_hints) == len(results):
+        if hint is not None and len(operation.declaration.name_hints) == len(results):
             for index, part in enumerate(operation.declaration.name_hints):
                 names[results[index]] = self._unique(part, added)
-        else:
-            self._share(results, self._unique(hint, added))
-
-    def next_number(self) -> str:
-        """The name of what is numbered next."""
-        number = self.numbers
-        self.numbers = number + 1
-        numbered = self.numbered
-        if number < len(numbered):
-            return numbered[number]
-        name = f"%{number}"
-        if number == len(numbered) < _MOST_NUMBERED:
-            numbered.append(name)
-        return name
-
-    def _share(self, results: tuple[OperationResult, ...], name: str) -> None:
+            return
+        name = f"%{self.numbers}" if hint is None else self._unique(hint, added)
+        self.numbers += hint is None
         for result in results:
-            self.names[result] = f"{name}#{result.index}"
+            names[result] = f"{name}#{result.index}"
 
     def _name_arguments(self, block: Block, operation: Operation, region: Region, index: int, added: list[str]) -> None:
         arguments = block.arguments

@@ -1,9 +1,9 @@
 """Text into operations.
 
-The grammar of each operation comes from its declaration: `text/format.py` turns the assembly format into directives
-once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one, so that a
-file's mistakes are all reported; names the broken operation would have defined are remembered so that their uses do
-not add noise.
+The grammar of each operation comes from its declaration: `text/syntax/format.py` turns the assembly format into
+directives once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one,
+so that a file's mistakes are all reported; names the broken operation would have defined are remembered so that their
+uses do not add noise.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tileir.ir.versions import Version
 from tileir.text.building import build_operation
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.format import Assembly, assembly_of
 from tileir.text.layouts import Layouts
 from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.parser import Parser
 from tileir.text.plain_form import PlainForm, plain_form_of
 from tileir.text.state import ParseState
+from tileir.text.syntax.format import Assembly, assembly_of
 
 
 class OperationParser(Parser):

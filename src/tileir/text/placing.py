@@ -9,8 +9,7 @@ from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ISOLATED
 from tileir.ir.values import Value
-from tileir.text.lines import MARK
-from tileir.text.printer import Printer
+from tileir.text.printer import MARK, Printer
 
 _PLACE: Final = re.compile("\0([0-9]+)\0")
 _IMPLYING: Final = (FOR, IF, LOOP)
@@ -38,8 +37,8 @@ class _PlacingPrinter(Printer):
 
     def __init__(self) -> None:
         super().__init__()
-        # Every operation gets its mark, those on known lines too.
-        self.knows_lines = False
+        # Every operation gets its mark, those on lines with a template too.
+        self.uses_templates = False
         self.printed: list[Operation] = []
 
     def print_operation(self, operation: Operation) -> None:

@@ -7,10 +7,9 @@ from tileir.ir.core import NO_ATTRIBUTES
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text.attribute_syntax import AttributeDictionary, Flag, TrailingType
-from tileir.text.directive import Blank, Literal, OperandRow, SingleOperand, TypeOf
-from tileir.text.enum_syntax import Enclosed, Rounding
-from tileir.text.format import Assembly
+from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
+from tileir.text.syntax.directive import Blank, Literal, OperandRow, TypeOf
+from tileir.text.syntax.format import Assembly
 from tileir.text.values import ValueCursor
 
 
@@ -127,15 +126,12 @@ def plain_form_of(declaration: OperationDeclaration, assembly: Assembly) -> Plai
     count = len(operand_slots)
     if count:
         head = pieces.pop(0) if pieces else None
-        if not isinstance(head, OperandRow if count > 1 else SingleOperand):
+        if not isinstance(head, OperandRow):
             return none
     marks: list[str] = []
     slots: list[int] = []
     for piece in pieces:
-        if isinstance(piece, TrailingType):
-            marks.append(":")
-            slots.append(piece.type.slot)
-        elif isinstance(piece, Literal) and len(marks) == len(slots):
+        if isinstance(piece, Literal) and len(marks) == len(slots):
             marks.append(piece.text)
         elif isinstance(piece, TypeOf) and not piece.several and len(marks) == len(slots) + 1:
             slots.append(piece.slot)

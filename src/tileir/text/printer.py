@@ -2,63 +2,56 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
-from tileir.dialect.attributes import OptimizationHintsAttribute
-from tileir.ir.attributes import Attribute, StringAttribute, entry_text
-from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
+from tileir.annotations import Final
+from tileir.ir.attributes import StringAttribute, entry_text
+from tileir.ir.core import NO_REGIONS, Block, Operation
+from tileir.ir.declaration import ISOLATED, SEGMENTS, OperationDeclaration
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.hooks import HOOKS
-from tileir.ir.types import Type
+from tileir.ir.quoting import quote
+from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
-from tileir.text.aliases import Aliases, implied_terminator
-from tileir.text.directive import Doubtful
-from tileir.text.format import Assembly, assembly_of
-from tileir.text.lines import Lines, print_lines
-from tileir.text.names import Naming, Numbering
+from tileir.text.aliases import Aliases
+from tileir.text.names import Numbering
+from tileir.text.output import TextOutput
+from tileir.text.syntax.format import Assembly, assembly_of
 
-if TYPE_CHECKING:
-    from tileir.text.asides import Aside
-
-# Directives print regions by calling the printer: natural, but programs may nest deeper than Python's stack.  So many
-# blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
-_DEEPEST: Final = 32
+# Directives print regions by calling the printer, and programs may nest deeper than Python's stack.  So many blocks in
+# one another are printed on one stack.
+_BLOCKS_PER_STACK: Final = 32
 
 # Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
 NAMES: Final = ("public", "draft")
 
+# Stands around the number of an operand in the line that a template is made of.  Strings are quoted, so that only
+# attributes and types of other dialects, which are kept as they are written, can have this character.
+MARK: Final = "\0"
 
-class Printer:
-    """Collects text in `out`; `text` gives it when all is printed.
 
-    `in_scopes` tells that what is inside an isolated operation is named when that is printed, and forgotten behind it;
-    with `in_pieces` what is printed is put together in `done` now and then.  So little memory is used over and over.
+class LineTemplate:
+    """What the lines of operations with one structural key have in common, behind the names of the results.
 
-    `generic` prints the quoted form, `aliases` (with debug info) the locations, `elide` tells whether the
-    `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.  `lossless`
-    says the little that NVIDIA's printers leave out although no reader could guess it.
+    Directives look at an operation, its attributes and its types, and of its values at their names alone.  So the text
+    between these names is made once.  `pieces` stand in front of the operands with the numbers `indices`, and `end`
+    behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
     """
 
-    __slots__ = (
-        "aliases",
-        "aside",
-        "depth",
-        "done",
-        "elide",
-        "elided_lines",
-        "generic",
-        "in_pieces",
-        "in_scopes",
-        "indent",
-        "knows_lines",
-        "lines",
-        "lossless",
-        "names",
-        "naming",
-        "out",
-        "version",
-    )
+    __slots__ = ("count", "end", "indices", "pieces")
+
+    def __init__(self, text: str) -> None:
+        parts = text.split(MARK)
+        self.pieces: list[str] = parts[:-1:2]
+        self.indices: list[int] = [int(index) for index in parts[1::2]]
+        self.end: str = parts[-1]
+        self.count: int = len(self.indices) if self.indices == list(range(len(self.indices))) else -1
+
+
+class Printer(TextOutput):
+    """Prints operations; `generic` in the quoted form."""
+
+    __slots__ = ("depth", "elided_templates", "generic", "templates", "uses_templates")
 
     def __init__(
         self,
@@ -68,41 +61,33 @@ class Printer:
         aliases: Aliases | None = None,
         lossless: bool = True,
     ) -> None:
-        self.done: list[str] = []
-        self.out: list[str] = []
-        self.aside: list[Aside] = []
-        self.depth: int = 0
-        self.in_pieces: bool = False
-        self.in_scopes: bool = False
+        super().__init__(draft_names, version, aliases, lossless)
         self.generic: bool = generic
-        self.version: Version = version
-        self.naming: Naming = Naming(draft_names)
-        self.names: dict[Value, str] = self.naming.names
-        self.indent: str = ""
-        self.elide: bool = False
-        self.aliases: Aliases | None = aliases
-        self.lossless: bool = lossless
-        # Whether an operation says all of its line by itself, and what lines have in common then: where prefixes are
-        # left out and where they are not.
-        self.knows_lines: bool = True
-        self.lines: Lines = Lines()
-        self.elided_lines: Lines = Lines()
+        self.depth: int = 0
+        # Templates by structural key; None for what was printed once, since most lines do not come again.
+        self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
+        self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
+        self.uses_templates: bool = True
 
     # --- operations ---
 
     def print_operation(self, operation: Operation) -> None:
         """One operation on lines of its own, without the line end."""
-        out = self.out
-        results = operation.results
-        if not results:
-            out.append(self.indent)
-        elif len(results) == 1:
-            out.append(f"{self.indent}{self.names[results[0]]} = ")
-        else:
-            out.append(f"{self.indent}{self.result_names(operation)} = ")
+        self.out.append(self.indent)
+        if operation.results:
+            self.out.append(f"{self.result_names(operation)} = ")
         self.print_rest(operation)
         if self.aliases is not None:
-            out.append(f" loc({self.aliases.use(operation.location)})")
+            self.out.append(self.aliases.suffix(operation.location))
+
+    def result_names(self, operation: Operation) -> str:
+        results = operation.results
+        first = self.names[results[0]]
+        if len(results) == 1:
+            return first
+        if "#" in first:
+            return f"{first.partition('#')[0]}:{len(results)}"
+        return ", ".join([self.names[result] for result in results])
 
     def print_rest(self, operation: Operation) -> None:
         """An operation from its name on."""
@@ -110,179 +95,186 @@ class Printer:
         assembly = declaration.assembly
         if assembly is None and declaration.syntax:
             assembly = assembly_of(declaration)
-        if (
-            self.generic
-            or not isinstance(assembly, Assembly)
-            or (assembly.doubtful is not None and self._is_ambiguous(assembly.doubtful, operation))
-        ):
-            # Few programs need it.
-            from tileir.text.generic_form import print_generic
+        if self.generic or not isinstance(assembly, Assembly) or self._is_ambiguous(assembly, operation):
+            self._print_generic(operation)
+            return
+        self.out.append(self._custom_name(declaration))
+        for directive in assembly.directives:
+            directive.print(self, operation)
 
-            print_generic(self, operation)
-        elif (
-            assembly.plain_middle is not None
-            and len(operation.operands) != len(declaration.operands)
-            and len(operation.results) == 1
-            and not operation.attributes
-        ):
-            # Not verified yet: as it stands on a plain line, with the operands that there are.
-            name, row = self.custom_name(declaration), self.value_list(operation.operands)
-            self.out.append(f"{name} {row}{assembly.plain_middle} : {operation.results[0].type.spelling}")
-        else:
-            self.out.append(self.custom_name(declaration))
-            for directive in assembly.directives:
-                directive.print(self, operation)
+    def _is_ambiguous(self, assembly: Assembly, operation: Operation) -> bool:
+        """Whether the custom form could be read as another program; NVIDIA prints it all the same."""
+        return self.lossless and assembly.doubtful is not None and assembly.doubtful.is_ambiguous(operation)
 
-    def custom_name(self, declaration: OperationDeclaration) -> str:
-        """The name of an operation in custom form."""
+    def _custom_name(self, declaration: OperationDeclaration) -> str:
         name = declaration.spelled_name(self.version)
         # MLIR's own operations go without their prefix exactly where the others need theirs.
         if self.elide != declaration.is_builtin:
             return name
         return declaration.name[: -len(declaration.mnemonic)] + name
 
-    def _is_ambiguous(self, doubtful: Doubtful, operation: Operation) -> bool:
-        """Whether the custom form could be read as another program; NVIDIA prints it all the same."""
-        return self.lossless and doubtful.is_ambiguous(operation)
-
-    def result_names(self, operation: Operation) -> str:
-        names = [self.names[result] for result in operation.results]
-        if "#" in names[0]:
-            return f"{names[0].partition('#')[0]}:{len(names)}"
-        return ", ".join(names)
+    # --- blocks ---
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
-        """The operations of a block, one per line, leaving out an implied terminator."""
-        if self.depth == _DEEPEST:
-            from tileir.text.asides import Aside
-
-            self.aside.append(Aside(block, omit, self.indent, self.elide, self.in_scopes, len(self.out)))
-            return
-        self.depth += 1
-        outer = self.indent
-        self.indent = outer + "  "
-        if self.knows_lines:
-            print_lines(self, block, omit, self.elided_lines if self.elide else self.lines)
+        outer_indent, outer_depth = self.indent, self.depth
+        self.indent = outer_indent + "  "
+        if outer_depth < _BLOCKS_PER_STACK:
+            self.depth = outer_depth + 1
+            self._print_operations(block, omit)
         else:
-            operation = block.first
-            while operation is not None:
-                if operation is not omit:
-                    self.print_operation(operation)
-                    self.out.append("\n")
+            from tileir.text.stack import on_fresh_stack
+
+            self.depth = 0
+            if not on_fresh_stack(lambda: self._print_operations(block, omit)):
+                # Where there are no threads, as in a browser, Python's own limit holds.
+                self._print_operations(block, omit)
+        self.indent, self.depth = outer_indent, outer_depth
+
+    def _print_operations(self, block: Block, omit: Operation | None) -> None:
+        out = self.out
+        names = self.names
+        indent = self.indent
+        aliases = self.aliases
+        templates = self.elided_templates if self.elide else self.templates
+        end = "\n"
+        operation = block.first
+        while operation is not None:
+            if operation is omit:
                 operation = operation.next
-        self.indent = outer
-        self.depth -= 1
+                continue
+            template = None
+            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
+                key = operation.structural_key()
+                template = templates.get(key)
+                if template is None:
+                    template = self._new_template(operation, key, templates)
+            if template is None:
+                self.print_operation(operation)
+                out.append("\n")
+                operation = operation.next
+                continue
+            operands = operation.operands
+            results = operation.results
+            result = indent
+            if len(results) == 1:
+                result = f"{indent}{names[results[0]]}"
+            elif results:
+                result = indent + self.result_names(operation)
+            if aliases is not None:
+                end = f"{aliases.suffix(operation.location)}\n"
+            pieces = template.pieces
+            if template.count == 2:
+                first, second = names[operands[0]], names[operands[1]]
+                out.append(f"{result}{pieces[0]}{first}{pieces[1]}{second}{template.end}{end}")
+            elif template.count == 1:
+                out.append(f"{result}{pieces[0]}{names[operands[0]]}{template.end}{end}")
+            else:
+                for number, index in enumerate(template.indices):
+                    result = f"{result}{pieces[number]}{names[operands[index]]}"
+                out.append(f"{result}{template.end}{end}")
+            operation = operation.next
 
-    def print_scope(self, operation: Operation) -> None:
-        """An operation with regions: if it is isolated, the names in it are needed nowhere else.
+    def _new_template(
+        self,
+        operation: Operation,
+        key: tuple[object, ...],
+        templates: dict[tuple[object, ...], LineTemplate | None],
+    ) -> LineTemplate | None:
+        """A template of an operation whose key comes the second time; None where marks could be mistaken."""
+        if key not in templates:
+            templates[key] = None
+            return None
+        if _has_mark(operation):
+            return None
+        out, self.out = self.out, []
+        names, self.names = self.names, {}
+        try:
+            example = _with_marks(operation, self.names)
+            self.out.append(" = " if operation.results else "")
+            self.print_rest(example)
+            template = templates[key] = LineTemplate("".join(self.out))
+        finally:
+            self.out, self.names = out, names
+        return template
 
-        A function is named while it is printed; a module with values of its own first, since functions depend on them.
-        """
-        if not self.in_scopes or not operation.declaration.traits & ISOLATED:
-            self.print_operation(operation)
-            return
-        names = self.names
-        naming = self.naming
-        before = len(names)
-        regions = operation.regions
-        if (
-            self.knows_lines
-            and not operation.declaration.traits & SYMBOL_TABLE
-            and len(regions) == 1 == len(regions[0].blocks)
-        ):
-            naming.begin(operation)
-            self.in_scopes = False
-            self.print_operation(operation)
-            naming.end()
-        else:
-            complete = naming.name_regions(operation, isolated=False)
-            if len(names) > before:
-                # Names inside depend on those around: all are needed.
-                self.in_scopes = False
-                if not complete:
-                    naming.name_regions(operation)
-            self.print_operation(operation)
-        self.in_scopes = True
-        if not before and not self.aside:
-            names.clear()
+    # --- the generic form ---
 
-    def text(self) -> str:
-        """All that was printed, with the blocks that were put aside in their places."""
-        if not self.aside:
-            return "".join([*self.done, *self.out])
-        from tileir.text.asides import PartedText
+    def _print_generic(self, operation: Operation) -> None:
+        """`"name"(operands) <{properties}> (regions) {attributes} : (types) -> types`"""
+        out = self.out
+        declaration = operation.declaration
+        name = declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(self.version)
+        if declaration.unregistered:
+            name = declaration.name
+        out.append(f"{quote(name)}({self.value_list(operation.operands)})")
+        if operation.successors:
+            out.append("[" + ", ".join([_block_label(block) for block in operation.successors]) + "]")
+        properties = _properties(operation)
+        if properties:
+            out.append(f" <{{{', '.join(properties)}}}>")
+        if operation.regions:
+            out.append(" (")
+            for index, region in enumerate(operation.regions):
+                if index:
+                    out.append(", ")
+                self.print_generic_region(region)
+            out.append(")")
+        self.attribute_dictionary(operation, frozenset(declaration.inherent))
+        inputs = type_list(tuple([value.type for value in operation.operands]))
+        outputs = tuple([result.type for result in operation.results])
+        # The arrow of a function type would be taken for the next one of this list.
+        single = len(outputs) == 1 and not isinstance(outputs[0], FunctionType)
+        out.append(f" : ({inputs}) -> {outputs[0].text if single else f'({type_list(outputs)})'}")
 
-        whole = PartedText(self.out, self.aside)
-        waiting = list(whole.aside)
-        # The texts of blocks have places of their own, before what comes next in `done`.
-        self.in_pieces = False
-        while waiting:
-            piece = waiting.pop()
-            self.out, self.aside, self.indent, self.elide = piece.text.out, piece.text.aside, piece.indent, piece.elide
-            self.in_scopes = piece.in_scopes
-            self.print_block_body(piece.block, piece.omit)
-            waiting.extend(piece.text.aside)
-        self.out, self.aside = [whole.joined()], []
-        return "".join([*self.done, *self.out])
 
-    def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
-        """`{`, the single block of a region, `}`; the terminator `implied` is left out where it has no operands."""
-        self.out.append("{\n")
-        if len(region.blocks) == 1:
-            omit: Operation | None = None
-            if implied is not None:
-                omit = implied_terminator(region, implied, self.lossless and self.aliases is not None)
-            self.print_block_body(region.blocks[0], omit)
-        elif region.blocks:
-            self._print_blocks(region)
-        self.out.append(self.indent + "}")
+def _properties(operation: Operation) -> list[str]:
+    """Inherent attributes, defaults spelled out, sorted by name."""
+    declaration = operation.declaration
+    values: dict[str, str] = {}
+    for declared in declaration.attributes:
+        value = operation.attributes.get(declared.name, declared.default)
+        if value is not None:
+            values[declared.name] = entry_text(declared.name, value)
+    segments = operation.segments
+    if segments is None and declaration.traits & SEGMENTS:
+        segments = tuple(declaration.segment_lengths(operation))
+    if segments is not None:
+        sizes = ", ".join([str(size) for size in segments])
+        values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
+    return [values[name] for name in sorted(values)]
 
-    def _print_blocks(self, region: Region) -> None:
-        """Several blocks, with labels."""
-        for index, block in enumerate(region.blocks):
-            if index or block.arguments:
-                arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
-                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                self.out.append(f"{self.indent}{label}:\n")
-            self.print_block_body(block)
 
-    # --- pieces ---
+def _block_label(block: Block) -> str:
+    region = block.parent
+    return f"^bb{region.blocks.index(block)}" if region is not None else "^bb?"
 
-    def value_list(self, values: list[Value]) -> str:
-        names = self.names
-        return ", ".join([names[value] for value in values])
 
-    def type_names(self, types: list[Type]) -> str:
-        return ", ".join([type.spelling for type in types])
+def _has_mark(operation: Operation) -> bool:
+    for value in (*operation.operands, *operation.results):
+        if MARK in value.type.text:
+            return True
+    for attribute in operation.attributes.values():
+        if not isinstance(attribute, EnumAttribute) and MARK in attribute.text:
+            return True
+    return False
 
-    def attribute_dictionary(self, operation: Operation, elided: frozenset[str]) -> None:
-        """` {name = value, ..}` of what the syntax does not show, sorted by name."""
-        attributes = operation.attributes
-        shown = [name for name in attributes if name not in elided]
-        if shown:
-            shown.sort()
-            self.out.append(" {" + ", ".join([self.entry(name, attributes[name]) for name in shown]) + "}")
 
-    def entry(self, name: str, value: Attribute) -> str:
-        return entry_text(name, value)
+def _with_marks(operation: Operation, names: dict[Value, str]) -> Operation:
+    """An operation like another one that takes different values, whose names are marks around their numbers."""
+    for number, value in enumerate(operation.operands):
+        names[value] = f"{MARK}{number}{MARK}"
+    if len(names) == len(operation.operands):
+        return operation
+    names.clear()
+    operands: list[Value] = [Value(value.type) for value in operation.operands]
+    for number, value in enumerate(operands):
+        names[value] = f"{MARK}{number}{MARK}"
+    types = [result.type for result in operation.results]
+    attributes, location, segments = operation.attributes, operation.location, operation.segments
+    return Operation(operation.declaration, operands, types, attributes, NO_REGIONS, location, segments)
 
-    def hints(self, value: Attribute) -> str:
-        """`<..>` of optimization hints."""
-        if self.lossless and isinstance(value, OptimizationHintsAttribute):
-            return value.exact_text
-        return value.bare_text
 
-    def print_generic_region(self, region: Region) -> None:
-        """A region in the generic form."""
-        self.out.append("{\n")
-        for index, block in enumerate(region.blocks):
-            # A block with nothing in it needs its label to be seen at all.
-            if index or block.arguments or block.first is None:
-                arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
-                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                self.out.append(f"{self.indent}{label}:\n")
-            self.print_block_body(block)
-        self.out.append(self.indent + "}")
+# --- whole programs ---
 
 
 def print_operation(
@@ -302,40 +294,34 @@ def print_operation(
     if names not in NAMES:
         raise OptionError(f"'{names}' are no names of values: {', '.join(NAMES)}")
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
-    isolated = bool(operation.declaration.traits & ISOLATED)
     printer = Printer(generic, names == "draft", version, aliases, lossless)
-    if isolated:
+    scope = _isolated_scope(operation) if generic else None
+    if operation.declaration.traits & ISOLATED:
+        printer.naming.name_regions(operation)
         try:
-            printer.in_scopes = printer.in_pieces = True
-            printer.print_scope(operation)
-            return _with_definitions(printer)
+            printer.print_operation(operation)
         except KeyError:
             # Before it is verified, a function may take what is another's.
             printer = Printer(generic, names == "draft", version, aliases, lossless)
             printer.naming.name_regions(operation)
             _name_outside(operation, printer)
             printer.print_operation(operation)
-    else:
-        scope = _isolated_scope(operation) if generic else None
-        if scope is not None:
-            numbering = Numbering()
-            numbering.name_regions(scope)
-            printer.names.update(numbering.names)
-            _name_outside(operation, printer)
-        else:
-            values: list[Value] = [*operation.operands, *operation.results]
-            for index, value in enumerate(values):
-                if value not in printer.names:
-                    printer.names[value] = f"%{index}"
-            _name_outside(operation, printer)
-            printer.naming.name_regions(operation)
+    elif scope is not None:
+        numbering = Numbering()
+        numbering.name_regions(scope)
+        printer.names.update(numbering.names)
+        _name_outside(operation, printer)
         printer.print_operation(operation)
-    return _with_definitions(printer)
-
-
-def _with_definitions(printer: Printer) -> str:
-    if printer.aliases is not None:
-        printer.out.append("\n" + printer.aliases.definitions().rstrip("\n"))
+    else:
+        values: list[Value] = [*operation.operands, *operation.results]
+        for index, value in enumerate(values):
+            if value not in printer.names:
+                printer.names[value] = f"%{index}"
+        _name_outside(operation, printer)
+        printer.naming.name_regions(operation)
+        printer.print_operation(operation)
+    if aliases is not None:
+        printer.out.append("\n" + aliases.definitions().rstrip("\n"))
     return printer.text()
 
 
@@ -348,7 +334,7 @@ def _isolated_scope(operation: Operation) -> Operation | None:
 
 
 def _name_outside(operation: Operation, printer: Printer) -> None:
-    """Names for what an operation and those in it refer to and does not have one, since it is from elsewhere."""
+    """Name what an operation and those in it refer to and that has no name, since it is from elsewhere."""
     inside = set(operation.walk())
     for inner in operation.walk():
         for value in inner.operands:
@@ -361,10 +347,7 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
-    # Without names of its own, as it is nearly always, the module leaves naming to its functions.
-    printer.in_scopes = not printer.naming.name_regions(module, isolated=False) and not printer.names
-    if not printer.in_scopes:
-        printer.naming.name_regions(module)
+    printer.naming.name_regions(module)
     try:
         return _disassembly(module, printer)
     except KeyError:
@@ -376,21 +359,21 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
 
 
 def _disassembly(module: Operation, printer: Printer) -> str:
-    printer.elide = printer.in_pieces = True
+    printer.elide = True
     out = printer.out
     aliases = printer.aliases
     producer = module.attributes.get("producer")
     if isinstance(producer, StringAttribute) and producer.value:
         out.append(f"// Producer: {producer.value}\n")
-    if all(block.first is None for region in module.regions for block in region.blocks):
+    blocks = [block for region in module.regions for block in region.blocks]
+    if all(block.first is None for block in blocks):
         # What the disassembler makes of nothing.
         out.append("\n#loc = loc(unknown)\n" if aliases is not None else "\n")
         return printer.text()
-    for region in module.regions:
-        for block in region.blocks:
-            for operation in block:
-                printer.print_scope(operation)
-                out.append("\n")
+    for block in blocks:
+        for operation in block:
+            printer.print_operation(operation)
+            out.append("\n")
     if aliases is not None:
         out.append(aliases.definitions())
     return printer.text()

@@ -20,10 +20,10 @@ from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.constants import scalar
-from tileir.text.directive import OperandRow
-from tileir.text.format import Assembly
 from tileir.text.pieces import Piece
-from tileir.text.view_syntax import TensorView
+from tileir.text.syntax.directive import OperandRow
+from tileir.text.syntax.format import Assembly
+from tileir.text.syntax.views import TensorView
 
 # What operands begin with whose names stand in their order, so that one may be named twice.
 _IN_ORDER: Final = (OperandRow, TensorView)

@@ -19,8 +19,8 @@ class _Outcome:
 def on_fresh_stack(action: Callable[[], None]) -> bool:
     """Do something on the stack of a thread of its own, and wait for it; False where there can be no other thread.
 
-    The reader of regions calls itself through the syntax of operations, so a text that nests deeply needs a stack that
-    is deep.  How deep Python's may be is a setting of the process that is not ours to change.
+    The parser and the printer of regions call themselves through the directives of operations, so a program that nests
+    deeply needs a deep stack.  How deep Python's may be is a setting of the process that is not ours to change.
     """
     outcome = _Outcome()
     done = _thread.allocate_lock()

@@ -1,16 +1,16 @@
 """Reading types.
 
 A dialect type arrives as one token and is looked up whole; only a spelling never seen before is taken apart, by
-`TypeText`, character by character, so that a mistake is reported where it is.
+`TypeText`, character by character, so that an error is reported where it is.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
-from tileir.ir.types import Type, function_type, opaque_type
+from tileir.ir.types import IntegerType, Type, function_type, opaque_type
 from tileir.ir.versions import Version
 from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
 from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
@@ -19,7 +19,7 @@ DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
 
-# How far a type with unmatched brackets is read to find the mistake.
+# How far a type with unmatched brackets is read to find the error.
 _LONGEST_TYPE: Final = 4096
 
 # How many characters the function types of any text may have together, as in bytecode.
@@ -163,12 +163,19 @@ class TypeCursor(Cursor):
         return function_type(tuple(inputs), tuple(results))
 
     def parse_type_list_in_parentheses(self) -> list[Type]:
-        self.expect("(")
         types: list[Type] = []
-        if not self.accept(")"):
-            types = self.parse_type_list()
-            self.expect(")")
+        self.parse_items("(", ")", lambda: types.append(self.parse_type()))
         return types
+
+    def parse_items(self, opening: str, closing: str, parse_item: Callable[[], None]) -> None:
+        """opening (item (`,` item)*)? closing"""
+        self.expect(opening)
+        if self.accept(closing):
+            return
+        parse_item()
+        while self.accept(","):
+            parse_item()
+        self.expect(closing)
 
     def parse_type_list(self) -> list[Type]:
         """types ::= type (`,` type)*"""
@@ -215,3 +222,27 @@ class TypeCursor(Cursor):
             self.position += 1
             if not closing:
                 return
+
+    # --- integers of a type ---
+
+    def parse_checked_integer(self, type: Type) -> int:
+        """An integer that fits a type."""
+        start = self.position
+        return self.checked_integer(type, self.parse_integer(), start)
+
+    def checked_integer(self, type: Type, value: int, token: int) -> int:
+        """An integer that fits its type, read as signed; i1 is 0 or 1."""
+        if not isinstance(type, IntegerType):
+            return value
+        width = type.width
+        if not -(1 << (width - 1)) <= value < 1 << width:
+            self.fail("integer constant out of range for attribute", token)
+        if width == 1:
+            return value & 1
+        return value - (1 << width) if value >= 1 << (width - 1) else value
+
+    def parse_integer_list(self) -> list[int]:
+        """`[` (integer (`,` integer)*)? `]`"""
+        values: list[int] = []
+        self.parse_items("[", "]", lambda: values.append(self.parse_integer()))
+        return values

@@ -8,6 +8,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.versions import VERSION_NAMES, version_named
+from tileir.passes.debug_info import synthesize_scopes
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -95,6 +96,8 @@ def _assemble(path: str, output: str, given: Arguments) -> int:
     if given.has("legalize") and not _legalize(program.module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):
+        from tileir.passes.debug_info import synthesize_scopes
+
         synthesize_scopes(program.module)
     from tileir.bytecode.layouts import dropped_information, newest_version, tile_module, to_bytes
     from tileir.bytecode.primitives import BytecodeError

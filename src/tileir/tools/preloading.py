@@ -32,22 +32,22 @@ annotations ir ir.quoting tools.arguments bytecode bytecode.magic ir.floats ir.i
 ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.versions ir.symbols ir.verify_context
 ir.declaration ir.registry ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
 dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
-dialect.hints dialect.inference dialect.ops.control_flow dialect.ops.structure collector
-ir.traversal text text.state text.draft_spellings text.directive text.attribute_syntax text.enum_syntax text.format
-dialect.ops.core text.structure_syntax text.aggregate_syntax text.access_syntax
-dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
+dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector
+ir.traversal text text.state text.syntax text.syntax.draft_spellings text.syntax.directive
+text.syntax.attribute_directives text.syntax.format dialect.ops.core text.syntax.structure text.syntax.aggregates
+text.syntax.accesses dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
 """
 DISASSEMBLING = """
-bytecode.primitives bytecode.container bytecode.origin bytecode.layouts text.aliases text.names text.lines
-text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability bytecode.types
-bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader bytecode.body_reader
-bytecode.reader
+bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names
+text.output text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability
+bytecode.types bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader
+bytecode.body_reader bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 
 # Used as modules, by what reads texts alone: loaded when something of theirs is asked for.
-_POSTPONED = frozenset(("tileir.text.draft_spellings",))
-_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text"))
+_POSTPONED = frozenset(("tileir.text.syntax.draft_spellings",))
+_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text", "text.syntax"))
 _HEAD = 16
 """Code in a file begins after the number of Python's version, flags, and the time and size of its source."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -15,7 +15,7 @@ from tileir.dialect.ops import MODULE
 from tileir.ir.declaration import VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.versions import NEWEST, Version
-from tileir.text.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
+from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),

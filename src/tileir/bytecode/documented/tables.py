@@ -36,11 +36,10 @@ from tileir.dialect.types import (
     view_mistake,
 )
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import V13_1
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import F8E8M0FNU, Type
-from tileir.ir.versions import NEWEST
+from tileir.ir.versions import NEWEST, V13_1
 
 # The names of enumerations in messages: those of the bytecode draft ("Six Enum-Attr Readers", of which nothing holds
 # the sixth, Width), and those that the operations of 13.1 have and it does not mention.

@@ -154,9 +154,9 @@ def condition_of_assume(parser: Parser, state: ParseState) -> bool:
     return True
 
 
-def predicate_list(parser: Parser) -> bool:
-    """`assume [div_by<8>, bounded<0, ?>], ..`, read as a chain of assumes (C1); steps over the bracket."""
-    return parser.draft_spellings and parser.accept("[")
+def is_predicate_list(parser: Parser) -> bool:
+    """`assume [div_by<8>, bounded<0, ?>], ..`, read as a chain of assumes (C1)."""
+    return parser.draft_spellings and parser.peek() == "["
 
 
 def warn_of_wide_scan(parser: Parser, state: ParseState) -> None:

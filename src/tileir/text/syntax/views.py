@@ -16,13 +16,17 @@ from tileir.dialect.types import (
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
+
+
+# What brackets of sizes have: the sizes, the tokens of those that are values, and the tokens of the bracket and of all.
+Sizes = tuple[list[int], list[int], list[int]]
 
 
 class TensorView(Custom):
@@ -39,17 +43,13 @@ class TensorView(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "base", parser.parse_value_token())
         parser.expect(",")
-        shape, shape_values, shape_places = self._parse_sizes(parser, state, "shape")
-        strides: list[int] = []
-        stride_values: list[int] = []
-        stride_places = shape_places
-        if parser.accept(","):
-            strides, stride_values, stride_places = self._parse_sizes(parser, state, "strides")
-        elif shape:
+        shape = self._parse_sizes(parser, state, "shape")
+        strides: Sizes = ([], [], shape[2])
+        if shape[0] or parser.peek() == ",":
             parser.expect(",")
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+            strides = self._parse_sizes(parser, state, "strides")
+        dynamic = [*shape[1], *strides[1]]
+        parse_attributes(parser, state)
         parser.expect(":")
         result = parser.parse_type()
         given: list[Type] = []
@@ -60,103 +60,73 @@ class TensorView(Custom):
                 given.append(parser.parse_type())
             if len(given) > 1 and parser.peek() != "->" and not parser.recover:
                 # NVIDIA's parser knows at most one type before the arrow, and none where there is no dynamic size.
-                dynamic_sizes = shape_values or stride_values
-                parser.fail("expected '->'" if dynamic_sizes else "expected operation name in quotes", comma)
+                parser.fail("expected '->'" if dynamic else "expected operation name in quotes", comma)
             parser.expect("->")
             result = parser.parse_type()
         if not isinstance(result, TensorViewType):
             # NVIDIA's parser says so behind the type.
-            place = parser.position - 1 if parser.recover else parser.position
-            fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", place)
-        assert isinstance(result, TensorViewType)
-        self._check(parser, state, "shape", shape, result.shape, shape_places)
-        self._check(parser, state, "stride", strides, result.strides, stride_places)
-        self._set_types(parser, state, given, result, [*shape_values, *stride_values])
-        self.set_operands(state, "dynamicShape", shape_values)
-        self.set_operands(state, "dynamicStrides", stride_values)
-        dynamic = state.types[self.slots["dynamicShape"]]
-        one = dynamic[0] if dynamic else None
-        for name, values in (("dynamicShape", shape_values), ("dynamicStrides", stride_values)):
-            self.set_types(state, name, [one] * len(values) if one is not None else [])
+            token = parser.position - 1 if parser.recover else parser.position
+            fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", token)
+        self._check(parser, state, "shape", shape, result.shape)
+        self._check(parser, state, "stride", strides, result.strides)
+        size_types = self._set_base(parser, state, given, result, dynamic)
+        for name, sizes in (("dynamicShape", shape), ("dynamicStrides", strides)):
+            self.set_operands(state, name, sizes[1])
+            self.set_types(state, name, size_types * len(sizes[1]))
         self.set_types(state, "result", [result])
 
-    def _parse_sizes(self, parser: Parser, state: ParseState, word: str) -> tuple[list[int], list[int], list[int]]:
-        """sizes ::= `[` (integer | value) (`,` ...)* `]`
-
-        The static sizes, the token numbers of the others, and those of all, that of the bracket first.
-        """
-        if not parser.accept(word):
-            fail_custom(parser, state, f"expected '{word}'")
+    def _parse_sizes(self, parser: Parser, state: ParseState, word: str) -> Sizes:
+        """sizes ::= `[` (integer | value) (`,` ...)* `]`"""
+        expect_word(parser, state, word)
         parser.expect("=")
-        places = [parser.position]
-        parser.expect("[")
+        tokens = [parser.position]
         sizes: list[int] = []
         values: list[int] = []
-        if not parser.accept("]"):
-            while True:
-                places.append(parser.position)
-                if parser.peek()[:1] == "%":
-                    sizes.append(DYNAMIC)
-                    values.append(parser.position)
-                    parser.position += 1
-                elif parser.peek()[:1].isdigit() or parser.peek() == "-":
-                    sizes.append(parser.parse_integer())
-                else:
-                    fail_custom(parser, state, "expected either integer or SSA value")
-                if not parser.accept(","):
-                    break
-            parser.expect("]")
-        return sizes, values, places
 
-    def _check(
-        self, parser: Parser, state: ParseState, word: str, found: list[int], wanted: tuple[int, ...], places: list[int]
-    ) -> None:
-        if len(found) != len(wanted):
-            fail_custom(
-                parser,
-                state,
-                f"expected {word} declaration to contain {len(wanted)} elements due to tensor_view type, "
-                f"but {len(found)} were provided",
-                places[0],
-            )
-        for index, (have, want) in enumerate(zip(found, wanted, strict=True)):
+        def parse_size() -> None:
+            tokens.append(parser.position)
+            if parser.peek()[:1] == "%":
+                sizes.append(DYNAMIC)
+                values.append(parser.position)
+                parser.position += 1
+            elif parser.peek()[:1].isdigit() or parser.peek() == "-":
+                sizes.append(parser.parse_integer())
+            else:
+                fail_custom(parser, state, "expected either integer or SSA value")
+
+        parser.parse_items("[", "]", parse_size)
+        return sizes, values, tokens
+
+    def _check(self, parser: Parser, state: ParseState, word: str, sizes: Sizes, expected: tuple[int, ...]) -> None:
+        found, _, tokens = sizes
+        if len(found) != len(expected):
+            counts = f"{len(expected)} elements due to tensor_view type, but {len(found)} were provided"
+            fail_custom(parser, state, f"expected {word} declaration to contain {counts}", tokens[0])
+        for index, (have, want) in enumerate(zip(found, expected, strict=True)):
             if have != want:
-                fail_custom(
-                    parser,
-                    state,
-                    f"input {word} dimension {index} does not match tensor_view type (expected {_size(want)}, "
-                    f"got {_size(have)})",
-                    places[index + 1],
-                )
+                values = f"(expected {_size(want)}, got {_size(have)})"
+                message = f"input {word} dimension {index} does not match tensor_view type {values}"
+                fail_custom(parser, state, message, tokens[index + 1])
 
-    def _set_types(
-        self, parser: Parser, state: ParseState, given: list[Type], result: TensorViewType, values: list[int]
-    ) -> None:
+    def _set_base(
+        self, parser: Parser, state: ParseState, given: list[Type], result: TensorViewType, dynamic: list[int]
+    ) -> list[Type]:
+        """Set the type of the base; return that of the dynamic sizes, if there are any."""
         base: Type = scalar_tile(pointer_type(result.element, result.attribute))
-        rest = given
-        # With values in the lists, a lone type is theirs.
-        shows_base = len(given) > 1 or not values
-        if given and shows_base and isinstance(given[0], TileType) and isinstance(given[0].element, PointerType):
-            base = given[0]
-            rest = given[1:]
-        if base is not self._value_type(parser, state) and not given:
-            # The pointer attribute is not printed when it is absent; take the value's own type then.
-            known = self._value_type(parser, state)
-            if isinstance(known, TileType) and isinstance(known.element, PointerType):
-                base = known
-        self.set_types(state, "base", [base])
-        dynamic: list[Type] = rest
-        if values and not rest:
-            dynamic = [draft_spellings.size_type(parser, values[0])]
-        if len(rest) > 1:
-            fail_custom(parser, state, "expected one type for the dynamic sizes")
-        self.set_types(state, "dynamicShape", dynamic)
-
-    def _value_type(self, parser: Parser, state: ParseState) -> Type | None:
+        # Of a lone type that is shown with dynamic sizes, it is theirs.  Of a base that is not shown, the value's own
+        # type is taken: it may have a pointer attribute.
         tokens = state.operands[self.declaration.operand_number("base")]
-        return parser.value_type(tokens[0]) if tokens else None
+        shown: Type | None = given[0] if given and (len(given) > 1 or not dynamic) else None
+        own = parser.value_type(tokens[0]) if tokens and not given else shown
+        if isinstance(own, TileType) and isinstance(own.element, PointerType):
+            base = own
+            given = given[1:]
+        self.set_types(state, "base", [base])
+        if len(given) > 1:
+            fail_custom(parser, state, "expected one type for the dynamic sizes")
+        return [draft_spellings.size_type(parser, dynamic[0])] if dynamic and not given else given
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         result = operation.results[0].type
         base = operation.operands[0]
@@ -181,7 +151,7 @@ def _size(value: int) -> str:
     return "dynamic" if value == DYNAMIC else str(value)
 
 
-def _sizes(printer: Printer, static: tuple[int, ...], values: list[Value]) -> str:
+def _sizes(printer: TextOutput, static: tuple[int, ...], values: list[Value]) -> str:
     remaining = iter(values)
     parts: list[str] = []
     for size in static:
@@ -211,11 +181,10 @@ class MakeView(Custom):
         if not isinstance(type, TileViewType) or not self.declaration.results[0].constraint.accepts(type):
             word = self.declaration.mnemonic.removeprefix("make_")
             fail_custom(parser, state, f"expected '{word}' type, but got '{type.text}'", start)
-        assert isinstance(type, TileViewType)
         self.set_types(state, "result", [type])
         self.set_types(state, "tensor_view", [type.tensor])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")
 
 
@@ -233,28 +202,24 @@ class ShapeQuery(Doubtful):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "src", parser.parse_value_token())
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
         parser.expect(":")
         start = parser.position
         source = parser.parse_type()
         if self.declaration.operands[0].constraint is TENSOR_VIEW:
             if not isinstance(source, TensorViewType):
                 fail_custom(parser, state, f"expected tensor_view, got '{source.text}'", start)
-            assert isinstance(source, TensorViewType)
             rank = source.rank
         else:
             if not isinstance(source, TileViewType):
                 fail_custom(parser, state, f"expected tile view, got '{source.text}'", start)
-            assert isinstance(source, TileViewType)
             rank = source.index_rank
         parser.expect("->")
         result = parser.parse_type()
         self.set_types(state, "src", [source])
         self.set_types(state, "result", [result] * rank)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         source = operation.operands[0]
         printer.out.append(f" {printer.names[source]}")
         printer.attribute_dictionary(operation, frozenset())

@@ -17,19 +17,27 @@ from tileir.ir.attributes import (
     string_attribute,
     type_attribute,
 )
-from tileir.ir.core import Operation, Region
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.location import Location, TextLocation
+from tileir.ir.location import TextLocation
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I64, FunctionType, Type, function_type
-from tileir.text import draft_spellings
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.directive import (
+    Argument,
+    Custom,
+    CustomClass,
+    Doubtful,
+    fail_custom,
+    parse_attributes,
+    parse_hints,
+    say_first,
+)
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
@@ -49,7 +57,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
                 say_first(parser, state, f"unknown type: {parser.peek()}")
                 fail_custom(parser, state, f"expect element type to be one of {names}, but got '<<NULL TYPE>>'")
         element = parser.parse_type()
-        if not _is_literal_element(element):
+        if not NUMBER.accepts(scalar_tile(element)):
             fail_custom(parser, state, f"expect element type to be one of {names}, but got '{element.text}'", start)
         parser.expect(":")
     reader = DenseReader(parser, element)
@@ -64,21 +72,12 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
     type = parser.parse_type()
     if not isinstance(type, TileType) or not NUMBER.accepts(type):
         fail_custom(parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start)
-    assert isinstance(type, TileType)
     if element is not None and element is not type.element:
-        fail_custom(
-            parser,
-            state,
-            f"mismatch between the element type: '{element.text}' and the tile element type '{type.element.text}'",
-            start,
-        )
+        types = f"'{element.text}' and the tile element type '{type.element.text}'"
+        fail_custom(parser, state, f"mismatch between the element type: {types}", start)
     if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
-    return parser.dense_of(reader, type), type
-
-
-def _is_literal_element(element: Type) -> bool:
-    return NUMBER.accepts(scalar_tile(element))
+    return reader.finish(type), type
 
 
 class DenseConstant(Custom):
@@ -94,7 +93,7 @@ class DenseConstant(Custom):
         state.set_attribute("value", value)
         self.set_types(state, "result", [type])
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f"{self.lead}{dense_text(operation.attributes['value'])}")
 
 
@@ -120,16 +119,12 @@ class Global(Custom):
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
         if parser.accept("alignment"):
             parser.expect("=")
-            start = parser.position
-            value = parser.checked_integer(I64, parser.parse_integer(), start)
-            state.set_attribute("alignment", integer_attribute(I64, value))
-        if parser.peek() == "{":
-            for name, attribute in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, attribute)
+            state.set_attribute("alignment", integer_attribute(I64, parser.parse_checked_integer(I64)))
+        parse_attributes(parser, state)
         dense, _ = parse_dense(parser, state)
         state.set_attribute("value", dense)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         attributes = operation.attributes
         out = printer.out
         # The visibility directive prints a blank of its own (docs/printing.md section 1).
@@ -141,12 +136,8 @@ class Global(Custom):
         out.append(f" {symbol_text(name if name is not None else '')}")
         if "alignment" in attributes:
             out.append(f" alignment = {attributes['alignment'].bare_text}")
-        printer.attribute_dictionary(operation, _inherent(self.declaration))
+        printer.attribute_dictionary(operation, frozenset(self.declaration.inherent))
         out.append(f" {dense_text(attributes['value'])}")
-
-
-def _inherent(declaration: OperationDeclaration) -> frozenset[str]:
-    return frozenset(declaration.inherent)
 
 
 class Module(Doubtful):
@@ -164,7 +155,7 @@ class Module(Doubtful):
     def parse(self, parser: Parser, state: ParseState) -> None:
         name = draft_spellings.module_name(parser, state)
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name() if name is None else name))
-        parse_attributes_with_keyword(parser, state)
+        parse_attributes(parser, state, "attributes")
         parser.dialects.append("cuda_tile")
         outer = parser.declarations
         parser.declarations = {}
@@ -175,16 +166,8 @@ class Module(Doubtful):
             parser.dialects.pop()
         state.add_region(region)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
-        name = operation.symbol_name
-        if name is not None:
-            printer.out.append(f" {symbol_text(name)}")
-        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
-        elided = printer.elide
-        printer.elide = True
-        printer.out.append(" ")
-        printer.print_region(operation.regions[0])
-        printer.elide = elided
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        _print_module(printer, operation, True)
 
 
 class ModuleWrapper(Custom):
@@ -198,33 +181,23 @@ class ModuleWrapper(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "@":
             state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
-        parse_attributes_with_keyword(parser, state)
+        parse_attributes(parser, state, "attributes")
         state.add_region(parser.parse_region([], isolated=True))
 
-    def print(self, printer: Printer, operation: Operation) -> None:
-        name = operation.symbol_name
-        if name is not None:
-            printer.out.append(f" {symbol_text(name)}")
-        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
-        elided = printer.elide
-        printer.elide = False
-        printer.out.append(" ")
-        printer.print_region(operation.regions[0])
-        printer.elide = elided
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        _print_module(printer, operation, False)
 
 
-def parse_attributes_with_keyword(parser: Parser, state: ParseState) -> None:
-    """(`attributes` dictionary)?"""
-    if parser.accept("attributes"):
-        for name, value in parser.parse_dictionary_entries().items():
-            state.set_attribute(name, value)
-
-
-def print_attributes_with_keyword(printer: Printer, operation: Operation, elided: frozenset[str]) -> None:
-    mark = len(printer.out)
-    printer.attribute_dictionary(operation, elided)
-    if len(printer.out) > mark:
-        printer.out.insert(mark, " attributes")
+def _print_module(printer: TextOutput, operation: Operation, elide: bool) -> None:
+    """A module; `elide` leaves out the prefixes of the operations in it."""
+    name = operation.symbol_name
+    if name is not None:
+        printer.out.append(f" {symbol_text(name)}")
+    printer.attribute_dictionary(operation, frozenset(["sym_name"]), " attributes")
+    outer, printer.elide = printer.elide, elide
+    printer.out.append(" ")
+    printer.print_region(operation.regions[0])
+    printer.elide = outer
 
 
 class Function(Custom):
@@ -245,18 +218,14 @@ class Function(Custom):
         arguments, attributes = self._parse_arguments(parser)
         results: list[Type] = []
         if parser.accept("->"):
-            if parser.peek() == "(":
-                results = parser.parse_type_list_in_parentheses()
-            else:
-                results = [parser.parse_type()]
+            is_list = parser.peek() == "("
+            results = parser.parse_type_list_in_parentheses() if is_list else [parser.parse_type()]
         inputs = tuple([type for _, _, type, _ in arguments])
         state.set_attribute("function_type", type_attribute(function_type(inputs, tuple(results))))
         if attributes is not None:
             state.set_attribute("arg_attrs", attributes)
-        if "optimization_hints" in self.declaration.inherent and parser.accept("optimization_hints"):
-            parser.expect("=")
-            state.set_attribute("optimization_hints", parser.parse_hints())
-        parse_attributes_with_keyword(parser, state)
+        parse_hints(parser, state)
+        parse_attributes(parser, state, "attributes")
         parser.dialects.append("cuda_tile")
         try:
             region = parser.parse_region(arguments, isolated=True)
@@ -266,63 +235,44 @@ class Function(Custom):
         if implied is not None:
             parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
         state.add_region(region)
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
 
-    def _parse_arguments(self, parser: Parser) -> tuple[list[tuple[str, int, Type, Location]], Attribute | None]:
+    def _parse_arguments(self, parser: Parser) -> tuple[list[Argument], Attribute | None]:
         """`(` (value `:` type dictionary? location?) (`,` ...)* `)`"""
-        found: list[tuple[str, int, Type, Location]] = []
+        found: list[Argument] = []
         dictionaries: list[Attribute] = []
-        some = False
-        parser.expect("(")
-        if parser.accept(")"):
-            return found, None
-        while True:
+
+        def parse_argument() -> None:
             name, token, type, location = parser.parse_arguments(1)[0]
-            entries: dict[str, Attribute] = {}
-            if parser.peek() == "{":
-                entries = parser.parse_dictionary_entries()
-                some = some or bool(entries)
+            entries = parser.parse_dictionary_entries() if parser.peek() == "{" else {}
             dictionaries.append(dictionary_attribute(entries))
             if parser.peek() == "loc":
                 location = parser.parse_trailing_location()
             found.append((name, token, type, location))
-            if not parser.accept(","):
-                break
-        parser.expect(")")
-        return found, array_attribute(tuple(dictionaries)) if some else None
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+        parser.parse_items("(", ")", parse_argument)
+        nothing = dictionary_attribute({})
+        has_entries = any(entries is not nothing for entries in dictionaries)
+        return found, array_attribute(tuple(dictionaries)) if has_entries else None
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         name = operation.attributes.get("sym_name")
         region = operation.regions[0]
         out.append(f" {symbol_text(name.value if isinstance(name, StringAttribute) else '')}(")
-        if region.blocks:
-            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
-        out.append(")")
+        out.append(f"{printer.argument_list(region)})")
         type = operation.attributes.get("function_type")
         if isinstance(type, TypeAttribute) and isinstance(type.type, FunctionType) and type.type.results:
-            results = printer.type_names(list(type.type.results))
+            results = ", ".join([result.spelling for result in type.type.results])
             out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
         hints = operation.attributes.get("optimization_hints")
         # Hints that say nothing are left out by NVIDIA's printer.
         if hints is not None and (printer.lossless or hints.bare_text != "<>"):
             out.append(f" optimization_hints={printer.hints(hints)}")
         out.append(" ")
-        self._print_body(printer, region)
+        # The arguments of the first block are printed already, so it needs no label.
+        printer.print_blocks(region, False)
         printer.attribute_dictionary(operation, frozenset(["sym_name", "function_type", "optimization_hints"]))
-
-    def _print_body(self, printer: Printer, region: Region) -> None:
-        """The first block's arguments are already printed, so it needs no label."""
-        printer.out.append("{\n")
-        for index, block in enumerate(region.blocks):
-            if index:
-                arguments = ", ".join([f"{printer.names[a]}: {a.type.text}" for a in block.arguments])
-                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
-                printer.out.append(f"{printer.indent}{label}:\n")
-            printer.print_block_body(block)
-        printer.out.append(printer.indent + "}")
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

@@ -8,7 +8,7 @@ The language:
     ( ... )?           optional; present when its first `$name` is
     type($name)        the type(s) of an operand or result; full-type($name) prints the dialect's name with it
     attr-dict          the attributes not shown otherwise
-    word  word(args)   a directive of `text/directive.py` or one of the custom ones registered below
+    word  word(args)   another directive, or one of the custom ones named below
 
 Blanks follow MLIR's rules (a blank in front of everything except some punctuation), because that is what NVIDIA's
 printers do, double blanks included.
@@ -20,8 +20,17 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
-from tileir.text.attribute_syntax import AttributeDictionary, AttributeValue, Flag, Hints, TrailingType
-from tileir.text.directive import (
+from tileir.text.state import TypeSlots
+from tileir.text.syntax.attribute_directives import (
+    AttributeDictionary,
+    AttributeValue,
+    Enclosed,
+    Flag,
+    Hints,
+    Keyword,
+    Rounding,
+)
+from tileir.text.syntax.directive import (
     Blank,
     CustomClass,
     Directive,
@@ -34,8 +43,6 @@ from tileir.text.directive import (
     SingleOperand,
     TypeOf,
 )
-from tileir.text.enum_syntax import Enclosed, Keyword, Rounding
-from tileir.text.state import TypeSlots
 
 # What an element of a format is.
 LITERAL: Final = 0
@@ -44,37 +51,16 @@ CALLED: Final = 2  # a word with arguments
 WORD: Final = 3
 MARK: Final = 4
 
-_STRUCTURE: Final = "structure"
-_CONTROL_FLOW: Final = "control flow"
-_AGGREGATES: Final = "aggregates"
-_VIEWS: Final = "views"
-_ACCESSES: Final = "accesses"
-
 # The words of the custom directives, by the module that has them.
-CUSTOM: Final[dict[str, str]] = {
-    "dense-constant": _STRUCTURE,
-    "global": _STRUCTURE,
-    "module": _STRUCTURE,
-    "module-wrapper": _STRUCTURE,
-    "function": _STRUCTURE,
-    "if": _CONTROL_FLOW,
-    "for": _CONTROL_FLOW,
-    "loop": _CONTROL_FLOW,
-    "combine": _AGGREGATES,
-    "assume": _AGGREGATES,
-    "atomic-operands": _AGGREGATES,
-    "atomic-mode": _AGGREGATES,
-    "shift-amount": _AGGREGATES,
-    "print-arguments": _AGGREGATES,
-    "cast-types": _AGGREGATES,
-    "comparison-types": _AGGREGATES,
-    "grid-type": _AGGREGATES,
-    "tensor-view": _VIEWS,
-    "make-view": _VIEWS,
-    "shape-query": _VIEWS,
-    "view-access": _ACCESSES,
-    "load-operands": _ACCESSES,
+_HOMES: Final[dict[str, str]] = {
+    "structure": "dense-constant global module module-wrapper function",
+    "control_flow": "if for loop",
+    "aggregates": "combine assume atomic-operands atomic-mode shift-amount print-arguments cast-types comparison-types"
+    " grid-type",
+    "views": "tensor-view make-view shape-query",
+    "accesses": "view-access load-operands",
 }
+CUSTOM: Final[dict[str, str]] = {word: home for home, words in _HOMES.items() for word in words.split()}
 
 
 class Element:
@@ -130,31 +116,31 @@ def _word_end(syntax: str, position: int, more: str) -> int:
 def custom_directive(word: str) -> CustomClass:
     """The directive of a word; its module is imported for the first operation that needs it."""
     home = CUSTOM[word]
-    if home is _STRUCTURE:
-        from tileir.text import structure_syntax
+    if home == "structure":
+        from tileir.text.syntax import structure
 
-        return structure_syntax.DIRECTIVES[word]
-    if home is _CONTROL_FLOW:
-        from tileir.text import control_flow_syntax
+        return structure.DIRECTIVES[word]
+    if home == "control_flow":
+        from tileir.text.syntax import control_flow
 
-        return control_flow_syntax.DIRECTIVES[word]
-    if home is _VIEWS:
-        from tileir.text import view_syntax
+        return control_flow.DIRECTIVES[word]
+    if home == "views":
+        from tileir.text.syntax import views
 
-        return view_syntax.DIRECTIVES[word]
-    if home is _ACCESSES:
-        from tileir.text import access_syntax
+        return views.DIRECTIVES[word]
+    if home == "accesses":
+        from tileir.text.syntax import accesses
 
-        return access_syntax.DIRECTIVES[word]
-    from tileir.text import aggregate_syntax
+        return accesses.DIRECTIVES[word]
+    from tileir.text.syntax import aggregates
 
-    return aggregate_syntax.DIRECTIVES[word]
+    return aggregates.DIRECTIVES[word]
 
 
 class Assembly(TypeSlots):
     """A compiled format: the directives, and where each type comes from."""
 
-    __slots__ = ("directives", "doubtful", "plain_form", "plain_middle")
+    __slots__ = ("directives", "doubtful", "plain_form")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)
@@ -166,7 +152,6 @@ class Assembly(TypeSlots):
             [compiler.slot_of(result.name) for result in declaration.results],
         )
         self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
-        self.plain_middle: str | None = _plain_middle(self.directives)
         self.plain_form: object | None = None
         """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""
 
@@ -217,28 +202,21 @@ class _Compiler:
         shown = frozenset(self.shown)
         for dictionary in dictionaries:
             dictionary.elided = shown
-        return self._fused(stack[0])
+        return self._joined(stack[0])
 
-    def _fused(self, pieces: list[Directive]) -> list[Directive]:
-        """Join the two sequences that most operations have; the text is the same, with fewer steps."""
-        fused: list[Directive] = []
+    def _joined(self, directives: list[Directive]) -> list[Directive]:
+        """Join all operands with commas between them, which most operations begin with, to one directive."""
         count = len(self.declaration.operands)
-        row: list[Directive] = []
-        for index in range(count):
-            row.extend([SingleOperand(index)] if index == 0 else [Literal(","), SingleOperand(index)])
-        if count > 1 and self.declaration.plain_operands and _same_pieces(pieces[: len(row)], row):
-            fused.append(OperandRow(list(range(count))))
-            pieces = pieces[len(row) :]
-        while pieces:
-            head = pieces[0]
-            if len(pieces) == 3 and isinstance(head, AttributeDictionary) and _is_colon(pieces[1]):
-                type = pieces[2]
-                if isinstance(type, TypeOf) and type.index >= 0:
-                    fused.append(TrailingType(head, type))
-                    break
-            fused.append(head)
-            pieces = pieces[1:]
-        return fused
+        length = 2 * count - 1
+        if not count or not self.declaration.plain_operands or len(directives) < length:
+            return directives
+        for position, directive in enumerate(directives[:length]):
+            if isinstance(directive, SingleOperand):
+                if 2 * directive.index != position:
+                    return directives
+            elif not isinstance(directive, Literal) or directive.text != "," or position % 2 == 0:
+                return directives
+        return [OperandRow(count), *directives[length:]]
 
     def _element(self, element: Element) -> Directive:
         word = element.text
@@ -323,41 +301,6 @@ class _Compiler:
         directive = custom_directive(word)(self.declaration, arguments)
         directive.bind(self.slots)
         return self._placed(directive)
-
-
-def _plain_middle(directives: list[Directive]) -> str | None:
-    """What stands between the operands and the colon when an operation has no attributes.
-
-    None unless the format is operands, optional attributes, type: then the printer has to ask each directive.
-    """
-    last = directives[-1] if len(directives) > 1 else None
-    if not isinstance(last, TrailingType) or not last.type.is_result:
-        return None
-    if not isinstance(directives[0], (OperandRow, SingleOperand)):
-        return None
-    middle = ""
-    for directive in directives[1:-1]:
-        if isinstance(directive, Rounding):
-            middle += directive.lead
-        elif not isinstance(directive, (Flag, Enclosed)):
-            return None
-    return middle
-
-
-def _is_colon(piece: Directive) -> bool:
-    return isinstance(piece, Literal) and piece.text == ":"
-
-
-def _same_pieces(found: list[Directive], wanted: list[Directive]) -> bool:
-    if len(found) != len(wanted):
-        return False
-    for have, want in zip(found, wanted, strict=True):
-        if isinstance(want, SingleOperand):
-            if not isinstance(have, SingleOperand) or have.index != want.index:
-                return False
-        elif not isinstance(have, Literal) or have.text != ",":
-            return False
-    return True
 
 
 def assembly_of(declaration: OperationDeclaration) -> Assembly:

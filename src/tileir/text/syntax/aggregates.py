@@ -11,14 +11,14 @@ from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.attribute_syntax import AttributeValue
-from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.attribute_directives import AttributeValue
+from tileir.text.syntax.directive import Custom, CustomClass, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class Combine(Custom):
@@ -51,16 +51,13 @@ class Combine(Custom):
             parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
         state.add_region(region)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
-        operands = printer.type_names([v.type for v in operation.operands])
-        results = printer.type_names([r.type for r in operation.results])
+        operands = printer.type_list(operation.operands)
+        results = printer.type_list(operation.results)
         # The first line ends in a blank (docs/printing.md section 7).
-        out.append(f" : {operands} -> {results} \n{printer.indent}(")
         region = operation.regions[0]
-        if region.blocks:
-            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
-        out.append(") ")
+        out.append(f" : {operands} -> {results} \n{printer.indent}({printer.argument_list(region)}) ")
         printer.print_region(region)
 
 
@@ -80,20 +77,14 @@ class Assume(Custom):
         if draft_spellings.condition_of_assume(parser, state):
             return
         predicates: list[Attribute] = []
-        if draft_spellings.predicate_list(parser):
-            while True:
-                predicates.append(self._parse_predicate(parser))
-                if not parser.accept(","):
-                    break
-            parser.expect("]")
+        if draft_spellings.is_predicate_list(parser):
+            parser.parse_items("[", "]", lambda: predicates.append(self._parse_predicate(parser)))
         else:
             predicates.append(self._parse_predicate(parser))
         parser.expect(",")
         tokens = parser.parse_value_token()
         self.set_operands(state, "value", tokens)
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+        parse_attributes(parser, state)
         parser.expect(":")
         type = parser.parse_type()
         self.set_types(state, "value", [type])
@@ -117,7 +108,7 @@ class Assume(Custom):
                 parser.parse_keyword()
             else:
                 parser.position += 1
-            found = parser.parse_predicate_body(name.rpartition(".")[2], start)
+            found = parser.parse_predicate_body(name.rpartition(".")[2])
         if not isinstance(found, PredicateAttribute):
             parser.fail("expected an assume predicate: div_by, same_elements or bounded", start)
         return found
@@ -139,7 +130,7 @@ class Assume(Custom):
             value = operation.results[0]
         state.made_operand = value
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.operands[0]
         predicate = operation.attributes["predicate"]
         printer.out.append(f" {predicate.bare_text}, {printer.names[value]}")
@@ -168,19 +159,10 @@ class PrintArguments(Custom):
         if parser.peek()[:1] != '"':
             parser.fail_missing("expected attribute value")
         text = parser.parse_string()
-        arguments: list[int] = []
-        if parser.accept(","):
-            arguments = parser.parse_value_tokens()
-        self.set_operands(state, "args", arguments)
-        if parser.accept("token"):
-            parser.expect("=")
-            self.set_operands(state, "token", parser.parse_value_token())
-        if parser.peek() == "{":
-            for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
-        types: list[Type] = []
-        if parser.accept(":"):
-            types = parser.parse_type_list()
+        self.set_operands(state, "args", parser.parse_value_tokens() if parser.accept(",") else [])
+        self.parse_token(parser, state)
+        parse_attributes(parser, state)
+        types = parser.parse_type_list() if parser.accept(":") else []
         self.set_types(state, "args", types)
         if old:
             text = self._placeholders(parser, text, types, text_token)
@@ -196,33 +178,22 @@ class PrintArguments(Custom):
         # Here, not above: most programs print nothing.
         import re
 
-        expression = re.compile(_EXPRESSION)
-        parts: list[str] = []
-        index = 0
-        position = 0
-        rewritten = False
-        while position < len(text):
-            if text[position] != "%":
-                parts.append(text[position])
-                position += 1
-                continue
-            match = expression.match(text, position)
-            if match is not None:
-                index += 0 if match.group() == "%%" else 1
-                parts.append(match.group())
-                position = match.end()
-                continue
-            type = types[index] if index < len(types) else None
-            is_float = isinstance(type, TileType) and isinstance(type.element, FloatType)
-            parts.append("%f" if is_float else "%d")
-            index += 1
-            position += 1
-            rewritten = True
-        if rewritten:
-            parser.remark("a bare '%' is read as '%d' or '%f' by the type of its argument", token)
-        return "".join(parts)
+        remaining = list(types)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+        def conversion(match: re.Match[str]) -> str:
+            found = match.group()
+            if found == "%%":
+                return found
+            type = remaining.pop(0) if remaining else None
+            is_float = isinstance(type, TileType) and isinstance(type.element, FloatType)
+            return found if found != "%" else "%f" if is_float else "%d"
+
+        rewritten = re.sub(f"{_EXPRESSION}|%", conversion, text)
+        if rewritten != text:
+            parser.remark("a bare '%' is read as '%d' or '%f' by the type of its argument", token)
+        return rewritten
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         text = operation.attributes["str"]
         out.append(f" {text.bare_text if isinstance(text, StringAttribute) else text.text}")
@@ -234,8 +205,8 @@ class PrintArguments(Custom):
             out.append(f" token={printer.names[token]}")
         printer.attribute_dictionary(operation, frozenset(["str"]))
         if arguments:
-            out.append(f" : {printer.type_names([v.type for v in arguments])}")
-        out.append(f" -> {printer.type_names([r.type for r in operation.results])}")
+            out.append(f" : {printer.type_list(arguments)}")
+        out.append(f" -> {printer.type_list(operation.results)}")
 
 
 class ShiftAmount(Custom):
@@ -245,12 +216,6 @@ class ShiftAmount(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        return None
 
 
 class CastTypes(Custom):
@@ -262,20 +227,16 @@ class CastTypes(Custom):
         return ": type(%inputs), ... to type(%outputs), ..."
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        types: list[Type] = []
-        if parser.accept(":"):
-            types = parser.parse_type_list()
-        self.set_types(state, "inputs", types)
+        self.set_types(state, "inputs", parser.parse_type_list() if parser.accept(":") else [])
         if state.operands[0] is None:
             state.operands[0] = []
-        if not parser.accept("to"):
-            fail_custom(parser, state, "expected 'to'")
+        expect_word(parser, state, "to")
         self.set_types(state, "outputs", parser.parse_type_list())
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.operands:
-            printer.out.append(f" : {printer.type_names([v.type for v in operation.operands])}")
-        printer.out.append(f" to {printer.type_names([r.type for r in operation.results])}")
+            printer.out.append(f" : {printer.type_list(operation.operands)}")
+        printer.out.append(f" to {printer.type_list(operation.results)}")
 
 
 class ComparisonTypes(Custom):
@@ -290,19 +251,15 @@ class ComparisonTypes(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        self.set_types(state, "lhs", [type], [start])
-        if "rhs" in self.slots:
-            self.set_types(state, "rhs", [type], [start])
+        self.set_types(state, "lhs", [type])
+        self.set_types(state, "rhs", [type])
         result = draft_spellings.comparison_result(parser, type, start)
         if result is None:
             parser.expect("->")
             result = parser.parse_type()
-        self.set_types(state, "result", [result], [parser.position - 1])
+        self.set_types(state, "result", [result])
 
-    def is_regular(self, state: ParseState) -> bool:
-        return True
-
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         left = operation.operands[0].type.spelling
         printer.out.append(f" : {left} -> {operation.results[0].type.spelling}")
 
@@ -317,17 +274,13 @@ class GridType(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        start = parser.position
         type = draft_spellings.grid_type(parser)
         if type is None:
             type = parser.parse_type()
         for name in self.slots:
-            self.set_types(state, name, [type], [start])
+            self.set_types(state, name, [type])
 
-    def is_regular(self, state: ParseState) -> bool:
-        return True
-
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")
 
 
@@ -351,7 +304,7 @@ class AtomicOperands(Custom):
         state.set_attribute("mode", mode)
         self.set_operands(state, "arg", parser.parse_value_token())
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         pointers = operation.pointers
         value = operation.arg
         mode = operation.attributes["mode"].bare_text
@@ -365,9 +318,6 @@ class AtomicMode(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        return None
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

@@ -5,24 +5,20 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.types import (
-    TOKEN,
-    TileType,
-)
+from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, OperationDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.attribute_syntax import read_bool_array
-from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
-from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.attribute_directives import read_bool_array
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, fail_custom, parse_attributes, parse_hints
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 _VIEW_CLAUSES: Final = (
@@ -75,11 +71,8 @@ class ViewAccess(Custom):
             parser.expect(",")
             view = parser.parse_value_token()
         self.set_operands(state, "view", view)
-        parser.expect("[")
         indices: list[int] = []
-        if not parser.accept("]"):
-            indices = parser.parse_value_tokens()
-            parser.expect("]")
+        parser.parse_items("[", "]", lambda: indices.extend(parser.parse_value_token()))
         self.set_operands(state, "index", indices)
         if self.is_reduction:
             self._parse_mode(parser, state)
@@ -96,13 +89,8 @@ class ViewAccess(Custom):
             word = parser.position
             scope = self._parse_choice(parser, state, MEMORY_SCOPE, "memory_scope")
             if ordering.keyword == "weak" and not self.is_reduction:
-                fail_custom(
-                    parser,
-                    state,
-                    "operation specifies weak memory ordering semantics, but then provides "
-                    f'"{parser.tokens[word]}" scope, expected no memory scope.',
-                    start,
-                )
+                what = f'then provides "{parser.tokens[word]}" scope, expected no memory scope.'
+                fail_custom(parser, state, f"operation specifies weak memory ordering semantics, but {what}", start)
             state.set_attribute("memory_scope", scope)
 
     def _parse_choice(self, parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
@@ -111,14 +99,10 @@ class ViewAccess(Custom):
         if found is None:
             keyword = parser.parse_keyword()
             choices = ", ".join(kind.keywords(parser.version))
+            message = f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}'
             if self.is_reduction:
-                fail_custom(parser, state, f"invalid {name}: '{keyword}'; expected one of: {choices}", token)
-            fail_custom(
-                parser,
-                state,
-                f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}',
-                token,
-            )
+                message = f"invalid {name}: '{keyword}'; expected one of: {choices}"
+            fail_custom(parser, state, message, token)
         return found
 
     def _parse_mode(self, parser: Parser, state: ParseState) -> None:
@@ -135,52 +119,34 @@ class ViewAccess(Custom):
 
     def _parse_clauses(self, parser: Parser, state: ParseState) -> None:
         """(`token` `=` value)? (`optimization_hints` `=` hints)? (`inbounds` `=` bools)? (`attributes` dictionary)?"""
-        if parser.accept("token"):
-            parser.expect("=")
-            self.set_operands(state, "token", parser.parse_value_token())
-        if parser.peek() == "optimization_hints" and "optimization_hints" in self.declaration.inherent:
-            parser.position += 1
-            parser.expect("=")
-            state.set_attribute("optimization_hints", parser.parse_hints())
-        if parser.peek() == "inbounds" and "inbounds" in self.declaration.inherent:
-            parser.position += 1
+        self.parse_token(parser, state)
+        parse_hints(parser, state)
+        if "inbounds" in self.declaration.inherent and parser.accept("inbounds"):
             parser.expect("=")
             state.set_attribute("inbounds", read_bool_array(parser))
-        parse_attributes_with_keyword(parser, state)
+        parse_attributes(parser, state, "attributes")
 
     def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], is_view_first: bool) -> None:
         parser.expect(":")
-        start = parser.position
         types = parser.parse_type_list()
-        tokens = list(range(start, parser.position, 2))
         first = 1 if self.is_load else 2
         if len(types) < first:
             parser.expect(",")
         if is_view_first:
             types[0], types[1] = types[1], types[0]
         if not self.is_load:
-            self.set_types(state, self.moved, [types[0]], tokens[:1])
-        view = types[first - 1]
-        self.set_types(state, "view", [view], tokens[first - 1 : first])
-        index_types = self._index_types(parser, state, types[first:], indices)
-        index_tokens = tokens[first:]
-        if len(index_tokens) == 1:
-            index_tokens *= len(indices)
-        self.set_types(state, "index", index_types, index_tokens)
+            self.set_types(state, self.moved, [types[0]])
+        self.set_types(state, "view", [types[first - 1]])
+        self.set_types(state, "index", self._index_types(parser, state, types[first:], indices))
         parser.expect("->")
-        start = parser.position
         if self.is_load:
-            self.set_types(state, "tile", [parser.parse_type()], [start])
+            self.set_types(state, "tile", [parser.parse_type()])
             parser.expect(",")
-            start = parser.position
+        start = parser.position
         token = parser.parse_type()
-        if "result_token" in self.slots:
-            self.set_types(state, "result_token", [token], [start])
-        elif token is not TOKEN:
+        self.set_types(state, "result_token", [token])
+        if "result_token" not in self.slots and token is not TOKEN:
             parser.fail("expected token type", start)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
         """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
@@ -195,7 +161,7 @@ class ViewAccess(Custom):
             return known
         fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         out = printer.out
         names = printer.names
         attributes = operation.attributes
@@ -224,13 +190,12 @@ class ViewAccess(Custom):
         # A promise about no dimension is left out by NVIDIA's printer.
         if inbounds is not None and (printer.lossless or "true" in inbounds.bare_text):
             out.append(f" inbounds = {inbounds.bare_text}")
-        print_attributes_with_keyword(printer, operation, frozenset(self.declaration.inherent))
+        printer.attribute_dictionary(operation, frozenset(self.declaration.inherent), " attributes")
         types = [] if moved is None else [moved.type.spelling]
         types.append(view.type.spelling)
         index_types = [value.type.spelling for value in indices]
         types.extend(index_types[:1] if len(set(index_types)) <= 1 else index_types)
-        results = printer.type_names([result.type for result in operation.results])
-        out.append(f" : {', '.join(types)} -> {results}")
+        out.append(f" : {', '.join(types)} -> {printer.type_list(operation.results)}")
 
 
 class LoadOperands(Doubtful):
@@ -254,11 +219,6 @@ class LoadOperands(Doubtful):
             state.types[self.slots["paddingValue"]] = types
             state.types[self.slots["mask"]] = None
 
-    def is_regular(self, state: ParseState) -> bool:
-        mask, padding = (state.operands[self.declaration.operand_number(name)] for name in ("mask", "paddingValue"))
-        # Of one that is alone the type tells which it is.
-        return (mask is None) == (padding is None)
-
     def is_ambiguous(self, operation: Operation) -> bool:
         padding = operation.padding_value
         return (
@@ -267,9 +227,6 @@ class LoadOperands(Doubtful):
             and isinstance(padding.type, TileType)
             and padding.type.element is I1
         )
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        return None
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {

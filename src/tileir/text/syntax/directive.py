@@ -1,6 +1,6 @@
 """The pieces an assembly format is made of; each can parse itself and print itself.
 
-`lead` is the text printed in front of a piece, usually one blank; `text/format.py` computes it by MLIR's spacing rules.
+`lead` is the text printed in front of a piece, usually one blank; `format.py` computes it by MLIR's spacing rules.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from tileir.annotations import TYPE_CHECKING, Callable, NoReturn
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import Location
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
+
+
+# An argument of a block: its name, the token of the name, its type and location.
+Argument = tuple[str, int, Type, Location]
 
 
 class Directive:
@@ -29,7 +34,7 @@ class Directive:
     def parse(self, parser: Parser, state: ParseState) -> None:
         raise TypeError(type(self).__name__)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         raise TypeError(type(self).__name__)
 
     def is_next(self, parser: Parser) -> bool:
@@ -39,10 +44,6 @@ class Directive:
     def is_present(self, operation: Operation) -> bool:
         """Whether the operation has what this piece prints; asked of the anchor of an optional group."""
         raise TypeError(type(self).__name__)
-
-    def is_regular(self, state: ParseState) -> bool:
-        """Whether all it read but the types, whose tokens are noted, depends on words alone (`text/layouts.py`)."""
-        return True
 
 
 def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> NoReturn:
@@ -58,6 +59,25 @@ def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) 
         parser.diagnostics.append(Diagnostic("error", f"custom op '{name}' {message}", parser.location(place)))
 
 
+def expect_word(parser: Parser, state: ParseState, word: str) -> None:
+    if not parser.accept(word):
+        fail_custom(parser, state, f"expected '{word}'")
+
+
+def parse_attributes(parser: Parser, state: ParseState, word: str = "") -> None:
+    """(`word` dictionary)?, or a dictionary without a word in front"""
+    if parser.accept(word) if word else parser.peek() == "{":
+        for name, value in parser.parse_dictionary_entries().items():
+            state.set_attribute(name, value)
+
+
+def parse_hints(parser: Parser, state: ParseState) -> None:
+    """(`optimization_hints` `=` hints)?, of an operation that has them"""
+    if "optimization_hints" in state.declaration.inherent and parser.accept("optimization_hints"):
+        parser.expect("=")
+        state.set_attribute("optimization_hints", parser.parse_hints())
+
+
 class Literal(Directive):
     """A fixed word or punctuation mark."""
 
@@ -71,11 +91,11 @@ class Literal(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.tokens[parser.position] != self.text:
             if self.is_word:
-                fail_custom(parser, state, f"expected '{self.text}'")
+                expect_word(parser, state, self.text)
             parser.fail_missing(f"expected '{self.text}'")
         parser.position += 1
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + self.text)
 
     def is_next(self, parser: Parser) -> bool:
@@ -93,7 +113,7 @@ class Blank(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         return None
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(" ")
 
 
@@ -117,14 +137,20 @@ class Custom(Directive):
         """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
         return ""
 
-    def is_regular(self, state: ParseState) -> bool:
-        return False
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        """Nothing, where the directive only looks at what others have read."""
 
-    def set_types(self, state: ParseState, name: str, types: list[Type], tokens: list[int] | None = None) -> None:
-        """Note the types of an operand or result, and the token of each where it is one."""
-        slot = self.slots[name]
-        state.types[slot] = types
-        state.type_tokens[slot] = tokens
+    def parse_token(self, parser: Parser, state: ParseState) -> None:
+        """(`token` `=` value)?"""
+        if parser.accept("token"):
+            parser.expect("=")
+            self.set_operands(state, "token", parser.parse_value_token())
+
+    def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
+        """Set the types of an operand or result; one of a fixed type has no slot."""
+        slot = self.slots.get(name)
+        if slot is not None:
+            state.types[slot] = types
 
     def set_operands(self, state: ParseState, name: str, tokens: list[int]) -> None:
         state.operands[self.declaration.operand_number(name)] = tokens
@@ -153,13 +179,9 @@ class SingleOperand(Directive):
         self.index: int = index
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        position = parser.position
-        if parser.tokens[position][:1] != "%":
-            parser.fail_missing("expected SSA operand")
-        state.operands[self.index] = [position]
-        parser.position = position + 1
+        state.operands[self.index] = _operand_token(parser)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + printer.names[operation.operands[self.index]])
 
     def is_next(self, parser: Parser) -> bool:
@@ -169,39 +191,32 @@ class SingleOperand(Directive):
         return True
 
 
+def _operand_token(parser: Parser) -> list[int]:
+    position = parser.position
+    if parser.tokens[position][:1] != "%":
+        parser.fail_missing("expected SSA operand")
+    parser.position = position + 1
+    return [position]
+
+
 class OperandRow(Directive):
-    """`$a ',' $b ...`: single operands with commas between, in one step."""
+    """`$a ',' $b ...`: all operands, each of them single."""
 
-    __slots__ = ("indices",)
+    __slots__ = ("count",)
 
-    def __init__(self, indices: list[int]) -> None:
+    def __init__(self, count: int) -> None:
         super().__init__()
-        self.indices: list[int] = indices
+        self.count: int = count
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        position = parser.position
-        tokens = parser.tokens
-        operands = state.operands
-        for index in self.indices:
+        for index in range(self.count):
             if index:
-                if tokens[position] != ",":
-                    parser.position = position
-                    parser.fail_missing("expected ','")
-                position += 1
-            if tokens[position][:1] != "%":
-                parser.position = position
-                parser.fail_missing("expected SSA operand")
-            operands[index] = [position]
-            position += 1
-        parser.position = position
+                parser.expect(",")
+            state.operands[index] = _operand_token(parser)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
-        names = printer.names
-        operands = operation.operands
-        if len(operands) == 2:
-            printer.out.append(f" {names[operands[0]]}, {names[operands[1]]}")
-        else:
-            printer.out.append(" " + ", ".join([names[value] for value in operands]))
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        # An operation that is not verified yet may have more operands or fewer.
+        printer.out.append(" " + printer.value_list(operation.operands))
 
 
 class OperandGroup(Directive):
@@ -216,18 +231,13 @@ class OperandGroup(Directive):
         self.several: bool = several
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if self.several:
-            if parser.tokens[parser.position][:1] == "%":
-                state.operands[self.index] = parser.parse_value_tokens()
-            return
-        if parser.tokens[parser.position][:1] != "%":
-            parser.fail_missing("expected SSA operand")
-        state.operands[self.index] = [parser.position]
-        parser.position += 1
+        if not self.several:
+            state.operands[self.index] = _operand_token(parser)
+        elif self.is_next(parser):
+            state.operands[self.index] = parser.parse_value_tokens()
 
-    def print(self, printer: Printer, operation: Operation) -> None:
-        values = operation.operand_group(self.name)
-        printer.out.append(self.lead + printer.value_list(values))
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        printer.out.append(self.lead + printer.value_list(operation.operand_group(self.name)))
 
     def is_next(self, parser: Parser) -> bool:
         return parser.tokens[parser.position][:1] == "%"
@@ -251,19 +261,14 @@ class TypeOf(Directive):
         self.several: bool = several
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        start = parser.position
-        if self.several:
-            state.types[self.slot] = parser.parse_type_list()
-        else:
-            state.types[self.slot] = [parser.parse_type()]
-        state.type_tokens[self.slot] = list(range(start, parser.position, 2))
+        state.types[self.slot] = parser.parse_type_list() if self.several else [parser.parse_type()]
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.index >= 0:
             value: Value = operation.results[self.index] if self.is_result else operation.operands[self.index]
             printer.out.append(self.lead + value.type.spelling)
             return
-        printer.out.append(self.lead + ", ".join([value.type.spelling for value in self.values(operation)]))
+        printer.out.append(self.lead + printer.type_list(self.values(operation)))
 
     def values(self, operation: Operation) -> list[Value]:
         if not self.is_result:
@@ -281,7 +286,7 @@ class TypeOf(Directive):
 class FullTypeOf(TypeOf):
     """The same where the dialect's name is always printed: `!cuda_tile.tile<2xf32>`."""
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         printer.out.append(self.lead + ", ".join([value.type.text for value in self.values(operation)]))
 
 
@@ -300,10 +305,7 @@ class Group(Directive):
             for piece in self.pieces:
                 piece.parse(parser, state)
 
-    def is_regular(self, state: ParseState) -> bool:
-        return all(piece.is_regular(state) for piece in self.pieces)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if self.anchor.is_present(operation):
             for piece in self.pieces:
                 piece.print(printer, operation)

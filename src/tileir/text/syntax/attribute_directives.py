@@ -1,8 +1,9 @@
-"""The pieces of an assembly format that show attributes: plainly, as keywords, or in a dictionary."""
+"""The directives that show attributes: as values, as keywords, in a dictionary."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
+from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -18,14 +19,13 @@ from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
-from tileir.ir.values import Value
-from tileir.text import draft_spellings
-from tileir.text.directive import Directive, TypeOf, fail_custom
 from tileir.text.state import ParseState
+from tileir.text.syntax import draft_spellings
+from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, say_first
 
 if TYPE_CHECKING:
+    from tileir.text.output import TextOutput
     from tileir.text.parser import Parser
-    from tileir.text.printer import Printer
 
 
 class AttributeValue(Directive):
@@ -49,7 +49,7 @@ class AttributeValue(Directive):
         start = parser.position
         if kind == "i64" or kind == "i32":
             type = I64 if kind == "i64" else I32
-            return integer_attribute(type, parser.checked_integer(type, parser.parse_integer(), start))
+            return integer_attribute(type, parser.parse_checked_integer(type))
         if kind == "string":
             return string_attribute(parser.parse_string())
         if kind == "symbol_name":
@@ -57,10 +57,9 @@ class AttributeValue(Directive):
         if kind == "symbol":
             return symbol_attribute(parser.parse_symbol_name())
         if kind == "bool":
-            token = parser.parse_keyword()
-            if token not in ("true", "false"):
-                parser.fail("expected 'true' or 'false'", start)
-            return bool_attribute(token == "true")
+            if not parser.is_identifier():
+                parser.fail("expected valid keyword")
+            return bool_attribute(_read_bool(parser) == 1)
         if kind == "i32_array":
             values = parser.parse_integer_list()
             return dense_array_attribute(I32, tuple([parser.checked_integer(I32, v, start) for v in values]))
@@ -68,7 +67,7 @@ class AttributeValue(Directive):
             return read_bool_array(parser)
         return parser.parse_attribute()
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attribute(self.name)
         if value is None:
             return
@@ -92,19 +91,17 @@ class AttributeValue(Directive):
 
 def read_bool_array(parser: Parser) -> Attribute:
     """`[` (`true` | `false`) (`,` ...)* `]`"""
-    parser.expect("[")
     values: list[int] = []
-    if not parser.accept("]"):
-        while True:
-            token = parser.peek()
-            if token not in ("true", "false"):
-                parser.fail("expected 'true' or 'false'")
-            parser.position += 1
-            values.append(1 if token == "true" else 0)
-            if not parser.accept(","):
-                break
-        parser.expect("]")
+    parser.parse_items("[", "]", lambda: values.append(_read_bool(parser)))
     return dense_array_attribute(I1, tuple(values))
+
+
+def _read_bool(parser: Parser) -> int:
+    token = parser.peek()
+    if token not in ("true", "false"):
+        parser.fail("expected 'true' or 'false'")
+    parser.position += 1
+    return 1 if token == "true" else 0
 
 
 def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
@@ -137,43 +134,9 @@ class AttributeDictionary(Directive):
                 if not draft_spellings.dictionary_entry(parser, state, name, value, start):
                     state.set_attribute(name, value)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.elided)
-
-
-class TrailingType(Directive):
-    """`attr-dict ':' type($x)` in one step, for a single operand or result."""
-
-    __slots__ = ("dictionary", "type")
-
-    def __init__(self, dictionary: AttributeDictionary, type: TypeOf) -> None:
-        super().__init__()
-        self.dictionary: AttributeDictionary = dictionary
-        self.type: TypeOf = type
-
-    def parse(self, parser: Parser, state: ParseState) -> None:
-        tokens = parser.tokens
-        if tokens[parser.position] == "{":
-            self.dictionary.parse(parser, state)
-        position = parser.position
-        if tokens[position] != ":":
-            parser.fail_missing("expected ':'")
-        found = parser.known_types.get(tokens[position + 1])
-        if found is None:
-            parser.position = position + 1
-            found = parser.parse_type()
-        else:
-            parser.position = position + 2
-        state.types[self.type.slot] = [found]
-        state.type_tokens[self.type.slot] = [position + 1]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        if operation.attributes:
-            printer.attribute_dictionary(operation, self.dictionary.elided)
-        type = self.type
-        value: Value = operation.results[type.index] if type.is_result else operation.operands[type.index]
-        printer.out.append(" : " + value.type.spelling)
 
 
 class Flag(Directive):
@@ -193,7 +156,7 @@ class Flag(Directive):
             parser.position += 1
             state.set_attribute(name, UNIT)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         if operation.attributes:
             for name in self.names:
                 if name in operation.attributes:
@@ -206,11 +169,104 @@ class Hints(Directive):
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if parser.accept("optimization_hints"):
-            parser.expect("=")
-            state.set_attribute("optimization_hints", parser.parse_hints())
+        parse_hints(parser, state)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
+    def print(self, printer: TextOutput, operation: Operation) -> None:
         value = operation.attributes.get("optimization_hints")
         if value is not None:
             printer.out.append(f" optimization_hints = {printer.hints(value)}")
+
+
+class EnumDirective(Directive):
+    """A directive that shows a keyword of an enumeration."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: EnumKind) -> None:
+        super().__init__()
+        self.name: str = name
+        self.kind: EnumKind = kind
+
+
+class Enclosed(EnumDirective):
+    """`overflow<no_wrap>`, left out at the default."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] != self.name and not draft_spellings.overflow_clause(parser, self.name):
+            return
+        parser.position += 1
+        parser.expect("<")
+        start = parser.position
+        found = parser.parse_optional_enum(self.kind)
+        if found is None:
+            parser.parse_keyword()
+            choices = ", ".join(self.kind.keywords(parser.version))
+            parser.fail(f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}", start)
+        parser.expect(">")
+        state.set_attribute(self.name, found)
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        value = operation.attributes.get(self.name)
+        if value is not None:
+            printer.out.append(f"{self.lead}{self.name}<{value.bare_text}>")
+
+
+class Rounding(Directive):
+    """`rounding<zero>`: its blank is printed even when it is left out (docs/printing.md section 7)."""
+
+    __slots__ = ("is_open", "modes", "name")
+
+    def __init__(self, name: str, modes: list[str], is_open: bool) -> None:
+        super().__init__()
+        self.name: str = name
+        self.modes: list[str] = modes
+        # An open directive reads every mode there is and leaves the verifier to refuse some.
+        self.is_open: bool = is_open
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] != "rounding":
+            return
+        parser.position += 1
+        parser.expect("<")
+        start = parser.position
+        keyword = parser.parse_keyword()
+        kind = ENUM_KINDS["rounding"]
+        admitted = keyword in kind.cases if self.is_open else keyword in self.modes
+        if not admitted or kind.since.get(keyword, parser.version) > parser.version:
+            choices = ", ".join([f"'{m}'" for m in self.modes if kind.since.get(m, parser.version) <= parser.version])
+            got = "" if self.is_open else f", got: '{keyword}'"
+            fail_custom(parser, state, f"expected rounding mode to be one of: {choices}{got}", start)
+        parser.expect(">")
+        state.set_attribute(self.name, kind.cases[keyword])
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        value = operation.attributes.get(self.name)
+        printer.out.append(self.lead if value is None else f"{self.lead}rounding<{value.bare_text}>")
+
+
+class Keyword(EnumDirective):
+    """A mandatory enumeration keyword with its own wording when it is missing."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        found = parser.parse_optional_enum(self.kind)
+        if found is None:
+            found = draft_spellings.comparison(parser, state, self.kind)
+        if found is None:
+            if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
+                return
+            words = list(self.kind.values)
+            choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
+            name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
+            if not parser.is_identifier():
+                say_first(parser, state, "expected valid keyword")
+            fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
+        state.set_attribute(self.name, found)
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        value = operation.attribute(self.name)
+        if value is not None:
+            printer.out.append(self.lead + value.bare_text)
