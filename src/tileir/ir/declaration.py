@@ -72,6 +72,46 @@ ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
 SURROUNDINGS: Final = 262144  # its verifier looks at more than its types, attributes and segments
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
+MATRIX_PRODUCT: Final = 1048576
+FUSIBLE: Final = 2097152  # no f32 result changes where multiplications and additions of its kernel are fused
+
+# Cost classes: about how many additions an element takes.
+ADDITION: Final = 1
+DIVISION: Final = 4
+FUNCTION: Final = 10
+
+
+class Cost:
+    """What one element of f32 takes.
+
+    `work` is a cost class, which fusion weighs.  `core` is the time on a core of a CPU, in elements of `addf`, or of
+    `exp` for the class FUNCTION.  On a GPU, `issued` is the number of instructions and `special` how many of them go to
+    the unit of special functions; `branches` says that a branch tells ordinary numbers from others, so that a thread
+    computes its elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).
+    `flops` is what an element counts for in FLOP/s.
+    """
+
+    __slots__ = ("branches", "core", "flops", "issued", "special", "work")
+
+    def __init__(
+        self,
+        work: int = ADDITION,
+        core: float = 1.0,
+        issued: float = 1.0,
+        special: float = 0.0,
+        branches: bool = False,
+        flops: int = 1,
+    ) -> None:
+        self.work: int = work
+        self.core: float = core
+        self.issued: float = issued
+        self.special: float = special
+        self.branches: bool = branches
+        self.flops: int = flops
+
+
+CHEAP: Final = Cost()
+A_FUNCTION: Final = Cost(FUNCTION, 1.3, 25)
 
 
 # Every constraint, of which there are as many as the dialect declares.
@@ -219,6 +259,7 @@ class OperationDeclaration:
     asked: operations alike in these are verified once.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
+    `cost` is what an element takes, `reference` the function of one real number that an approximation is held to.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
     numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
@@ -232,6 +273,7 @@ class OperationDeclaration:
         "assembly",
         "attributes",
         "chapter",
+        "cost",
         "defaults",
         "description",
         "example",
@@ -251,6 +293,7 @@ class OperationDeclaration:
         "operands",
         "plain_operands",
         "reads",
+        "reference",
         "regions",
         "results",
         "rules",
@@ -273,8 +316,8 @@ class OperationDeclaration:
         self,
         name: str,
         *,
-        chapter: str,
         summary: str,
+        chapter: str = "",
         description: str = "",
         example: str = "",
         syntax: str = "",
@@ -287,6 +330,8 @@ class OperationDeclaration:
         results: tuple[OperandDeclaration, ...] = (),
         regions: tuple[RegionDeclaration, ...] = (),
         traits: int = 0,
+        cost: Cost = CHEAP,
+        reference: Callable[[float], float] | None = None,
         reads: str | None = None,
         writes: str | None = None,
         same_types: tuple[tuple[str, ...], ...] = (),
@@ -321,6 +366,8 @@ class OperationDeclaration:
         self.results: tuple[OperandDeclaration, ...] = results
         self.regions: tuple[RegionDeclaration, ...] = regions
         self.traits: int = traits
+        self.cost: Cost = cost
+        self.reference: Callable[[float], float] | None = reference
         self.reads: str | None = reads
         self.writes: str | None = writes
         self.accesses_memory: bool = reads is not None or writes is not None
@@ -362,8 +409,11 @@ class OperationDeclaration:
 
     @property
     def class_name(self) -> str:
-        """NVIDIA's C++ class without its `Op`."""
-        return self._class_name or "".join([part.capitalize() for part in self.mnemonic.split("_")])
+        """NVIDIA's C++ class without its `Op`; of element-wise operations the letter of the type is a capital."""
+        if self._class_name:
+            return self._class_name
+        found = "".join([part.capitalize() for part in self.mnemonic.split("_")])
+        return found[:-1] + found[-1].upper() if self.traits & ELEMENTWISE and found[-1] in "fi" else found
 
     def operand_number(self, name: str) -> int:
         """The position of a declared operand."""

@@ -16,8 +16,9 @@ from tileir.ir.declaration import (
     attribute,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
 from tileir.ir.verifier import VerifyContext
+
+CHAPTER: Final = "Builtin"
 
 
 def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None:
@@ -26,24 +27,21 @@ def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None
             raise Invalid(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
 
 
-BUILTIN_MODULE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "module",
-        dialect="builtin",
-        chapter="Builtin",
-        summary="The module MLIR puts around a program",
-        description=(
-            "Holds whatever a text holds at its outermost level.  Reading a text puts one around it unless it has one; "
-            "it is written out only where asked for.  Like `cuda_tile.module` it is a symbol table."
-        ),
-        example="builtin.module {\n}",
-        attributes=(
-            attribute("sym_name", SYMBOL_NAME, "the name; usually absent", optional=True),
-            attribute("sym_visibility", STRING, "the visibility of the name", optional=True),
-        ),
-        regions=(RegionDeclaration("bodyRegion", 1, "the contents"),),
-        traits=ISOLATED | SYMBOL_TABLE | GRAPH_REGION | NO_TERMINATOR | SINGLE_BLOCK,
-        verify=_verify_builtin_module,
-        syntax="module-wrapper",
-    )
+BUILTIN_MODULE: Final[OperationDeclaration] = OperationDeclaration(
+    "module",
+    dialect="builtin",
+    summary="The module MLIR puts around a program",
+    description=(
+        "Holds whatever a text holds at its outermost level.  Reading a text puts one around it unless it has one; "
+        "it is written out only where asked for.  Like `cuda_tile.module` it is a symbol table."
+    ),
+    example="builtin.module {\n}",
+    attributes=(
+        attribute("sym_name", SYMBOL_NAME, "the name; usually absent", optional=True),
+        attribute("sym_visibility", STRING, "the visibility of the name", optional=True),
+    ),
+    regions=(RegionDeclaration("bodyRegion", 1, "the contents"),),
+    traits=ISOLATED | SYMBOL_TABLE | GRAPH_REGION | NO_TERMINATOR | SINGLE_BLOCK,
+    verify=_verify_builtin_module,
+    syntax="module-wrapper",
 )

@@ -40,7 +40,6 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import (
     BF16,
@@ -62,7 +61,7 @@ from tileir.ir.types import (
 )
 from tileir.ir.verifier import VerifyContext
 
-_CHAPTER: Final = "Conversions"
+CHAPTER: Final = "Conversions"
 _SIGNEDNESS: Final = attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the integers are signed or unsigned")
 _NEAREST: Final = attribute(
     "rounding_mode", ROUNDING_ATTRIBUTE, "how an inexact value is rounded", ROUNDING["nearest_even"]
@@ -221,25 +220,22 @@ def _conversion(
 ) -> OperationDeclaration:
     """Declare `name %source [modifiers] : T1 -> T2`, element by element."""
     source, target = names
-    return REGISTRY.add(
-        OperationDeclaration(
-            name,
-            chapter=_CHAPTER,
-            section=section,
-            opcode=opcode,
-            class_name=class_name,
-            summary=summary,
-            description=description,
-            example=example,
-            operands=(operand(source, constraints[0], "the tile to convert"),),
-            attributes=attributes,
-            results=(result(target, constraints[1], "the converted tile, of the same shape"),),
-            traits=PURE | ELEMENTWISE,
-            rules=(same_shape(source, target), *rules),
-            verify=verify,
-            inference=inference,
-            syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
-        )
+    return OperationDeclaration(
+        name,
+        section=section,
+        opcode=opcode,
+        class_name=class_name,
+        summary=summary,
+        description=description,
+        example=example,
+        operands=(operand(source, constraints[0], "the tile to convert"),),
+        attributes=attributes,
+        results=(result(target, constraints[1], "the converted tile, of the same shape"),),
+        traits=PURE | ELEMENTWISE,
+        rules=(same_shape(source, target), *rules),
+        verify=verify,
+        inference=inference,
+        syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
     )
 
 
@@ -264,7 +260,6 @@ EXTI: Final[OperationDeclaration] = _conversion(
     (INT_OR_I4, INT_OR_I4),
     section="8.4.2",
     opcode=0x25,
-    class_name="ExtI",
     summary="Extend integers to a greater width",
     description=(
         "Widens each element: with zeros if `unsigned`, with copies of the sign bit if `signed`.  The value is kept; "
@@ -387,7 +382,6 @@ TRUNCI: Final[OperationDeclaration] = _conversion(
     (INT_OR_I4, INT_OR_I4),
     section="8.4.9",
     opcode=0x6B,
-    class_name="TruncI",
     summary="Truncate integers to a smaller width",
     description=(
         "Drops the upper bits of each element; the target must be strictly narrower.  `overflow` promises that nothing "
@@ -415,46 +409,40 @@ def _unpacked(call: Call) -> list[Type]:
     return [tile(call.tile("source").count * 8 // width, kind)]
 
 
-PACK: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "pack",
-        chapter=_CHAPTER,
-        opcode=0x6F,
-        since=V13_3,
-        summary="Reinterpret a tile as bytes",
-        description=(
-            "Returns the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
-            "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
-            "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
-        ),
-        example="%b = pack %x : tile<4xf32> -> tile<16xi8>",
-        operands=(operand("source", _NUMBER_OR_I4, "the tile to take apart", since=V13_3),),
-        results=(result("result", I8_TILE, "its bytes", since=V13_3),),
-        traits=PURE,
-        rules=(same_rank("source", "result"),),
-        verify=_verify_repacking,
-        inference=Inference(_packed),
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+PACK: Final[OperationDeclaration] = OperationDeclaration(
+    "pack",
+    opcode=0x6F,
+    since=V13_3,
+    summary="Reinterpret a tile as bytes",
+    description=(
+        "Returns the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
+        "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
+        "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
+    ),
+    example="%b = pack %x : tile<4xf32> -> tile<16xi8>",
+    operands=(operand("source", _NUMBER_OR_I4, "the tile to take apart", since=V13_3),),
+    results=(result("result", I8_TILE, "its bytes", since=V13_3),),
+    traits=PURE,
+    rules=(same_rank("source", "result"),),
+    verify=_verify_repacking,
+    inference=Inference(_packed),
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
-UNPACK: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "unpack",
-        chapter=_CHAPTER,
-        opcode=0x70,
-        since=V13_3,
-        summary="Reinterpret bytes as a tile",
-        description=(
-            "The inverse of `pack`: takes the bytes of a rank-1 tile of `i8`, in memory order, for the elements of "
-            "another type.  Both tiles must have the same size in bytes, and the element must not be 8 bits wide."
-        ),
-        example="%x = unpack %b : tile<16xi8> -> tile<4xf32>",
-        operands=(operand("source", I8_TILE, "the bytes", since=V13_3),),
-        results=(result("result", _NUMBER_OR_I4, "the tile they make up", since=V13_3),),
-        traits=PURE,
-        rules=(same_rank("source", "result"),),
-        verify=_verify_repacking,
-        inference=Inference(_unpacked, required=("type",)),
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+UNPACK: Final[OperationDeclaration] = OperationDeclaration(
+    "unpack",
+    opcode=0x70,
+    since=V13_3,
+    summary="Reinterpret bytes as a tile",
+    description=(
+        "The inverse of `pack`: takes the bytes of a rank-1 tile of `i8`, in memory order, for the elements of "
+        "another type.  Both tiles must have the same size in bytes, and the element must not be 8 bits wide."
+    ),
+    example="%x = unpack %b : tile<16xi8> -> tile<4xf32>",
+    operands=(operand("source", I8_TILE, "the bytes", since=V13_3),),
+    results=(result("result", _NUMBER_OR_I4, "the tile they make up", since=V13_3),),
+    traits=PURE,
+    rules=(same_rank("source", "result"),),
+    verify=_verify_repacking,
+    inference=Inference(_unpacked, required=("type",)),
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
