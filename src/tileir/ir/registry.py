@@ -121,6 +121,10 @@ class Registry:
         """Each declaration once, in the order of the index."""
         return list(dict.fromkeys(self.by_name.values()))
 
+    def with_traits(self, traits: int) -> tuple[OperationDeclaration, ...]:
+        """The declarations that have all of these traits."""
+        return tuple([each for each in self.declarations() if each.traits & traits == traits])
+
 
 def _no_chapter(chapter: str) -> list[OperationDeclaration]:
     return []

@@ -149,7 +149,6 @@ LOG10: Final[OperationDeclaration] = elementwise(
     returns="the logarithms",
     traits=_FUNCTION,
     cost=A_FUNCTION,
-    reference=math.log10,
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
 LOG1P: Final[OperationDeclaration] = elementwise(
@@ -165,7 +164,6 @@ LOG1P: Final[OperationDeclaration] = elementwise(
     returns="the logarithms",
     traits=_FUNCTION,
     cost=A_FUNCTION,
-    reference=math.log1p,
     legalization=(
         "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
         "where u is infinite."
@@ -181,7 +179,6 @@ SIGMOID: Final[OperationDeclaration] = elementwise(
     returns="values from 0 to 1",
     traits=_FUNCTION,
     cost=A_FUNCTION,
-    reference=lambda x: 1.0 / (1.0 + math.exp(-x)),
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 
@@ -321,7 +318,6 @@ SQRT: Final[OperationDeclaration] = elementwise(
     example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
     returns="the square roots",
     cost=Cost(DIVISION, 6, 9, 1, True),
-    reference=math.sqrt,
     attributes=(NEAREST_EVEN, FLUSH_TO_ZERO),
     modifiers="open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx) flag(flush_to_zero)",
     verify=_verify_root,
