@@ -7,8 +7,8 @@ the declarations of `tileir/dialect/ops`.
 Each operation is compiled in a kernel that loads a tile of 4,096 elements, applies it and stores the result; what the
 kernel takes without it is subtracted.  Code that only odd numbers reach, behind a branch to a function, does not count;
 that there is such a branch is told, since elements are then computed one after the other.  What large arguments of
-sines take does count here, and the declarations leave it out; a square root of f32 is one that the reading here cannot tell
-(its function comes first), and is as that of f16 without the conversions.
+sines take does count here, and the declarations leave it out; a square root of f32 is one that the reading here cannot
+tell (its function comes first), and is as that of f16 without the conversions.
 """
 
 from __future__ import annotations

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -373,3 +376,15 @@ def test_a_declaration_can_be_taken_back() -> None:
     finally:
         REGISTRY.add(LERP)
     assert tileir.parse(PROGRAM).text() == PROGRAM
+
+
+# --- a function, in the engines too ---
+
+
+def test_a_function_is_a_declaration_a_numpy_function_and_a_rule_for_triton() -> None:
+    """`new_function.py` adds one with these three alone."""
+    program = [sys.executable, "-m", "tests.dialect.new_function"]
+    # Code on disk is not known by what the test adds.
+    environment = {**os.environ, "TILEIR_CACHE": "0"}
+    found = subprocess.run(program, capture_output=True, text=True, timeout=300, env=environment)
+    assert found.stdout == "tanh10 is known everywhere\n", found.stderr

@@ -36,7 +36,7 @@ def registry_of_two() -> Registry:
     def load(chapter: str) -> list[OperationDeclaration]:
         return [declared[chapter]]
 
-    registry.expect({"first": "first_one=1", "second": "second_one=2"}, load)
+    registry.expect({"first": "FIRST_ONE=1", "second": "SECOND_ONE=2"}, load)
     return registry
 
 
@@ -80,7 +80,7 @@ def test_chapter_whose_loading_was_interrupted_is_loaded_again() -> None:
             raise KeyboardInterrupt
         return declared
 
-    registry.expect({"chapter": "first second"}, load)
+    registry.expect({"chapter": "FIRST SECOND"}, load)
     with pytest.raises(KeyboardInterrupt):
         registry.find("cuda_tile.second")
     assert registry.find("cuda_tile.second") is declared[1] and registry.declarations() == declared

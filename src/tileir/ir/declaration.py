@@ -81,7 +81,7 @@ DIVISION: Final = 4
 FUNCTION: Final = 10
 
 
-class Cost:
+class ElementCost:
     """What one element of f32 takes.
 
     `work` is a cost class, which fusion weighs.  `core` is the time on a core of a CPU, in elements of `addf`, or of
@@ -110,8 +110,8 @@ class Cost:
         self.flops: int = flops
 
 
-CHEAP: Final = Cost()
-A_FUNCTION: Final = Cost(FUNCTION, 1.3, 25)
+ADDITION_COST: Final = ElementCost()
+FUNCTION_COST: Final = ElementCost(FUNCTION, 1.3, 25)
 
 
 # Every constraint, of which there are as many as the dialect declares.
@@ -330,7 +330,7 @@ class OperationDeclaration:
         results: tuple[OperandDeclaration, ...] = (),
         regions: tuple[RegionDeclaration, ...] = (),
         traits: int = 0,
-        cost: Cost = CHEAP,
+        cost: ElementCost = ADDITION_COST,
         reference: Callable[[float], float] | None = None,
         reads: str | None = None,
         writes: str | None = None,
@@ -366,7 +366,7 @@ class OperationDeclaration:
         self.results: tuple[OperandDeclaration, ...] = results
         self.regions: tuple[RegionDeclaration, ...] = regions
         self.traits: int = traits
-        self.cost: Cost = cost
+        self.cost: ElementCost = cost
         self.reference: Callable[[float], float] | None = reference
         self.reads: str | None = reads
         self.writes: str | None = writes

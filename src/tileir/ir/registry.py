@@ -36,12 +36,12 @@ class Registry:
         self.forget: list[Callable[[], None]] = []
 
     def expect(self, chapters: dict[str, str], load: Callable[[str], list[OperationDeclaration]]) -> None:
-        """Take the index of chapters that `load` reads: the names with their opcodes, as in `addf=2 builtin.module`."""
+        """Take the index of chapters that `load` reads: names in capitals with opcodes, `ADDF=2 BUILTIN.MODULE`."""
         self._load = load
         for chapter, entries in chapters.items():
             self._waiting.add(chapter)
             for entry in entries.split():
-                name, _, opcode = entry.partition("=")
+                name, _, opcode = entry.lower().partition("=")
                 self._chapter_of_name[name if "." in name else f"cuda_tile.{name}"] = chapter
                 if opcode:
                     self._chapter_of_opcode[int(opcode)] = chapter

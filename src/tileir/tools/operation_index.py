@@ -45,7 +45,7 @@ def index() -> str:
         for name in names:
             declaration = getattr(module, name)
             opcode = "" if declaration.opcode is None else f"={declaration.opcode}"
-            entries.append(f"{declaration.name.removeprefix('cuda_tile.')}{opcode}")
+            entries.append(declaration.name.removeprefix("cuda_tile.").upper() + opcode)
         pieces = textwrap.wrap(" ".join(entries), 108 - len(chapter))
         lines.append(f'    "{chapter}": "{pieces[0]}"' + ("," if len(pieces) == 1 else ""))
         lines += [f'    " {piece}"' for piece in pieces[1:-1]]

@@ -21,6 +21,7 @@ from tileir.ir.declaration import (
     ELEMENTWISE,
     NEWEST,
     NO_MEMORY_EFFECT,
+    OPEN_BITS,
     PURE,
     REGION_EFFECTS,
     SIDE_EFFECT,
@@ -123,6 +124,10 @@ def is_newer(declaration: OperationDeclaration) -> bool:
     return declaration.since is not None and declaration.since > V13_1
 
 
+def is_newer_function(declaration: OperationDeclaration) -> bool:
+    return is_newer(declaration) and declaration.has_trait(OPEN_BITS) and declaration not in downlevel.REPLACED
+
+
 # --- the parts ---
 
 
@@ -141,6 +146,7 @@ def parts() -> list[Part]:
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
     inside = {each: "its results come from inside" for each in operations() if each.regions and gives_floats(each)}
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
+    newest = {each: "no older operation computes it" for each in operations() if is_newer_function(each)}
     told = {each: "nothing else says its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
@@ -218,7 +224,7 @@ def parts() -> list[Part]:
             "newer than 13.1, and can be expressed in an older version",
             is_newer,
             downlevel.REPLACED.__contains__,
-            downlevel.WITHOUT_EQUIVALENT,
+            {**newest, **downlevel.WITHOUT_EQUIVALENT},
         ),
     ]
 

@@ -13,7 +13,8 @@ The last is what decides where a multiprocessor holds few tile blocks; where it 
 wait.
 
 Each instruction takes a slot in the queue of one of the four parts of a multiprocessor.  Those for exponentials,
-logarithms, roots, sines and reciprocals also take one in a unit of their own, a quarter (on some GPUs an eighth) as wide.
+logarithms, roots, sines and reciprocals also take one in a unit of their own, a quarter (on some GPUs an eighth) as
+wide.
 """
 
 from __future__ import annotations

@@ -40,27 +40,27 @@ if TYPE_CHECKING:
 # `make docs` writes what is between these lines: the operations of each chapter with their opcodes, and all constants.
 # fmt: off
 CHAPTERS: Final[dict[str, str]] = {
-    "aggregates": "reduce=88 scan=94",
-    "atomics": "atomic_cas_tko=7 atomic_rmw_tko=8 atomic_load_tko atomic_store_tko atomic_red_view_tko=117",
-    "bitwise": "andi=4 ori=82 xori=108 noti popcnt clz ctz brev",
-    "builtin": "builtin.module",
-    "control_flow": "assert=5 break=10 continue=17 return=92 yield=109 for=41 if=50 loop=65",
-    "conversions": "bitcast=9 exti=37 ftof=42 ftoi=43 itof=59 int_to_ptr=51 ptr_to_int=86 ptr_to_ptr=87 trunci=107"
-    " pack=111 unpack=112",
-    "core": "broadcast=11 cat=12 constant=16 extract=38 insert=118 iota=58 offset=81 permute=83 reshape=91 select=95",
-    "floating_point": "absf=0 addf=2 ceil=13 cmpf=14 divf=20 floor=39 fma=40 maxf=69 maximumf minf=71 minimumf"
-    " mulf=76 negf=79 recipf remf=89 subf=103",
-    "floating_point_functions": "exp=23 exp2=24 log=63 log2=64 log10 log1p sigmoid sin=98 cos=18 tan=105 sinh=99"
-    " cosh=19 tanh=106 atan2=110 rsqrt=93 sqrt=100 pow=84 fpowi=121",
-    "integer": "absi=1 addi=3 cmpi=15 divi=21 maxi=70 mini=72 mulhii=77 muli=78 negi=80 remi=90 shli=96 shri=97"
-    " subi=104",
-    "matrix": "mmaf=73 mmaf_scaled=114 mmai=74",
-    "memory": "join_tokens=60 load_ptr_tko=61 make_token=68 store_ptr_tko=101 alloca=113 memory_fence_alias_tko=122"
-    " gdc_launch_dependents_tko=119 gdc_wait_tko=120",
-    "miscellaneous": "assume=6 assume_cond print_tko=85 barrier unrealized_conversion_cast",
-    "structure": "module=75 entry=22 global=49 get_global=44 get_num_tile_blocks=46 get_tile_block_id=48",
-    "views": "get_index_space_shape=45 get_tensor_shape=47 load_view_tko=62 make_partition_view=66"
-    " make_tensor_view=67 store_view_tko=102 make_strided_view=116 make_gather_scatter_view=115",
+    "aggregates": "REDUCE=88 SCAN=94",
+    "atomics": "ATOMIC_CAS_TKO=7 ATOMIC_RMW_TKO=8 ATOMIC_LOAD_TKO ATOMIC_STORE_TKO ATOMIC_RED_VIEW_TKO=117",
+    "bitwise": "ANDI=4 ORI=82 XORI=108 NOTI POPCNT CLZ CTZ BREV",
+    "builtin": "BUILTIN.MODULE",
+    "control_flow": "ASSERT=5 BREAK=10 CONTINUE=17 RETURN=92 YIELD=109 FOR=41 IF=50 LOOP=65",
+    "conversions": "BITCAST=9 EXTI=37 FTOF=42 FTOI=43 ITOF=59 INT_TO_PTR=51 PTR_TO_INT=86 PTR_TO_PTR=87 TRUNCI=107"
+    " PACK=111 UNPACK=112",
+    "core": "BROADCAST=11 CAT=12 CONSTANT=16 EXTRACT=38 INSERT=118 IOTA=58 OFFSET=81 PERMUTE=83 RESHAPE=91 SELECT=95",
+    "floating_point": "ABSF=0 ADDF=2 CEIL=13 CMPF=14 DIVF=20 FLOOR=39 FMA=40 MAXF=69 MAXIMUMF MINF=71 MINIMUMF"
+    " MULF=76 NEGF=79 RECIPF REMF=89 SUBF=103",
+    "floating_point_functions": "EXP=23 EXP2=24 LOG=63 LOG2=64 LOG10 LOG1P SIGMOID SIN=98 COS=18 TAN=105 SINH=99"
+    " COSH=19 TANH=106 ATAN2=110 RSQRT=93 SQRT=100 POW=84 FPOWI=121",
+    "integer": "ABSI=1 ADDI=3 CMPI=15 DIVI=21 MAXI=70 MINI=72 MULHII=77 MULI=78 NEGI=80 REMI=90 SHLI=96 SHRI=97"
+    " SUBI=104",
+    "matrix": "MMAF=73 MMAF_SCALED=114 MMAI=74",
+    "memory": "JOIN_TOKENS=60 LOAD_PTR_TKO=61 MAKE_TOKEN=68 STORE_PTR_TKO=101 ALLOCA=113 MEMORY_FENCE_ALIAS_TKO=122"
+    " GDC_LAUNCH_DEPENDENTS_TKO=119 GDC_WAIT_TKO=120",
+    "miscellaneous": "ASSUME=6 ASSUME_COND PRINT_TKO=85 BARRIER UNREALIZED_CONVERSION_CAST",
+    "structure": "MODULE=75 ENTRY=22 GLOBAL=49 GET_GLOBAL=44 GET_NUM_TILE_BLOCKS=46 GET_TILE_BLOCK_ID=48",
+    "views": "GET_INDEX_SPACE_SHAPE=45 GET_TENSOR_SHAPE=47 LOAD_VIEW_TKO=62 MAKE_PARTITION_VIEW=66"
+    " MAKE_TENSOR_VIEW=67 STORE_VIEW_TKO=102 MAKE_STRIDED_VIEW=116 MAKE_GATHER_SCATTER_VIEW=115",
 }
 
 __all__ = [
@@ -87,7 +87,7 @@ def _load(chapter: str) -> list[OperationDeclaration]:
     module = __import__(f"tileir.dialect.ops.{chapter}", fromlist=["CHAPTER"])
     found: list[OperationDeclaration] = []
     for entry in CHAPTERS[chapter].split():
-        declaration = getattr(module, entry.partition("=")[0].replace(".", "_").upper())
+        declaration = getattr(module, entry.partition("=")[0].replace(".", "_"))
         declaration.chapter = declaration.chapter or module.CHAPTER
         found.append(declaration)
     return found
@@ -101,7 +101,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         if name in __all__:
-            full = "builtin.module" if name == "BUILTIN_MODULE" else f"cuda_tile.{name.lower()}"
-            found = globals()[name] = REGISTRY.find(full)
+            dialect = "builtin" if name.startswith("BUILTIN_") else "cuda_tile"
+            found = globals()[name] = REGISTRY.find(f"{dialect}.{name.removeprefix('BUILTIN_').lower()}")
             return found
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.dialect.constraints import FLOAT
 from tileir.ir.declaration import (
-    CHEAP,
+    ADDITION_COST,
     ELEMENTWISE,
     PURE,
     V13_1,
     AttributeDeclaration,
-    Cost,
+    ElementCost,
     OperationDeclaration,
     TypeConstraint,
     Verifier,
@@ -41,7 +41,7 @@ def elementwise(
     modifiers: str = "",
     trailer: str = "",
     traits: int = PURE | ELEMENTWISE,
-    cost: Cost = CHEAP,
+    cost: ElementCost = ADDITION_COST,
     reference: Callable[[float], float] | None = None,
     same_types: tuple[str, ...] = (),
     verify: Verifier | None = None,

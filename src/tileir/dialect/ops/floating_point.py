@@ -26,7 +26,7 @@ from tileir.ir.declaration import (
     FUNCTION,
     PURE,
     AttributeDeclaration,
-    Cost,
+    ElementCost,
     OperationDeclaration,
     attribute,
     operand,
@@ -56,7 +56,7 @@ _ROUNDS: Final = (
     "modes.  `flush_to_zero`, for f32 only, treats subnormal inputs and tiny results as zeros of the same sign."
 )
 
-_DIVISION_COST: Final = Cost(DIVISION, 5, 10, 1, True)
+_DIVISION_COST: Final = ElementCost(DIVISION, 5, 10, 1, True)
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
 _DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
@@ -216,7 +216,7 @@ FMA: Final[OperationDeclaration] = elementwise(
     summary="Element-wise fused multiply and add",
     description=f"Computes `lhs * rhs + acc` without rounding the product.  {_ROUNDS}",
     returns="the sum",
-    cost=Cost(flops=2),
+    cost=ElementCost(flops=2),
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
     verify=_verify_arithmetic,
@@ -350,7 +350,7 @@ REMF: Final[OperationDeclaration] = elementwise(
         "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
     ),
     returns="the remainder",
-    cost=Cost(FUNCTION, 1.2, 64, 2, True),
+    cost=ElementCost(FUNCTION, 1.2, 64, 2, True),
     verify=_verify_remainder,
 )
 SUBF: Final[OperationDeclaration] = elementwise(

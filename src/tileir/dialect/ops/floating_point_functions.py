@@ -20,10 +20,10 @@ from tileir.dialect.ops.floating_point import (
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    A_FUNCTION,
     DIVISION,
     ELEMENTWISE,
     FUNCTION,
+    FUNCTION_COST,
     FUSIBLE,
     OPEN_BITS,
     PURE,
@@ -31,7 +31,7 @@ from tileir.ir.declaration import (
     V13_3,
     V13_4,
     AttributeDeclaration,
-    Cost,
+    ElementCost,
     OperationDeclaration,
     Version,
     attribute,
@@ -91,7 +91,7 @@ EXP: Final[OperationDeclaration] = elementwise(
     example="%r = exp %x rounding<approx> : tile<4xf32>",
     returns="the exponentials",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.0, 9, 1),
+    cost=ElementCost(FUNCTION, 1.0, 9, 1),
     reference=math.exp,
     attributes=_precision(V13_3),
     modifiers="open-rounding(rounding_mode, approx full)",
@@ -107,7 +107,7 @@ EXP2: Final[OperationDeclaration] = elementwise(
     example="%r = exp2 %x flush_to_zero : tile<4xf32>",
     returns="the powers of two",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 0.95, 5, 1),
+    cost=ElementCost(FUNCTION, 0.95, 5, 1),
     reference=lambda x: 2.0**x,
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
@@ -122,7 +122,7 @@ LOG: Final[OperationDeclaration] = elementwise(
     description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     returns="the logarithms",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.3, 26),
+    cost=ElementCost(FUNCTION, 1.3, 26),
     reference=math.log,
 )
 LOG2: Final[OperationDeclaration] = elementwise(
@@ -134,7 +134,7 @@ LOG2: Final[OperationDeclaration] = elementwise(
     description="Returns the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     returns="the logarithms",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.35, 28),
+    cost=ElementCost(FUNCTION, 1.35, 28),
     reference=math.log2,
 )
 LOG10: Final[OperationDeclaration] = elementwise(
@@ -148,7 +148,7 @@ LOG10: Final[OperationDeclaration] = elementwise(
     ),
     returns="the logarithms",
     traits=_FUNCTION,
-    cost=A_FUNCTION,
+    cost=FUNCTION_COST,
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
 LOG1P: Final[OperationDeclaration] = elementwise(
@@ -163,7 +163,7 @@ LOG1P: Final[OperationDeclaration] = elementwise(
     ),
     returns="the logarithms",
     traits=_FUNCTION,
-    cost=A_FUNCTION,
+    cost=FUNCTION_COST,
     legalization=(
         "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
         "where u is infinite."
@@ -178,7 +178,7 @@ SIGMOID: Final[OperationDeclaration] = elementwise(
     description="Returns 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
     returns="values from 0 to 1",
     traits=_FUNCTION,
-    cost=A_FUNCTION,
+    cost=FUNCTION_COST,
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 
@@ -193,7 +193,7 @@ SIN: Final[OperationDeclaration] = elementwise(
     description="Returns the sine of each element, in radians; NaN for an infinity.  " + _HALF,
     returns="the sines",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.05, 25),
+    cost=ElementCost(FUNCTION, 1.05, 25),
     reference=math.sin,
 )
 COS: Final[OperationDeclaration] = elementwise(
@@ -205,7 +205,7 @@ COS: Final[OperationDeclaration] = elementwise(
     description="Returns the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
     returns="the cosines",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.15, 27),
+    cost=ElementCost(FUNCTION, 1.15, 27),
     reference=math.cos,
 )
 TAN: Final[OperationDeclaration] = elementwise(
@@ -216,7 +216,7 @@ TAN: Final[OperationDeclaration] = elementwise(
     description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
     returns="the tangents",
     traits=_FUNCTION,
-    cost=Cost(FUNCTION, 1.65, 30, 1),
+    cost=ElementCost(FUNCTION, 1.65, 30, 1),
     reference=math.tan,
 )
 SINH: Final[OperationDeclaration] = elementwise(
@@ -229,7 +229,7 @@ SINH: Final[OperationDeclaration] = elementwise(
     description="Returns (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
     returns="the hyperbolic sines",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.35, 24, 2),
+    cost=ElementCost(FUNCTION, 1.35, 24, 2),
     reference=math.sinh,
 )
 COSH: Final[OperationDeclaration] = elementwise(
@@ -242,7 +242,7 @@ COSH: Final[OperationDeclaration] = elementwise(
     description="Returns (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
     returns="the hyperbolic cosines",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.2, 16, 2),
+    cost=ElementCost(FUNCTION, 1.2, 16, 2),
     reference=math.cosh,
 )
 TANH: Final[OperationDeclaration] = elementwise(
@@ -260,7 +260,7 @@ TANH: Final[OperationDeclaration] = elementwise(
     example="%r = tanh %x rounding<approx> : tile<4xf32>",
     returns="the hyperbolic tangents",
     traits=_FUSIBLE_FUNCTION,
-    cost=Cost(FUNCTION, 1.3, 16, 2),
+    cost=ElementCost(FUNCTION, 1.3, 16, 2),
     reference=math.tanh,
     attributes=_precision(V13_2),
     modifiers="open-rounding(rounding_mode, approx full)",
@@ -280,7 +280,7 @@ ATAN2: Final[OperationDeclaration] = elementwise(
     example="%r = atan2 %x, %y : tile<4xf32>",
     returns="the angles, in radians",
     traits=_FUNCTION,
-    cost=Cost(FUNCTION, 2.1, 37, 1, True),
+    cost=ElementCost(FUNCTION, 2.1, 37, 1, True),
 )
 
 # --- roots and powers ---
@@ -298,7 +298,7 @@ RSQRT: Final[OperationDeclaration] = elementwise(
     example="%r = rsqrt %x flush_to_zero : tile<4xf32>",
     returns="the reciprocal square roots",
     traits=_FUNCTION,
-    cost=Cost(FUNCTION, 1.3, 5, 1),
+    cost=ElementCost(FUNCTION, 1.3, 5, 1),
     reference=lambda x: 1.0 / math.sqrt(x),
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
@@ -317,7 +317,7 @@ SQRT: Final[OperationDeclaration] = elementwise(
     ),
     example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
     returns="the square roots",
-    cost=Cost(DIVISION, 6, 9, 1, True),
+    cost=ElementCost(DIVISION, 6, 9, 1, True),
     attributes=(NEAREST_EVEN, FLUSH_TO_ZERO),
     modifiers="open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx) flag(flush_to_zero)",
     verify=_verify_root,
@@ -340,7 +340,7 @@ POW: Final[OperationDeclaration] = elementwise(
     example="%r = pow %x, %e : tile<4xf32>",
     returns="the powers",
     traits=_FUNCTION,
-    cost=Cost(FUNCTION, 4.6, 79, 1),
+    cost=ElementCost(FUNCTION, 4.6, 79, 1),
     same_types=("result", "source", "exponent"),
 )
 FPOWI: Final[OperationDeclaration] = OperationDeclaration(
@@ -364,5 +364,5 @@ FPOWI: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(numbers={"exponent": lambda call: with_element(call.tile("source"), I32)}),
     syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
     traits=_FUNCTION,
-    cost=A_FUNCTION,
+    cost=FUNCTION_COST,
 )

@@ -23,7 +23,7 @@ from tileir.ir.declaration import (
     PURE,
     V13_2,
     AttributeDeclaration,
-    Cost,
+    ElementCost,
     OperationDeclaration,
     attribute,
     operand,
@@ -125,7 +125,7 @@ DIVI: Final[OperationDeclaration] = elementwise(
     ),
     example="%r = divi %a, %b signed rounding<negative_inf> : tile<4xi32>",
     returns="the quotient",
-    cost=Cost(DIVISION, 12, 25, 1),
+    cost=ElementCost(DIVISION, 12, 25, 1),
     attributes=(
         *_SIGNEDNESS,
         attribute("rounding", ROUNDING_ATTRIBUTE, "where an inexact quotient goes", ROUNDING["zero"]),
@@ -174,7 +174,7 @@ MULHII: Final[OperationDeclaration] = elementwise(
         "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
     ),
     returns="the upper half of the product",
-    cost=Cost(DIVISION),
+    cost=ElementCost(DIVISION),
 )
 MULI: Final[OperationDeclaration] = elementwise(
     "muli",
@@ -225,7 +225,7 @@ REMI: Final[OperationDeclaration] = elementwise(
     ),
     example="%r = remi %a, %b signed : tile<4xi32>",
     returns="the remainder",
-    cost=Cost(DIVISION, 13, 23, 1),
+    cost=ElementCost(DIVISION, 13, 23, 1),
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
     same_types=("result", "lhs", "rhs"),

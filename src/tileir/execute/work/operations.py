@@ -14,7 +14,7 @@ from tileir.dialect.ops import CMPF, FTOF, FTOI, ITOF, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import CHEAP, MATRIX_PRODUCT, Cost
+from tileir.ir.declaration import ADDITION_COST, MATRIX_PRODUCT, ElementCost
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -23,10 +23,10 @@ Kind = tuple[str, str, str]
 """A group of `GROUPS`, the mnemonic, the element type."""
 
 
-def cost_of(kind: Kind) -> Cost:
+def cost_of(kind: Kind) -> ElementCost:
     """What an element of the operation of a kind takes."""
     found = REGISTRY.find(f"cuda_tile.{kind[1]}")
-    return found.cost if found is not None else CHEAP
+    return found.cost if found is not None else ADDITION_COST
 
 
 FLOATING: Final = "floating"
