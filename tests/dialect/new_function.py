@@ -13,20 +13,19 @@ import numpy
 import pytest
 
 import tileir
-from tileir.dialect.constraints import FLOAT
 from tileir.dialect.ops.elementwise import elementwise
 from tileir.execute.arithmetic import exponential
 from tileir.execute.arithmetic.functions import FUNCTIONS
 from tileir.execute.arithmetic.pairs import widened
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE, FUNCTION_COST, OPEN_BITS, PURE, V13_4
+from tileir.ir.declaration import ELEMENTWISE, OPEN_BITS, PURE, V13_4
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import FUNCTION_COST
 
 # --- the declaration, in dialect/ops/floating_point_functions.py ---
 
 TANH10 = elementwise(
     "tanh10",
-    FLOAT,
     opcode=0x7B,
     since=V13_4,
     summary="Element-wise tenfold hyperbolic tangent",

@@ -11,8 +11,8 @@ import pytest
 import tileir
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector import ufuncs
-from tileir.ir.declaration import FUSIBLE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import FUSIBLE
 
 TILE = 4096
 FUNCTIONS = sorted([declaration.mnemonic for declaration in REGISTRY.with_traits(FUSIBLE)])

@@ -14,7 +14,7 @@ from tileir.analyze.cost.processor import Processor
 from tileir.execute.timing import duration
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, cost_of
 from tileir.execute.work.result import Work, quantity
-from tileir.ir.declaration import FUNCTION
+from tileir.ir.traits import FUNCTION
 
 LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""

@@ -44,8 +44,9 @@ from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE, MATRIX_PRODUCT
+from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value

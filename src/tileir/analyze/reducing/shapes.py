@@ -12,7 +12,7 @@ from tileir.dialect.ops import BROADCAST, CAT, PERMUTE, REDUCE, RESHAPE, SCAN
 from tileir.dialect.types import GatherScatterViewType
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 

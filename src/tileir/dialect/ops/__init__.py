@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tileir.dialect.ops.aggregates import *
     from tileir.dialect.ops.atomics import *
     from tileir.dialect.ops.bitwise import *
-    from tileir.dialect.ops.builtin import *
     from tileir.dialect.ops.control_flow import *
     from tileir.dialect.ops.conversions import *
     from tileir.dialect.ops.core import *
@@ -43,7 +42,6 @@ CHAPTERS: Final[dict[str, str]] = {
     "aggregates": "REDUCE=88 SCAN=94",
     "atomics": "ATOMIC_CAS_TKO=7 ATOMIC_RMW_TKO=8 ATOMIC_LOAD_TKO ATOMIC_STORE_TKO ATOMIC_RED_VIEW_TKO=117",
     "bitwise": "ANDI=4 ORI=82 XORI=108 NOTI POPCNT CLZ CTZ BREV",
-    "builtin": "BUILTIN.MODULE",
     "control_flow": "ASSERT=5 BREAK=10 CONTINUE=17 RETURN=92 YIELD=109 FOR=41 IF=50 LOOP=65",
     "conversions": "BITCAST=9 EXTI=37 FTOF=42 FTOI=43 ITOF=59 INT_TO_PTR=51 PTR_TO_INT=86 PTR_TO_PTR=87 TRUNCI=107"
     " PACK=111 UNPACK=112",
@@ -58,7 +56,8 @@ CHAPTERS: Final[dict[str, str]] = {
     "memory": "JOIN_TOKENS=60 LOAD_PTR_TKO=61 MAKE_TOKEN=68 STORE_PTR_TKO=101 ALLOCA=113 MEMORY_FENCE_ALIAS_TKO=122"
     " GDC_LAUNCH_DEPENDENTS_TKO=119 GDC_WAIT_TKO=120",
     "miscellaneous": "ASSUME=6 ASSUME_COND PRINT_TKO=85 BARRIER UNREALIZED_CONVERSION_CAST",
-    "structure": "MODULE=75 ENTRY=22 GLOBAL=49 GET_GLOBAL=44 GET_NUM_TILE_BLOCKS=46 GET_TILE_BLOCK_ID=48",
+    "structure": "MODULE=75 ENTRY=22 GLOBAL=49 GET_GLOBAL=44 GET_NUM_TILE_BLOCKS=46 GET_TILE_BLOCK_ID=48"
+    " BUILTIN.MODULE",
     "views": "GET_INDEX_SPACE_SHAPE=45 GET_TENSOR_SHAPE=47 LOAD_VIEW_TKO=62 MAKE_PARTITION_VIEW=66"
     " MAKE_TENSOR_VIEW=67 STORE_VIEW_TKO=102 MAKE_STRIDED_VIEW=116 MAKE_GATHER_SCATTER_VIEW=115",
 }

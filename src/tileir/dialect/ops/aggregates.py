@@ -23,21 +23,11 @@ from tileir.dialect.ops.control_flow import YIELD
 from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import ArrayAttribute, Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import (
-    OPEN_BITS,
-    REGION_EFFECTS,
-    SINGLE_BLOCK,
-    V13_4,
-    VARIADIC,
-    OperationDeclaration,
-    RegionDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import V13_4, VARIADIC, OperationDeclaration, RegionDeclaration, attribute, operand, result
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.effects import is_memory_effect_free, is_pure
+from tileir.ir.traits import OPEN_BITS, REGION_EFFECTS, SINGLE_BLOCK
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import BF16, F16, NONE, Type
 from tileir.ir.verifier import VerifyContext, operation_name
@@ -211,10 +201,9 @@ REDUCE: Final[OperationDeclaration] = OperationDeclaration(
     summary="Combine the elements along a dimension",
     description=(
         "Combines all elements along dimension `dim` with the body and drops that dimension.  Several tiles of one "
-        "shape can be reduced together.  The body gets, per operand, the current element and the accumulated one "
-        "as scalars, and yields the new accumulated ones.  The order of combination is up to the implementation "
-        "but the same every time, so the body should be associative and commutative, and each identity neutral "
-        "for it."
+        "shape can be reduced together.  The body gets, per operand, the current element and the accumulated one as "
+        "scalars, and yields the new accumulated ones.  The order of combination is up to the implementation but the "
+        "same every time, so the body should be associative and commutative, and each identity neutral for it."
     ),
     example=(
         "%r = reduce %t dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>\n"
@@ -238,7 +227,6 @@ REDUCE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(_reduced, expects=_expected_by_body),
     syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'identities' ~ '=' ~ $identities combine",
 )
-
 SCAN: Final[OperationDeclaration] = OperationDeclaration(
     "scan",
     section="8.3.16",

@@ -30,20 +30,9 @@ from tileir.dialect.memory_model import (
 from tileir.dialect.types import TOKEN, GatherScatterViewType, TileType
 from tileir.dialect.view_rules import index_types, view_of
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ATOMIC,
-    OPEN_BITS,
-    OPTIONAL,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    V13_3,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, V13_3, VARIADIC, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import ATOMIC, OPEN_BITS, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext
@@ -80,14 +69,6 @@ def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> N
     _verify_mask(operation, "arg", "pointers, arg, mask")
     verify_atomic_mode(operation, element)
     verify_atomic_ordering(operation)
-
-
-def _verify_atomic_load(operation: Operation, context: VerifyContext) -> None:
-    verify_load_ordering(operation)
-
-
-def _verify_atomic_store(operation: Operation, context: VerifyContext) -> None:
-    verify_store_ordering(operation)
 
 
 def _extents(shape: tuple[int, ...]) -> str:
@@ -179,7 +160,6 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "'->' type($result) ',' type($result_token)"
     ),
 )
-
 ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "atomic_rmw_tko",
     section="8.10.2",
@@ -227,7 +207,6 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "atomic-mode '->' type($result) ',' type($result_token)"
     ),
 )
-
 ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "atomic_load_tko",
     section="8.10.3",
@@ -263,7 +242,7 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
         points_to("ptr", "result"),
         optional_same_shape("mask", "ptr", "shape of 'mask' must match the shape of 'ptr'"),
     ),
-    verify=_verify_atomic_load,
+    verify=lambda operation, context: verify_load_ordering(operation),
     name_hints=("result",),
     inference=Inference(lambda call: [call.pointed_to("ptr")], numbers={"mask": mask_of("ptr")}),
     syntax=(
@@ -271,7 +250,6 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"
     ),
 )
-
 ATOMIC_STORE_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "atomic_store_tko",
     section="8.10.4",
@@ -305,14 +283,13 @@ ATOMIC_STORE_TKO: Final[OperationDeclaration] = OperationDeclaration(
         points_to("ptr", "value"),
         optional_same_shape("mask", "ptr", "shape of 'ptr' must match the shape of 'mask'"),
     ),
-    verify=_verify_atomic_store,
+    verify=lambda operation, context: verify_store_ordering(operation),
     inference=Inference(numbers={"value": pointed_to("ptr"), "mask": mask_of("ptr")}),
     syntax=(
         "$memory_ordering_semantics $memory_scope $ptr ',' $value (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
         "':' type($ptr) ',' type($value) (',' type($mask))? '->' type($result_token)"
     ),
 )
-
 ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "atomic_red_view_tko",
     opcode=0x75,

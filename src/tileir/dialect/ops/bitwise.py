@@ -14,8 +14,8 @@ CHAPTER: Final = "Bitwise"
 
 ANDI: Final[OperationDeclaration] = elementwise(
     "andi",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.9.1",
     opcode=0x04,
     summary="Element-wise bitwise AND",
@@ -24,8 +24,8 @@ ANDI: Final[OperationDeclaration] = elementwise(
 )
 ORI: Final[OperationDeclaration] = elementwise(
     "ori",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.9.2",
     opcode=0x52,
     summary="Element-wise bitwise OR",
@@ -34,8 +34,8 @@ ORI: Final[OperationDeclaration] = elementwise(
 )
 XORI: Final[OperationDeclaration] = elementwise(
     "xori",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.9.3",
     opcode=0x6C,
     class_name="XOrI",
@@ -48,7 +48,7 @@ XORI: Final[OperationDeclaration] = elementwise(
 )
 NOTI: Final[OperationDeclaration] = elementwise(
     "noti",
-    INT,
+    constraint=INT,
     section="8.9.4",
     since=None,
     summary="Element-wise bitwise complement",
@@ -58,7 +58,7 @@ NOTI: Final[OperationDeclaration] = elementwise(
 )
 POPCNT: Final[OperationDeclaration] = elementwise(
     "popcnt",
-    INT_NOT_I1,
+    constraint=INT_NOT_I1,
     section="8.9.5",
     since=None,
     summary="Element-wise count of set bits",
@@ -71,7 +71,7 @@ POPCNT: Final[OperationDeclaration] = elementwise(
 )
 CLZ: Final[OperationDeclaration] = elementwise(
     "clz",
-    INT_NOT_I1,
+    constraint=INT_NOT_I1,
     section="8.9.6",
     since=None,
     summary="Element-wise count of leading zeros",
@@ -87,7 +87,7 @@ CLZ: Final[OperationDeclaration] = elementwise(
 )
 CTZ: Final[OperationDeclaration] = elementwise(
     "ctz",
-    INT_NOT_I1,
+    constraint=INT_NOT_I1,
     section="8.9.7",
     since=None,
     summary="Element-wise count of trailing zeros",
@@ -100,7 +100,7 @@ CTZ: Final[OperationDeclaration] = elementwise(
 )
 BREV: Final[OperationDeclaration] = elementwise(
     "brev",
-    INT_NOT_I1,
+    constraint=INT_NOT_I1,
     section="8.9.8",
     since=None,
     summary="Element-wise bit reversal",

@@ -24,13 +24,6 @@ from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
-    ALLOCATION_SCOPE,
-    BLOCK_ORDER,
-    PURE,
-    REGION_EFFECTS,
-    SIDE_EFFECT,
-    SINGLE_BLOCK,
-    TERMINATOR,
     V13_2,
     V13_4,
     VARIADIC,
@@ -42,6 +35,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.verifier import VerifyContext
 
@@ -201,7 +195,6 @@ BREAK: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(carried=_carried_to_loop),
     syntax=_TERMINATOR_SYNTAX,
 )
-
 CONTINUE: Final[OperationDeclaration] = OperationDeclaration(
     "continue",
     section="8.5.3",
@@ -219,7 +212,6 @@ CONTINUE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(carried=_carried_to_loop),
     syntax=_TERMINATOR_SYNTAX,
 )
-
 RETURN: Final[OperationDeclaration] = OperationDeclaration(
     "return",
     section="8.5.7",
@@ -235,7 +227,6 @@ RETURN: Final[OperationDeclaration] = OperationDeclaration(
     verify=_verify_return,
     syntax=_TERMINATOR_SYNTAX,
 )
-
 YIELD: Final[OperationDeclaration] = OperationDeclaration(
     "yield",
     section="8.5.8",
@@ -381,7 +372,6 @@ FOR: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(lambda call: call.types("initValues"), expects=_expected_by_loop),
     syntax="for",
 )
-
 IF: Final[OperationDeclaration] = OperationDeclaration(
     "if",
     section="8.5.5",
@@ -409,7 +399,6 @@ IF: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(given_types, optional=("types",)),
     syntax="if",
 )
-
 LOOP: Final[OperationDeclaration] = OperationDeclaration(
     "loop",
     section="8.5.6",

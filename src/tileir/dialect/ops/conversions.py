@@ -27,8 +27,6 @@ from tileir.dialect.inference import CONVERTED, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    ELEMENTWISE,
-    PURE,
     V13_3,
     V13_4,
     AttributeDeclaration,
@@ -40,6 +38,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import ELEMENTWISE, PURE
 from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import (
     BF16,
@@ -203,8 +202,7 @@ def _tile_bits(type: TileType) -> int:
 
 def _conversion(
     name: str,
-    names: tuple[str, str],
-    constraints: tuple[TypeConstraint, TypeConstraint],
+    types: dict[str, TypeConstraint],
     *,
     section: str,
     opcode: int,
@@ -218,8 +216,8 @@ def _conversion(
     verify: Verifier | None = None,
     inference: Inference = CONVERTED,
 ) -> OperationDeclaration:
-    """Declare `name %source [modifiers] : T1 -> T2`, element by element."""
-    source, target = names
+    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result."""
+    source, target = types
     return OperationDeclaration(
         name,
         section=section,
@@ -228,9 +226,9 @@ def _conversion(
         summary=summary,
         description=description,
         example=example,
-        operands=(operand(source, constraints[0], "the tile to convert"),),
+        operands=(operand(source, types[source], "the tile to convert"),),
         attributes=attributes,
-        results=(result(target, constraints[1], "the converted tile, of the same shape"),),
+        results=(result(target, types[target], "the converted tile, of the same shape"),),
         traits=PURE | ELEMENTWISE,
         rules=(same_shape(source, target), *rules),
         verify=verify,
@@ -241,8 +239,7 @@ def _conversion(
 
 BITCAST: Final[OperationDeclaration] = _conversion(
     "bitcast",
-    ("source", "result"),
-    (NUMBER, NUMBER),
+    {"source": NUMBER, "result": NUMBER},
     section="8.4.1",
     opcode=0x09,
     summary="Reinterpret the bits of each element",
@@ -256,8 +253,7 @@ BITCAST: Final[OperationDeclaration] = _conversion(
 )
 EXTI: Final[OperationDeclaration] = _conversion(
     "exti",
-    ("from", "to"),
-    (INT_OR_I4, INT_OR_I4),
+    {"from": INT_OR_I4, "to": INT_OR_I4},
     section="8.4.2",
     opcode=0x25,
     summary="Extend integers to a greater width",
@@ -272,8 +268,7 @@ EXTI: Final[OperationDeclaration] = _conversion(
 )
 FTOF: Final[OperationDeclaration] = _conversion(
     "ftof",
-    ("from", "to"),
-    (ANY_FLOAT, ANY_FLOAT),
+    {"from": ANY_FLOAT, "to": ANY_FLOAT},
     section="8.4.3",
     opcode=0x2A,
     class_name="FToF",
@@ -294,8 +289,7 @@ FTOF: Final[OperationDeclaration] = _conversion(
 )
 FTOI: Final[OperationDeclaration] = _conversion(
     "ftoi",
-    ("from", "to"),
-    (ANY_FLOAT, INT),
+    {"from": ANY_FLOAT, "to": INT},
     section="8.4.4",
     opcode=0x2B,
     class_name="FToI",
@@ -323,8 +317,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
 )
 ITOF: Final[OperationDeclaration] = _conversion(
     "itof",
-    ("from", "to"),
-    (INT, ANY_FLOAT),
+    {"from": INT, "to": ANY_FLOAT},
     section="8.4.5",
     opcode=0x3B,
     class_name="IToF",
@@ -341,8 +334,7 @@ ITOF: Final[OperationDeclaration] = _conversion(
 )
 INT_TO_PTR: Final[OperationDeclaration] = _conversion(
     "int_to_ptr",
-    ("source", "result"),
-    (I64_TILE, POINTER_TILE),
+    {"source": I64_TILE, "result": POINTER_TILE},
     section="8.4.6",
     opcode=0x33,
     summary="Turn integers into pointers",
@@ -354,8 +346,7 @@ INT_TO_PTR: Final[OperationDeclaration] = _conversion(
 )
 PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     "ptr_to_int",
-    ("source", "result"),
-    (POINTER_TILE, I64_TILE),
+    {"source": POINTER_TILE, "result": I64_TILE},
     section="8.4.7",
     opcode=0x56,
     summary="Turn pointers into integers",
@@ -365,8 +356,7 @@ PTR_TO_INT: Final[OperationDeclaration] = _conversion(
 )
 PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
     "ptr_to_ptr",
-    ("source", "result"),
-    (POINTER_TILE, POINTER_TILE),
+    {"source": POINTER_TILE, "result": POINTER_TILE},
     section="8.4.8",
     opcode=0x57,
     summary="Change the pointee type of pointers",
@@ -378,8 +368,7 @@ PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
 )
 TRUNCI: Final[OperationDeclaration] = _conversion(
     "trunci",
-    ("from", "to"),
-    (INT_OR_I4, INT_OR_I4),
+    {"from": INT_OR_I4, "to": INT_OR_I4},
     section="8.4.9",
     opcode=0x6B,
     summary="Truncate integers to a smaller width",

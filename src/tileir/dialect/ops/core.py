@@ -31,20 +31,10 @@ from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
 from tileir.dialect.types import scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    CONSTANT_LIKE,
-    ELEMENTWISE,
-    PURE,
-    SURROUNDINGS,
-    V13_4,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import V13_4, VARIADIC, OperationDeclaration, attribute, operand, result
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import CONSTANT_LIKE, ELEMENTWISE, PURE, SURROUNDINGS
 from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verifier import VerifyContext
@@ -127,9 +117,8 @@ CAT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x0C,
     summary="Join two tiles along a dimension",
     description=(
-        "Appends `rhs` to `lhs` along dimension `dim`.  In every other dimension both have the extent of the "
-        "result.  Because tile extents are powers of two, in practice both operands have the same extent along "
-        "`dim`."
+        "Appends `rhs` to `lhs` along dimension `dim`.  In every other dimension both have the extent of the result.  "
+        "Because tile extents are powers of two, in practice both operands have the same extent along `dim`."
     ),
     example="%r = cat %a, %b dim = 1 : tile<2x4xf32>, tile<2x4xf32> -> tile<2x8xf32>",
     operands=(operand("lhs", ANY_TILE, "the first part"), operand("rhs", ANY_TILE, "the second part")),
@@ -301,7 +290,6 @@ IOTA: Final[OperationDeclaration] = OperationDeclaration(
     inference=GIVEN_TYPE,
     syntax="attr-dict ':' type($result)",
 )
-
 OFFSET: Final[OperationDeclaration] = OperationDeclaration(
     "offset",
     section="8.3.12",
@@ -372,7 +360,6 @@ PERMUTE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(_permuted),
     syntax="$source $permutation attr-dict ':' type($source) '->' type($result)",
 )
-
 RESHAPE: Final[OperationDeclaration] = OperationDeclaration(
     "reshape",
     section="8.3.15",
@@ -397,7 +384,6 @@ RESHAPE: Final[OperationDeclaration] = OperationDeclaration(
     inference=RESHAPED,
     syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
-
 SELECT: Final[OperationDeclaration] = OperationDeclaration(
     "select",
     section="8.3.17",

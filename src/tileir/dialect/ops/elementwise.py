@@ -5,12 +5,8 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.dialect.constraints import FLOAT
 from tileir.ir.declaration import (
-    ADDITION_COST,
-    ELEMENTWISE,
-    PURE,
     V13_1,
     AttributeDeclaration,
-    ElementCost,
     OperationDeclaration,
     TypeConstraint,
     Verifier,
@@ -18,6 +14,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, PURE, ElementCost
 
 ONE_TILE: Final[dict[str, str]] = {"source": "the input tile"}
 TWO_TILES: Final[dict[str, str]] = {"lhs": "the left operand", "rhs": "the right operand"}
@@ -26,9 +23,9 @@ DIVIDED: Final[dict[str, str]] = {"lhs": "the dividend", "rhs": "the divisor"}
 
 def elementwise(
     name: str,
-    constraint: TypeConstraint,
     operands: dict[str, str] = ONE_TILE,
     *,
+    constraint: TypeConstraint = FLOAT,
     summary: str,
     description: str,
     returns: str,

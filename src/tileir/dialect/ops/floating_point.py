@@ -20,19 +20,9 @@ from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUN
 from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    DIVISION,
-    ELEMENTWISE,
-    FUNCTION,
-    PURE,
-    AttributeDeclaration,
-    ElementCost,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, PURE, ElementCost
 from tileir.ir.types import F32
 from tileir.ir.verifier import VerifyContext
 
@@ -109,7 +99,6 @@ def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
 
 ABSF: Final[OperationDeclaration] = elementwise(
     "absf",
-    FLOAT,
     section="8.7.3",
     opcode=0x00,
     summary="Element-wise absolute value",
@@ -118,7 +107,6 @@ ABSF: Final[OperationDeclaration] = elementwise(
 )
 ADDF: Final[OperationDeclaration] = elementwise(
     "addf",
-    FLOAT,
     TWO_TILES,
     section="8.7.4",
     opcode=0x02,
@@ -132,7 +120,6 @@ ADDF: Final[OperationDeclaration] = elementwise(
 )
 CEIL: Final[OperationDeclaration] = elementwise(
     "ceil",
-    FLOAT,
     section="8.7.5",
     opcode=0x0D,
     summary="Element-wise rounding up to an integer",
@@ -176,7 +163,6 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
 )
 DIVF: Final[OperationDeclaration] = elementwise(
     "divf",
-    FLOAT,
     DIVIDED,
     section="8.7.9",
     opcode=0x14,
@@ -197,7 +183,6 @@ DIVF: Final[OperationDeclaration] = elementwise(
 )
 FLOOR: Final[OperationDeclaration] = elementwise(
     "floor",
-    FLOAT,
     section="8.7.12",
     opcode=0x27,
     summary="Element-wise rounding down to an integer",
@@ -209,7 +194,6 @@ FLOOR: Final[OperationDeclaration] = elementwise(
 )
 FMA: Final[OperationDeclaration] = elementwise(
     "fma",
-    FLOAT,
     {"lhs": "the left factor", "rhs": "the right factor", "acc": "what is added to the product"},
     section="8.7.13",
     opcode=0x28,
@@ -243,10 +227,8 @@ _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
         optional=True,
     ),
 )
-
 MAXF: Final[OperationDeclaration] = elementwise(
     "maxf",
-    FLOAT,
     TWO_TILES,
     section="8.7.18",
     opcode=0x45,
@@ -260,7 +242,6 @@ MAXF: Final[OperationDeclaration] = elementwise(
 )
 MAXIMUMF: Final[OperationDeclaration] = elementwise(
     "maximumf",
-    FLOAT,
     TWO_TILES,
     section="8.7.19",
     since=None,
@@ -273,7 +254,6 @@ MAXIMUMF: Final[OperationDeclaration] = elementwise(
 )
 MINF: Final[OperationDeclaration] = elementwise(
     "minf",
-    FLOAT,
     TWO_TILES,
     section="8.7.20",
     opcode=0x47,
@@ -286,7 +266,6 @@ MINF: Final[OperationDeclaration] = elementwise(
 )
 MINIMUMF: Final[OperationDeclaration] = elementwise(
     "minimumf",
-    FLOAT,
     TWO_TILES,
     section="8.7.21",
     since=None,
@@ -302,7 +281,6 @@ MINIMUMF: Final[OperationDeclaration] = elementwise(
 
 MULF: Final[OperationDeclaration] = elementwise(
     "mulf",
-    FLOAT,
     TWO_TILES,
     section="8.7.22",
     opcode=0x4C,
@@ -316,7 +294,6 @@ MULF: Final[OperationDeclaration] = elementwise(
 )
 NEGF: Final[OperationDeclaration] = elementwise(
     "negf",
-    FLOAT,
     section="8.7.23",
     opcode=0x4F,
     summary="Element-wise negation",
@@ -325,7 +302,6 @@ NEGF: Final[OperationDeclaration] = elementwise(
 )
 RECIPF: Final[OperationDeclaration] = elementwise(
     "recipf",
-    FLOAT,
     section="8.7.25",
     since=None,
     summary="Element-wise reciprocal",
@@ -339,7 +315,6 @@ RECIPF: Final[OperationDeclaration] = elementwise(
 )
 REMF: Final[OperationDeclaration] = elementwise(
     "remf",
-    FLOAT,
     DIVIDED,
     section="8.7.26",
     opcode=0x59,
@@ -355,7 +330,6 @@ REMF: Final[OperationDeclaration] = elementwise(
 )
 SUBF: Final[OperationDeclaration] = elementwise(
     "subf",
-    FLOAT,
     TWO_TILES,
     section="8.7.32",
     opcode=0x67,

@@ -20,24 +20,17 @@ from tileir.dialect.ops.floating_point import (
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    DIVISION,
-    ELEMENTWISE,
-    FUNCTION,
-    FUNCTION_COST,
-    FUSIBLE,
-    OPEN_BITS,
-    PURE,
     V13_2,
     V13_3,
     V13_4,
     AttributeDeclaration,
-    ElementCost,
     OperationDeclaration,
     Version,
     attribute,
     operand,
     result,
 )
+from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, FUNCTION_COST, FUSIBLE, OPEN_BITS, PURE, ElementCost
 from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.verifier import VerifyContext
 
@@ -81,7 +74,6 @@ def _verify_root(operation: Operation, context: VerifyContext) -> None:
 
 EXP: Final[OperationDeclaration] = elementwise(
     "exp",
-    FLOAT,
     section="8.7.11",
     opcode=0x17,
     summary="Element-wise exponential",
@@ -99,7 +91,6 @@ EXP: Final[OperationDeclaration] = elementwise(
 )
 EXP2: Final[OperationDeclaration] = elementwise(
     "exp2",
-    FLOAT,
     section="8.7.10",
     opcode=0x18,
     summary="Element-wise power of two",
@@ -115,7 +106,6 @@ EXP2: Final[OperationDeclaration] = elementwise(
 )
 LOG: Final[OperationDeclaration] = elementwise(
     "log",
-    FLOAT,
     section="8.7.17",
     opcode=0x3F,
     summary="Element-wise natural logarithm",
@@ -127,7 +117,6 @@ LOG: Final[OperationDeclaration] = elementwise(
 )
 LOG2: Final[OperationDeclaration] = elementwise(
     "log2",
-    FLOAT,
     section="8.7.16",
     opcode=0x40,
     summary="Element-wise base-2 logarithm",
@@ -139,7 +128,6 @@ LOG2: Final[OperationDeclaration] = elementwise(
 )
 LOG10: Final[OperationDeclaration] = elementwise(
     "log10",
-    FLOAT,
     section="8.7.14",
     since=None,
     summary="Element-wise base-10 logarithm",
@@ -153,7 +141,6 @@ LOG10: Final[OperationDeclaration] = elementwise(
 )
 LOG1P: Final[OperationDeclaration] = elementwise(
     "log1p",
-    FLOAT,
     section="8.7.15",
     since=None,
     summary="Element-wise logarithm of one more",
@@ -171,7 +158,6 @@ LOG1P: Final[OperationDeclaration] = elementwise(
 )
 SIGMOID: Final[OperationDeclaration] = elementwise(
     "sigmoid",
-    FLOAT,
     section="8.7.28",
     since=None,
     summary="Element-wise logistic function",
@@ -186,7 +172,6 @@ SIGMOID: Final[OperationDeclaration] = elementwise(
 
 SIN: Final[OperationDeclaration] = elementwise(
     "sin",
-    FLOAT,
     section="8.7.30",
     opcode=0x62,
     summary="Element-wise sine",
@@ -198,7 +183,6 @@ SIN: Final[OperationDeclaration] = elementwise(
 )
 COS: Final[OperationDeclaration] = elementwise(
     "cos",
-    FLOAT,
     section="8.7.8",
     opcode=0x12,
     summary="Element-wise cosine",
@@ -210,7 +194,6 @@ COS: Final[OperationDeclaration] = elementwise(
 )
 TAN: Final[OperationDeclaration] = elementwise(
     "tan",
-    FLOAT,
     opcode=0x69,
     summary="Element-wise tangent",
     description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
@@ -221,7 +204,6 @@ TAN: Final[OperationDeclaration] = elementwise(
 )
 SINH: Final[OperationDeclaration] = elementwise(
     "sinh",
-    FLOAT,
     section="8.7.29",
     opcode=0x63,
     class_name="SinH",
@@ -234,7 +216,6 @@ SINH: Final[OperationDeclaration] = elementwise(
 )
 COSH: Final[OperationDeclaration] = elementwise(
     "cosh",
-    FLOAT,
     section="8.7.7",
     opcode=0x13,
     class_name="CosH",
@@ -247,7 +228,6 @@ COSH: Final[OperationDeclaration] = elementwise(
 )
 TANH: Final[OperationDeclaration] = elementwise(
     "tanh",
-    FLOAT,
     section="8.7.34",
     opcode=0x6A,
     class_name="TanH",
@@ -268,7 +248,6 @@ TANH: Final[OperationDeclaration] = elementwise(
 )
 ATAN2: Final[OperationDeclaration] = elementwise(
     "atan2",
-    FLOAT,
     {"x": "the side opposite to the angle", "y": "the side next to the angle"},
     opcode=0x6E,
     since=V13_2,
@@ -287,7 +266,6 @@ ATAN2: Final[OperationDeclaration] = elementwise(
 
 RSQRT: Final[OperationDeclaration] = elementwise(
     "rsqrt",
-    FLOAT,
     section="8.7.27",
     opcode=0x5D,
     summary="Element-wise reciprocal square root",
@@ -306,7 +284,6 @@ RSQRT: Final[OperationDeclaration] = elementwise(
 )
 SQRT: Final[OperationDeclaration] = elementwise(
     "sqrt",
-    FLOAT,
     section="8.7.31",
     opcode=0x64,
     summary="Element-wise square root",
@@ -324,7 +301,6 @@ SQRT: Final[OperationDeclaration] = elementwise(
 )
 POW: Final[OperationDeclaration] = elementwise(
     "pow",
-    FLOAT,
     {"source": "the base", "exponent": "the exponent"},
     section="8.7.24",
     opcode=0x54,

@@ -16,20 +16,9 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNE
 from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    DIVISION,
-    ELEMENTWISE,
-    NO_MEMORY_EFFECT,
-    PURE,
-    V13_2,
-    AttributeDeclaration,
-    ElementCost,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import V13_2, AttributeDeclaration, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import DIVISION, ELEMENTWISE, NO_MEMORY_EFFECT, PURE, ElementCost
 from tileir.ir.verifier import VerifyContext
 
 CHAPTER: Final = "Integer"
@@ -61,7 +50,7 @@ def _verify_negation(operation: Operation, context: VerifyContext) -> None:
 
 ABSI: Final[OperationDeclaration] = elementwise(
     "absi",
-    INT,
+    constraint=INT,
     section="8.8.2",
     opcode=0x01,
     summary="Element-wise integer absolute value",
@@ -73,8 +62,8 @@ ABSI: Final[OperationDeclaration] = elementwise(
 )
 ADDI: Final[OperationDeclaration] = elementwise(
     "addi",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.8.2",
     opcode=0x03,
     summary="Element-wise integer addition",
@@ -112,8 +101,8 @@ CMPI: Final[OperationDeclaration] = OperationDeclaration(
 )
 DIVI: Final[OperationDeclaration] = elementwise(
     "divi",
-    INT,
     DIVIDED,
+    constraint=INT,
     section="8.85",
     opcode=0x15,
     summary="Element-wise integer division",
@@ -137,8 +126,8 @@ DIVI: Final[OperationDeclaration] = elementwise(
 )
 MAXI: Final[OperationDeclaration] = elementwise(
     "maxi",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.8.6",
     opcode=0x46,
     summary="Element-wise integer maximum",
@@ -150,8 +139,8 @@ MAXI: Final[OperationDeclaration] = elementwise(
 )
 MINI: Final[OperationDeclaration] = elementwise(
     "mini",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.8.7",
     opcode=0x48,
     summary="Element-wise integer minimum",
@@ -163,8 +152,8 @@ MINI: Final[OperationDeclaration] = elementwise(
 )
 MULHII: Final[OperationDeclaration] = elementwise(
     "mulhii",
-    INT,
     {"x": "the left operand", "y": "the right operand"},
+    constraint=INT,
     section="8.8.8",
     opcode=0x4D,
     aliases=("mulhi",),
@@ -178,8 +167,8 @@ MULHII: Final[OperationDeclaration] = elementwise(
 )
 MULI: Final[OperationDeclaration] = elementwise(
     "muli",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.8.9",
     opcode=0x4E,
     summary="Element-wise integer multiplication",
@@ -194,7 +183,7 @@ MULI: Final[OperationDeclaration] = elementwise(
 )
 NEGI: Final[OperationDeclaration] = elementwise(
     "negi",
-    INT,
+    constraint=INT,
     section="8.8.10",
     opcode=0x50,
     aliases=("negsi",),
@@ -214,8 +203,8 @@ NEGI: Final[OperationDeclaration] = elementwise(
 )
 REMI: Final[OperationDeclaration] = elementwise(
     "remi",
-    INT,
     DIVIDED,
+    constraint=INT,
     section="8.8.11",
     opcode=0x5A,
     summary="Element-wise integer remainder",
@@ -232,8 +221,8 @@ REMI: Final[OperationDeclaration] = elementwise(
 )
 SHLI: Final[OperationDeclaration] = elementwise(
     "shli",
-    INT,
     {"lhs": "the value", "rhs": "the number of bits to shift by"},
+    constraint=INT,
     section="8.8.12",
     opcode=0x60,
     class_name="ShLI",
@@ -251,8 +240,8 @@ SHLI: Final[OperationDeclaration] = elementwise(
 )
 SHRI: Final[OperationDeclaration] = elementwise(
     "shri",
-    INT,
     {"lhs": "the value", "rhs": "the number of bits to shift by"},
+    constraint=INT,
     section="8.8.13",
     opcode=0x61,
     class_name="ShRI",
@@ -270,8 +259,8 @@ SHRI: Final[OperationDeclaration] = elementwise(
 )
 SUBI: Final[OperationDeclaration] = elementwise(
     "subi",
-    INT,
     TWO_TILES,
+    constraint=INT,
     section="8.8.14",
     opcode=0x68,
     summary="Element-wise integer subtraction",

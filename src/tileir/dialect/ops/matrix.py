@@ -14,17 +14,9 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    MATRIX_PRODUCT,
-    OPEN_BITS,
-    PURE,
-    V13_3,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import V13_3, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -32,21 +32,9 @@ from tileir.dialect.memory_model import (
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    OPTIONAL,
-    PURE,
-    SEGMENTS,
-    SIDE_EFFECT,
-    TOKEN_ORDERED,
-    V13_3,
-    V13_4,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, V13_3, V13_4, VARIADIC, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import PURE, SEGMENTS, SIDE_EFFECT, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext
 
@@ -98,7 +86,6 @@ JOIN_TOKENS: Final[OperationDeclaration] = OperationDeclaration(
     verify=_verify_join,
     syntax="$tokens attr-dict ':' type($result)",
 )
-
 LOAD_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "load_ptr_tko",
     section="8.6.2",
@@ -150,7 +137,6 @@ LOAD_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "(',' type($paddingValue))? load-operands '->' type($result) ',' type($result_token)"
     ),
 )
-
 MAKE_TOKEN: Final[OperationDeclaration] = OperationDeclaration(
     "make_token",
     section="8.6.3",
@@ -165,18 +151,16 @@ MAKE_TOKEN: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     syntax="attr-dict ':' type($result)",
 )
-
 STORE_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "store_ptr_tko",
     section="8.6.4",
     opcode=0x65,
     summary="Scatter a tile to memory through a tile of pointers",
     description=(
-        "Writes one element per pointer.  Where the mask is false nothing is written.  An i1 is written as a byte, "
-        "0 or 1.  Writing outside an allocation is undefined; if two elements go to the same place, it is "
-        "unspecified which one stays.  Program order does not order the store: only tokens do.  The ordering is weak "
-        "(no one else accesses these locations at the same time; no scope), relaxed or release (others within the scope "
-        "may)."
+        "Writes one element per pointer.  Where the mask is false nothing is written.  An i1 is written as a byte, 0 "
+        "or 1.  Writing outside an allocation is undefined; if two elements go to the same place, it is unspecified "
+        "which one stays.  Program order does not order the store: only tokens do.  The ordering is weak (no one else "
+        "accesses these locations at the same time; no scope), relaxed or release (others within the scope may)."
     ),
     example="%t1 = store_ptr_tko release sys %p, %v, %m token=%t : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token",
     operands=(
@@ -239,7 +223,6 @@ ALLOCA: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(_allocated, required=("type",)),
     syntax=("'num_elem' '=' $num_elem ',' 'alignment' '=' $alignment flag(global) attr-dict ':' type($result)"),
 )
-
 MEMORY_FENCE_ALIAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "memory_fence_alias_tko",
     opcode=0x7A,
@@ -257,7 +240,6 @@ MEMORY_FENCE_ALIAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"token": TOKEN, "result_token": TOKEN},
     syntax="$token attr-dict",
 )
-
 GDC_LAUNCH_DEPENDENTS_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "gdc_launch_dependents_tko",
     opcode=0x77,
@@ -275,16 +257,14 @@ GDC_LAUNCH_DEPENDENTS_TKO: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"token": TOKEN},
     syntax="('token' '=' $token)? attr-dict '->' type($result_token)",
 )
-
 GDC_WAIT_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "gdc_wait_tko",
     opcode=0x78,
     since=V13_4,
     summary="Wait for the grids this one depends on",
     description=(
-        "Waits until the grids before this one have ended and their writes can be seen (grid dependency control, "
-        "sm_90 and newer).  Accesses to what they wrote take the result token.  Without such a grid it does "
-        "nothing."
+        "Waits until the grids before this one have ended and their writes can be seen (grid dependency control, sm_90 "
+        "and newer).  Accesses to what they wrote take the result token.  Without such a grid it does nothing."
     ),
     example="%t1 = gdc_wait_tko -> token",
     operands=(operand("token", TOKEN_TYPE, "what the wait comes after", OPTIONAL),),

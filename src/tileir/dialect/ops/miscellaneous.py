@@ -22,21 +22,10 @@ from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    BLOCK_ORDER,
-    OPTIONAL,
-    PURE,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    V13_2,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, V13_2, VARIADIC, OperationDeclaration, attribute, operand, result
 from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import BLOCK_ORDER, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.verifier import VerifyContext
 
@@ -164,7 +153,6 @@ ASSUME: Final[OperationDeclaration] = OperationDeclaration(
     verify=_verify_assume,
     syntax="assume",
 )
-
 ASSUME_COND: Final[OperationDeclaration] = OperationDeclaration(
     "assume_cond",
     section="8.12.3",
@@ -235,7 +223,6 @@ PRINT_TKO: Final[OperationDeclaration] = OperationDeclaration(
     verify=_verify_print,
     syntax="print-arguments",
 )
-
 BARRIER: Final[OperationDeclaration] = OperationDeclaration(
     "barrier",
     section="8.12.4",
@@ -260,7 +247,6 @@ BARRIER: Final[OperationDeclaration] = OperationDeclaration(
     ),
     syntax="$scope ('token' ~ '=' ~ $token)? attr-dict '->' type($result_token)",
 )
-
 UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = OperationDeclaration(
     "unrealized_conversion_cast",
     section="8.12.1",

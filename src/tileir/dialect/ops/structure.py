@@ -29,7 +29,11 @@ from tileir.dialect.ops.control_flow import RETURN
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
+from tileir.ir.declaration import V13_3, OperationDeclaration, RegionDeclaration, attribute, result
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.symbols import verify_symbol
+from tileir.ir.traits import (
     GRAPH_REGION,
     ISOLATED,
     NO_TERMINATOR,
@@ -38,15 +42,7 @@ from tileir.ir.declaration import (
     SURROUNDINGS,
     SYMBOL,
     SYMBOL_TABLE,
-    V13_3,
-    OperationDeclaration,
-    RegionDeclaration,
-    attribute,
-    result,
 )
-from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Invalid
-from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.verifier import VerifyContext
 
@@ -145,10 +141,9 @@ GLOBAL: Final[OperationDeclaration] = OperationDeclaration(
     summary="A variable in global memory",
     description=(
         "Allocates a one-dimensional array in global memory when the module is loaded, with `value` as its initial "
-        "contents in linear order; it lives as long as the module.  `get_global` gives its address.  `alignment` "
-        "is in bytes, 0 leaves it to the compiler.  Writing to a `constant` global is undefined behavior.  A "
-        "global stands directly in a module, and its name is unique there.  `constant` and the visibility came "
-        "with 13.3."
+        "contents in linear order; it lives as long as the module.  `get_global` gives its address.  `alignment` is in "
+        "bytes, 0 leaves it to the compiler.  Writing to a `constant` global is undefined behavior.  A global stands "
+        "directly in a module, and its name is unique there.  `constant` and the visibility came with 13.3."
     ),
     example="global @table alignment = 128 <f32: [0.5, 1.5, 2.5, 3.5]> : tile<4xf32>",
     attributes=(
@@ -214,7 +209,6 @@ GET_GLOBAL: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(_global_pointer),
     syntax="$name attr-dict ':' type($result)",
 )
-
 GET_NUM_TILE_BLOCKS: Final[OperationDeclaration] = OperationDeclaration(
     "get_num_tile_blocks",
     section="8.3.7",
@@ -235,7 +229,6 @@ GET_NUM_TILE_BLOCKS: Final[OperationDeclaration] = OperationDeclaration(
     name_hints=("gridSize_x", "gridSize_y", "gridSize_z"),
     syntax="attr-dict grid-type",
 )
-
 GET_TILE_BLOCK_ID: Final[OperationDeclaration] = OperationDeclaration(
     "get_tile_block_id",
     section="8.3.8",
@@ -255,4 +248,33 @@ GET_TILE_BLOCK_ID: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"blockId_y": _SCALAR_I32_TYPE, "blockId_z": _SCALAR_I32_TYPE},
     name_hints=("blockId_x", "blockId_y", "blockId_z"),
     syntax="attr-dict grid-type",
+)
+
+# --- the module around everything ---
+
+
+def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None:
+    for name in operation.attributes:
+        if "." not in name and name not in operation.declaration.inherent:
+            raise Invalid(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
+
+
+BUILTIN_MODULE: Final[OperationDeclaration] = OperationDeclaration(
+    "module",
+    dialect="builtin",
+    chapter="Builtin",
+    summary="The module MLIR puts around a program",
+    description=(
+        "Holds whatever a text holds at its outermost level.  Reading a text puts one around it unless it has one; "
+        "it is written out only where asked for.  Like `cuda_tile.module` it is a symbol table."
+    ),
+    example="builtin.module {\n}",
+    attributes=(
+        attribute("sym_name", SYMBOL_NAME, "the name; usually absent", optional=True),
+        attribute("sym_visibility", STRING, "the visibility of the name", optional=True),
+    ),
+    regions=(RegionDeclaration("bodyRegion", 1, "the contents"),),
+    traits=ISOLATED | SYMBOL_TABLE | GRAPH_REGION | NO_TERMINATOR | SINGLE_BLOCK,
+    verify=_verify_builtin_module,
+    syntax="module-wrapper",
 )

@@ -34,11 +34,7 @@ from tileir.dialect.types import (
 from tileir.dialect.view_rules import verify_view_access, verify_view_source
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    NO_MEMORY_EFFECT,
     OPTIONAL,
-    PURE,
-    SEGMENTS,
-    TOKEN_ORDERED,
     V13_3,
     V13_4,
     VARIADIC,
@@ -49,11 +45,23 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext
 
 CHAPTER: Final = "Views"
+_ACCESS: Final = (
+    attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
+    attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
+    attribute(
+        "inbounds",
+        BOOL_ARRAY,
+        "for each index, whether the tile is known to lie within the tensor",
+        optional=True,
+        since=V13_4,
+    ),
+)
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))
@@ -140,7 +148,6 @@ GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(lambda call: scalar_sizes(call, call.view("src").index_rank), optional=("type",)),
     syntax="shape-query",
 )
-
 GET_TENSOR_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
     "get_tensor_shape",
     section="8.11.2",
@@ -158,7 +165,6 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(lambda call: scalar_sizes(call, call.tensor("src").rank), optional=("type",)),
     syntax="shape-query",
 )
-
 LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "load_view_tko",
     section="8.11.3",
@@ -182,15 +188,7 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     ),
     attributes=(
         attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-        attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
-        attribute(
-            "inbounds",
-            BOOL_ARRAY,
-            "for each index, whether the tile is known to lie within the tensor",
-            optional=True,
-            since=V13_4,
-        ),
+        *_ACCESS,
     ),
     results=(
         result("tile", ANY_TILE, "the tile read"),
@@ -281,7 +279,6 @@ MAKE_TENSOR_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     ),
     syntax="tensor-view",
 )
-
 STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     "store_view_tko",
     section="8.11.6",
@@ -306,15 +303,7 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     ),
     attributes=(
         attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-        attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
-        attribute(
-            "inbounds",
-            BOOL_ARRAY,
-            "for each index, whether the tile is known to lie within the tensor",
-            optional=True,
-            since=V13_4,
-        ),
+        *_ACCESS,
     ),
     results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
     traits=TOKEN_ORDERED | SEGMENTS,

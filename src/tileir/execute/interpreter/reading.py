@@ -40,9 +40,9 @@ from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value
 

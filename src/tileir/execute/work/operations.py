@@ -14,8 +14,8 @@ from tileir.dialect.ops import CMPF, FTOF, FTOI, ITOF, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ADDITION_COST, MATRIX_PRODUCT, ElementCost
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ADDITION_COST, MATRIX_PRODUCT, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 

@@ -15,8 +15,8 @@ from tileir.dialect.ops import BROADCAST, FOR, FTOF, LOOP, PERMUTE, REDUCE, RESH
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.values import Value
 
 _PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)

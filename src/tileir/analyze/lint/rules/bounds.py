@@ -16,7 +16,8 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE, MATRIX_PRODUCT
+from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.values import Value
 
 # The operands of a product, and the dimension of each that is added up, counted from the last.

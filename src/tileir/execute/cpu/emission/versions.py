@@ -18,7 +18,8 @@ from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Updat
 from tileir.execute.cpu.loops.statements import Statement, VersionedNest
 from tileir.execute.cpu.vector.casting import DOUBLE
 from tileir.ir.core import Operation
-from tileir.ir.declaration import FUNCTION, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import FUNCTION
 
 
 def versions(

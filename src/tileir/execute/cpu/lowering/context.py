@@ -35,9 +35,10 @@ from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import MATRIX_PRODUCT, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.effects import memory_changes
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.values import BlockArgument, Value
 
 PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)

@@ -35,7 +35,8 @@ from tileir.execute.cpu.vector.integers import bitwise_count, floor_divide, left
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import literal_float
 from tileir.execute.dtypes import DType
-from tileir.ir.declaration import FUSIBLE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import FUSIBLE
 from tileir.ir.types import BF16, F16, F32, Type
 
 Emitter = Callable[[Builder, list[Register]], "Register | tuple[Register, ...]"]

@@ -30,9 +30,9 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
 from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of

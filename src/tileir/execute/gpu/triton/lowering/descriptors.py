@@ -36,8 +36,8 @@ from tileir.execute.gpu.triton.lowering.tensors import dimension_map
 from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
 from tileir.ir.values import Value

@@ -16,9 +16,9 @@ from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512

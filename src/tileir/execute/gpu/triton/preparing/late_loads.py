@@ -15,9 +15,9 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.effects import memory_changes
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)

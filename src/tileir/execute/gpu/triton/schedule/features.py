@@ -23,8 +23,8 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
 from tileir.execute.gpu.triton.targets import triton_target
 from tileir.ir.core import Operation
-from tileir.ir.declaration import MATRIX_PRODUCT
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, F64, FloatType
 from tileir.ir.values import Value
