@@ -164,6 +164,7 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
 docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, the rules of docs/lint.md, docs/pictures, the words of editors, the stub of the builder and the accessors of operations
+	$(BIN)/python -m tileir.tools.operation_index
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
 	$(BIN)/python -m tileir.tools.builder_stub $(STUB) $(ACCESSORS)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
@@ -176,6 +177,8 @@ docs-check: $(VENV)/.installed-test
 	@rm -rf build/docs && mkdir -p build/docs
 	@$(BIN)/python -m tileir.tools.reference build/$(REFERENCE) >/dev/null
 	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
+	@$(BIN)/python -m tileir.tools.operation_index build/docs/operations.py
+	@diff src/tileir/dialect/ops/__init__.py build/docs/operations.py || { echo "the index of operations does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi build/docs/accessors.py
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
 	@diff $(ACCESSORS) build/docs/accessors.py || { echo "$(ACCESSORS) does not match the declarations: run make docs"; exit 1; }

@@ -1,5 +1,5 @@
-"""How many instructions NVIDIA's assembler makes of an operation, for each element: the table of
-`tileir/analyze/cost/instructions.py`.
+"""How many instructions NVIDIA's assembler makes of an operation, for each element: the costs in
+the declarations of `tileir/dialect/ops`.
 
     pip install 'tileir[tileiras]' nvidia-cuda-nvdisasm
     python benchmarks/cost_instructions.py [--target sm_90] [--only exp]
@@ -7,8 +7,8 @@
 Each operation is compiled in a kernel that loads a tile of 4,096 elements, applies it and stores the result; what the
 kernel takes without it is subtracted.  Code that only odd numbers reach, behind a branch to a function, does not count;
 that there is such a branch is told, since elements are then computed one after the other.  What large arguments of
-sines take does count here, and the table leaves it out; a square root of f32 is one that the reading here cannot tell
-(its function comes first), and is as that of f16 without the conversions.
+sines take does count here, and the declarations leave it out; a square root of f32 is one that the reading here cannot
+tell (its function comes first), and is as that of f16 without the conversions.
 """
 
 from __future__ import annotations

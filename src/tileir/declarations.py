@@ -20,11 +20,13 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable
+from tileir.ir.traits import ElementCost
 from tileir.ir.verify_context import VerifyContext
 
 __all__ = [
     "AttributeConstraint",
     "AttributeDeclaration",
+    "ElementCost",
     "OperandDeclaration",
     "OperationDeclaration",
     "RegionDeclaration",

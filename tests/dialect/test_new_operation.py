@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -31,19 +34,10 @@ from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
 from tileir.dialect.memory_model import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ELEMENTWISE,
-    OPTIONAL,
-    PURE,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, V13_3, V13_4
@@ -372,3 +366,15 @@ def test_a_declaration_can_be_taken_back() -> None:
     finally:
         REGISTRY.add(LERP)
     assert tileir.parse(PROGRAM).text() == PROGRAM
+
+
+# --- a function, in the engines too ---
+
+
+def test_a_function_is_a_declaration_a_numpy_function_and_a_rule_for_triton() -> None:
+    """`new_function.py` adds one with these three alone."""
+    program = [sys.executable, "-m", "tests.dialect.new_function"]
+    # Code on disk is not known by what the test adds.
+    environment = {**os.environ, "TILEIR_CACHE": "0"}
+    found = subprocess.run(program, capture_output=True, text=True, timeout=300, env=environment)
+    assert found.stdout == "tanh10 is known everywhere\n", found.stderr

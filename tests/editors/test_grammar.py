@@ -16,8 +16,9 @@ from tileir.analyze.documentation.example_programs import program_of
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES
 from tileir.declarations import declarations
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TextLocation
+from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.text.lexer import TOKEN, tokenize
 from tileir.tools.highlighting_words import names
 

@@ -9,8 +9,8 @@ import pytest
 
 import tileir
 from tileir.execute.number_watch import HANDS_ON, MEANT, PRODUCTS
-from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE
 
 INF, NAN = float("inf"), float("nan")
 HUGE = 3e38

@@ -25,8 +25,9 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, SEGMENTS, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS
 from tileir.ir.types import I4, I8, I32, I64, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_4, Version

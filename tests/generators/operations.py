@@ -27,7 +27,8 @@ from tileir.ir.attributes import (
     string_attribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ONE, OPTIONAL, SEGMENTS, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import ONE, OPTIONAL, OperandDeclaration, OperationDeclaration
+from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -12,7 +12,7 @@ from tileir.dialect.ops.aggregates import reduced_type
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import UNIT, Attribute, array_attribute, bool_attribute, integer_attribute
 from tileir.ir.core import Operation, Region
-from tileir.ir.declaration import REGION_EFFECTS, TERMINATOR
+from tileir.ir.traits import REGION_EFFECTS, TERMINATOR
 from tileir.ir.types import BF16, F4E2M1FN, F16, I1, I8, I16, I32, I64, Type
 from tileir.ir.versions import V13_2, V13_4
 

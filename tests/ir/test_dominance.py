@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileir
-from tileir.ir.declaration import ISOLATED
+from tileir.ir.traits import ISOLATED
 from tileir.ir.verifier import verify_operation
 from tileir.ir.verify_context import VerifyContext
 

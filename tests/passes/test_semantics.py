@@ -23,8 +23,8 @@ from tileir.execute.entries import entries_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import PURE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import PURE
 from tileir.ir.types import I32, TF32, FloatType, IntegerType
 from tileir.ir.values import BlockArgument, Value
 from tileir.passes.emit import Emit, tile_of

@@ -11,7 +11,7 @@ from tests.rewrite.forms import function
 import tileir
 from tileir.dialect.ops import ADDF, CONSTANT, ENTRY, IF, PRINT_TKO, YIELD
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
 from tileir.passes.pipeline import PassReport, run_passes
 from tileir.rewrite.driver import Pattern, apply_greedily

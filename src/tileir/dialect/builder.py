@@ -29,13 +29,14 @@ from tileir.dialect.signature import Signature, bind, made_operation, make_opera
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
 from tileir.ir.core import Block, InsertionPoint, Operation, Region
-from tileir.ir.declaration import ISOLATED, ONE, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
 from tileir.ir.quoting import type_words
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
+from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation

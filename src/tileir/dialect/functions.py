@@ -5,9 +5,9 @@ from __future__ import annotations
 from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, TypeAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TERMINATOR
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.symbols import verify_symbol
+from tileir.ir.traits import TERMINATOR
 from tileir.ir.types import FunctionType, Type, function_type
 from tileir.ir.values import BlockArgument, Value
 

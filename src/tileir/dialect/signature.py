@@ -19,15 +19,9 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Region
-from tileir.ir.declaration import (
-    ONE,
-    SEGMENTS,
-    VARIADIC,
-    AttributeDeclaration,
-    OperandDeclaration,
-    OperationDeclaration,
-)
+from tileir.ir.declaration import ONE, VARIADIC, AttributeDeclaration, OperandDeclaration, OperationDeclaration
 from tileir.ir.location import Location
+from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.versions import version_text

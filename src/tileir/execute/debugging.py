@@ -16,9 +16,9 @@ from tileir.execute.script import Script
 from tileir.execute.script_trace import ScriptTrace
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.ir.diagnostics import source_of
 from tileir.ir.quoting import harmless_line
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.ir.values import Value
 
 _FIRST_ELEMENTS = 6

@@ -44,7 +44,7 @@ from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ATOMIC
+from tileir.ir.traits import ATOMIC
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, SYMBOL_TABLE, TERMINATOR, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_1, V13_4, Version
@@ -19,27 +20,6 @@ Verifier = Callable[[Operation, VerifyContext], None]
 ONE: Final = 0
 OPTIONAL: Final = 1
 VARIADIC: Final = 2
-
-# Traits, as a bit set.
-PURE: Final = 1  # no memory effect and may be executed speculatively
-NO_MEMORY_EFFECT: Final = 2  # no memory effect, but not to be executed speculatively
-ELEMENTWISE: Final = 4
-TERMINATOR: Final = 8
-TOKEN_ORDERED: Final = 16  # not program order but tokens order it
-REGION_EFFECTS: Final = 32  # its memory effects are those of its regions
-ISOLATED: Final = 64  # its regions use no value from outside
-SYMBOL: Final = 128
-SYMBOL_TABLE: Final = 256
-SIDE_EFFECT: Final = 512
-CONSTANT_LIKE: Final = 1024
-GRAPH_REGION: Final = 2048  # uses may come before definitions
-NO_TERMINATOR: Final = 4096
-ALLOCATION_SCOPE: Final = 8192
-SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
-SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
-ATOMIC: Final = 65536  # accesses each element in one indivisible step
-BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
-OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 
 
 class TypeRule:
@@ -222,6 +202,7 @@ class OperationDeclaration:
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
+    `cost` is what an element takes, `reference` the function of one real number that an approximation is held to.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
     numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
@@ -235,6 +216,7 @@ class OperationDeclaration:
         "assembly",
         "attributes",
         "chapter",
+        "cost",
         "defaults",
         "description",
         "example",
@@ -254,6 +236,7 @@ class OperationDeclaration:
         "operands",
         "plain_operands",
         "reads",
+        "reference",
         "regions",
         "results",
         "rules",
@@ -276,8 +259,8 @@ class OperationDeclaration:
         self,
         name: str,
         *,
-        chapter: str,
         summary: str,
+        chapter: str = "",
         description: str = "",
         example: str = "",
         syntax: str = "",
@@ -290,6 +273,8 @@ class OperationDeclaration:
         results: tuple[OperandDeclaration, ...] = (),
         regions: tuple[RegionDeclaration, ...] = (),
         traits: int = 0,
+        cost: ElementCost = ADDITION_COST,
+        reference: Callable[[float], float] | None = None,
         reads: str | None = None,
         writes: str | None = None,
         same_types: tuple[tuple[str, ...], ...] = (),
@@ -324,6 +309,8 @@ class OperationDeclaration:
         self.results: tuple[OperandDeclaration, ...] = results
         self.regions: tuple[RegionDeclaration, ...] = regions
         self.traits: int = traits
+        self.cost: ElementCost = cost
+        self.reference: Callable[[float], float] | None = reference
         self.reads: str | None = reads
         self.writes: str | None = writes
         self.accesses_memory: bool = reads is not None or writes is not None
@@ -364,8 +351,11 @@ class OperationDeclaration:
 
     @property
     def class_name(self) -> str:
-        """NVIDIA's C++ class without its `Op`."""
-        return self._class_name or "".join([part.capitalize() for part in self.mnemonic.split("_")])
+        """NVIDIA's C++ class without its `Op`; of element-wise operations the letter of the type is a capital."""
+        if self._class_name:
+            return self._class_name
+        found = "".join([part.capitalize() for part in self.mnemonic.split("_")])
+        return found[:-1] + found[-1].upper() if self.traits & ELEMENTWISE and found[-1] in "fi" else found
 
     def operand_number(self, name: str) -> int:
         """The position of a declared operand."""

@@ -35,6 +35,20 @@ class Diagnostic:
         found = position_of(self.location)
         return (found.file, found.line, found.column) if found is not None else ("", 0, 0)
 
+    @property
+    def code(self) -> str:
+        """The stable name of what the message says, as `undeclared-value`; empty for a message without one."""
+        from tileir.ir.diagnostic_codes import coded
+
+        return coded(self.message)[0]
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the message says in the holes of its code: the name of a value, the types that differ."""
+        from tileir.ir.diagnostic_codes import coded
+
+        return coded(self.message)[1]
+
     def render(self) -> str:
         """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
         parts = [str(self)]

@@ -3,89 +3,90 @@
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
-from tileir.ir.declaration import SIDE_EFFECT, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.interning import COMPOSITE, forget_with, intern, register
+from tileir.ir.traits import SIDE_EFFECT
 
 
 class Registry:
     """The declarations by name, those of aliases included, and by opcode.
 
-    Those of a chapter are loaded when one of them is asked for, and the rest when all are.  `forget` empties the tables
-    that others derive from all declarations, whenever one comes or goes.
+    The declarations of a chapter are loaded when one of them is asked for, and all when `by_name` is.  `forget` empties
+    the tables that others derive from all declarations, whenever one outside of the chapters comes or goes.
     """
 
-    __slots__ = ("_chapter_of", "_load", "_in_order", "_loaded", "_opcodes", "_order", "_waiting", "forget")
+    __slots__ = (
+        "_by_opcode",
+        "_chapter_of_name",
+        "_chapter_of_opcode",
+        "_is_sorted",
+        "_load",
+        "_loaded",
+        "_waiting",
+        "forget",
+    )
 
     def __init__(self) -> None:
         self._loaded: dict[str, OperationDeclaration] = {}
-        self._opcodes: dict[int, OperationDeclaration] = {}
-        # The chapters that are not loaded yet, and what is in all of them: by name, and by opcode as a text.
-        self._waiting: list[str] = []
-        self._chapter_of: dict[str, str] = {}
-        self._order: dict[str, int] = {}
-        self._in_order: bool = True
-        self._load: Callable[[str], object] = str
+        self._by_opcode: dict[int, OperationDeclaration] = {}
+        self._chapter_of_name: dict[str, str] = {}
+        self._chapter_of_opcode: dict[int, str] = {}
+        self._waiting: set[str] = set()
+        self._is_sorted: bool = True
+        self._load: Callable[[str], list[OperationDeclaration]] = _no_chapter
         self.forget: list[Callable[[], None]] = []
 
-    def expect(self, chapters: dict[str, str], load: Callable[[str], object]) -> None:
-        """Tell what `load` of a chapter will add: the mnemonics in capitals, with opcodes as in `ADDF=2`.
-
-        One of another dialect has its name in front, as in `BUILTIN.MODULE`.
-        """
+    def expect(self, chapters: dict[str, str], load: Callable[[str], list[OperationDeclaration]]) -> None:
+        """Take the index of chapters that `load` reads: names in capitals with opcodes, `ADDF=2 BUILTIN.MODULE`."""
         self._load = load
         for chapter, entries in chapters.items():
-            self._waiting.append(chapter)
-            self._in_order = False
+            self._waiting.add(chapter)
             for entry in entries.split():
-                name, _, opcode = entry.partition("=")
-                full = name.lower() if "." in name else f"cuda_tile.{name.lower()}"
-                self._order[full] = len(self._order)
-                self._chapter_of[full] = chapter
+                name, _, opcode = entry.lower().partition("=")
+                self._chapter_of_name[name if "." in name else f"cuda_tile.{name}"] = chapter
                 if opcode:
-                    self._chapter_of[opcode] = chapter
+                    self._chapter_of_opcode[int(opcode)] = chapter
 
     @property
     def by_name(self) -> dict[str, OperationDeclaration]:
-        """All declarations by name."""
-        if not self._in_order:
-            for chapter in list(self._waiting):
-                self._loaded_chapter(chapter)
-            # As if the chapters had been loaded in their order; what they do not have comes last, as it came.
-            last = len(self._order)
-            order = self._order
+        """All declarations by name: in the order of the index, then in the order in which they were added."""
+        for chapter in sorted(self._waiting):
+            self._load_chapter(chapter)
+        if not self._is_sorted:
+            order = {name: number for number, name in enumerate(self._chapter_of_name)}
+            last = len(order)
             rows = [(order.get(found.name, last), name) for name, found in self._loaded.items()]
-            rows.sort(key=_place)
+            rows.sort(key=_number)
             self._loaded = {name: self._loaded[name] for _, name in rows}
-            self._in_order = True
+            self._is_sorted = True
         return self._loaded
 
-    def _loaded_chapter(self, chapter: str) -> None:
-        self._load(chapter)
-        # Replaced, not changed: another thread may have come here with the same chapter.
-        self._waiting = [waiting for waiting in self._waiting if waiting != chapter]
+    def _load_chapter(self, chapter: str | None) -> None:
+        # Several threads may load one chapter, and an interrupt may end this anywhere: adding twice is harmless.
+        if chapter is not None and chapter in self._waiting:
+            for declaration in self._load(chapter):
+                self.add(declaration)
+            self._is_sorted = False
+            self._waiting.discard(chapter)
 
     def find(self, name: str) -> OperationDeclaration | None:
         """The declaration of a name."""
         found = self._loaded.get(name)
         if found is None:
-            chapter = self._chapter_of.get(name)
+            chapter = self._chapter_of_name.get(name)
             if chapter is None:
                 # An alias, or nothing.
                 return self.by_name.get(name)
-            # Asked again in any case: another thread may have loaded the chapter in between.
-            if chapter in self._waiting:
-                self._loaded_chapter(chapter)
+            self._load_chapter(chapter)
             found = self._loaded.get(name)
         return found
 
     def with_opcode(self, opcode: int) -> OperationDeclaration | None:
         """The declaration with an opcode."""
-        found = self._opcodes.get(opcode)
+        found = self._by_opcode.get(opcode)
         if found is None:
-            chapter = self._chapter_of.get(str(opcode))
-            if chapter in self._waiting:
-                self._loaded_chapter(chapter)
-            found = self._opcodes.get(opcode)
+            self._load_chapter(self._chapter_of_opcode.get(opcode))
+            found = self._by_opcode.get(opcode)
         return found
 
     def loaded(self) -> list[OperationDeclaration]:
@@ -94,37 +95,23 @@ class Registry:
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
         dialect = declaration.name[: -len(declaration.mnemonic)]
-        before = self._loaded.get(declaration.name)
-        if before is not None and self._is_again(before, declaration):
-            # An interrupt ended the loading of its chapter, which is loaded once more: programs may refer to the first.
-            declaration = before
         for name in (declaration.mnemonic, declaration.newer_mnemonic, *declaration.aliases):
             if name is not None:
                 if self._loaded.get(dialect + name, declaration) is not declaration:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
                 self._loaded[dialect + name] = declaration
         if declaration.opcode is not None:
-            self._opcodes[declaration.opcode] = declaration
-        if declaration.name not in self._order:
+            self._by_opcode[declaration.opcode] = declaration
+        if declaration.name not in self._chapter_of_name:
             self._changed()
         return declaration
-
-    def _is_again(self, before: OperationDeclaration, declaration: OperationDeclaration) -> bool:
-        """Whether a declaration of a chapter is one that is there already."""
-        return (
-            declaration.name in self._order
-            and before is not declaration
-            and before.chapter == declaration.chapter
-            and before.opcode == declaration.opcode
-            and before.summary == declaration.summary
-        )
 
     def remove(self, declaration: OperationDeclaration) -> None:
         """Take back a declaration that was added."""
         for name in [name for name, found in self._loaded.items() if found is declaration]:
             del self._loaded[name]
-        if declaration.opcode is not None and self._opcodes.get(declaration.opcode) is declaration:
-            del self._opcodes[declaration.opcode]
+        if declaration.opcode is not None and self._by_opcode.get(declaration.opcode) is declaration:
+            del self._by_opcode[declaration.opcode]
         self._changed()
 
     def _changed(self) -> None:
@@ -132,11 +119,19 @@ class Registry:
             each()
 
     def declarations(self) -> list[OperationDeclaration]:
-        """Each declaration once, in order of declaration."""
+        """Each declaration once, in the order of the index."""
         return list(dict.fromkeys(self.by_name.values()))
 
+    def with_traits(self, traits: int) -> tuple[OperationDeclaration, ...]:
+        """The declarations that have all of these traits."""
+        return tuple([each for each in self.declarations() if each.traits & traits == traits])
 
-def _place(row: tuple[int, str]) -> int:
+
+def _no_chapter(chapter: str) -> list[OperationDeclaration]:
+    return []
+
+
+def _number(row: tuple[int, str]) -> int:
     return row[0]
 
 

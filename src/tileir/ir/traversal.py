@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, TOKEN_ORDERED
 from tileir.ir.location import Location, resolved
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, TOKEN_ORDERED
 from tileir.ir.values import Value
 
 # How deep regions are read from text and from bytecode.  Every level of a text is indented further than the one around

@@ -8,21 +8,10 @@ operations inside) the rules about its regions.  One error is reported per opera
 from __future__ import annotations
 
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import (
-    GRAPH_REGION,
-    ISOLATED,
-    NO_TERMINATOR,
-    ONE,
-    OPTIONAL,
-    SEGMENTS,
-    SINGLE_BLOCK,
-    TERMINATOR,
-    VARIADIC,
-    OperandDeclaration,
-    OperationDeclaration,
-)
+from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, OperandDeclaration, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.symbols import verify_symbol_names
+from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verify_context import VerifyContext, operation_name

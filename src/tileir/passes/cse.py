@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import GRAPH_REGION, ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.location import UnknownLocation, joined_location
+from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.traversal import structurally_equal
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import remove_dead

@@ -23,7 +23,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import FOR, LOOP, REMI
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import PURE, TERMINATOR
+from tileir.ir.traits import PURE, TERMINATOR
 from tileir.rewrite.facts import Facts
 
 _LOOPS: Final = (FOR, LOOP)

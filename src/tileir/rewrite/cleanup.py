@@ -8,16 +8,9 @@ from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, ASSUME_COND
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import (
-    ISOLATED,
-    NO_MEMORY_EFFECT,
-    PURE,
-    REGION_EFFECTS,
-    SYMBOL,
-    TERMINATOR,
-    OperationDeclaration,
-)
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import UNKNOWN, joined_location
+from tileir.ir.traits import ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.types import Type
 
 # As in NVIDIA's dialect, they declare no effects, and so are never dead.

@@ -20,11 +20,12 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import CONSTANT_LIKE, ISOLATED, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
+from tileir.ir.traits import CONSTANT_LIKE, ISOLATED
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import ConstantPool, DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist

@@ -15,8 +15,9 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNE
 from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, TensorViewType, TileType
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, element_bytes
+from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.values import OperationResult
 from tileir.rewrite.fact import (
     Bounds,

@@ -13,7 +13,8 @@ from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, MAKE_TOKEN, YIELD
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import PURE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import PURE
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.matching import if_yields, loop_ends
 

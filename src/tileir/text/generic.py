@@ -5,9 +5,10 @@ from __future__ import annotations
 from tileir.dialect.enums import enum_kind_of
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.registry import unregistered
+from tileir.ir.traits import ISOLATED
 from tileir.ir.types import I32, FunctionType
 from tileir.text.operation_parser import OperationParser
 

@@ -7,7 +7,7 @@ import re
 from tileir.annotations import Final
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ISOLATED
+from tileir.ir.traits import ISOLATED
 from tileir.ir.values import Value
 from tileir.text.printer import MARK, Printer
 

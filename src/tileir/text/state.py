@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region
-from tileir.ir.declaration import ONE, SEGMENTS, OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.location import SourceText
+from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 

@@ -8,7 +8,6 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.versions import VERSION_NAMES, version_named
-from tileir.passes.debug_info import synthesize_scopes
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,

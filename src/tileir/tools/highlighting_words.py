@@ -14,7 +14,8 @@ from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYP
 from tileir.declarations import declarations
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.hints import ARCHITECTURES, HINTS_OF_KIND
-from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.ir.versions import NEWEST
 
 # What locations and builtin attributes are written with; MLIR's own, so no declaration has them.

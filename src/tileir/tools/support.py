@@ -17,7 +17,9 @@ from tileir.bytecode.records import records_of
 from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, finds_types
 from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, MODULE
 from tileir.dialect.types import pointer_type, scalar_tile, tile_type
-from tileir.ir.declaration import (
+from tileir.ir.declaration import OperandDeclaration, OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import (
     ELEMENTWISE,
     NO_MEMORY_EFFECT,
     PURE,
@@ -27,10 +29,7 @@ from tileir.ir.declaration import (
     SYMBOL_TABLE,
     TERMINATOR,
     TOKEN_ORDERED,
-    OperandDeclaration,
-    OperationDeclaration,
 )
-from tileir.ir.registry import REGISTRY
 from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
 from tileir.ir.versions import NEWEST, V13_1, version_text
 from tileir.passes import downlevel, legalize

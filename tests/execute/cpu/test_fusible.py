@@ -10,11 +10,12 @@ import pytest
 
 import tileir
 from tileir.execute.cpu.native.target import host
-from tileir.execute.cpu.vector import fusible
-from tileir.ir.declaration import OperationDeclaration
+from tileir.execute.cpu.vector import ufuncs
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import FUSIBLE
 
 TILE = 4096
-FUNCTIONS = sorted([declaration.mnemonic for declaration in fusible.FUSIBLE])
+FUNCTIONS = sorted([declaration.mnemonic for declaration in REGISTRY.with_traits(FUSIBLE)])
 needs_fma = pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add: nothing is fused")
 
 
@@ -81,7 +82,7 @@ def test_fusible_functions_are_fused_and_others_are_not(monkeypatch: pytest.Monk
 
     assert [is_fused("exp", element) for element in ("f16", "bf16", "f32", "f64")] == [True, True, True, False]
     assert not is_fused("tan", "f32")
-    monkeypatch.setattr(fusible, "FUSIBLE", frozenset())
+    monkeypatch.setattr(ufuncs, "is_fusible", lambda function, element: False)
     assert not is_fused("exp", "f32")
 
 
@@ -95,8 +96,8 @@ def test_every_f32(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 1 << 22
     grid = count // TILE
     kernels = []
-    for names in (fusible.FUSIBLE, frozenset[OperationDeclaration]()):
-        monkeypatch.setattr(fusible, "FUSIBLE", names)
+    for is_fusible in (ufuncs.is_fusible, lambda function, element: False):
+        monkeypatch.setattr(ufuncs, "is_fusible", is_fusible)
         kernel = tileir.compile(tileir.parse(program(function, "f32", count)), backend="cpu")
         kernel.launch(grid, numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32))
         kernels.append(kernel)

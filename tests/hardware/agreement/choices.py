@@ -30,7 +30,8 @@ from tileir.execute.interpreter import aggregates, view_accesses
 from tileir.execute.interpreter.operations import OPERATIONS
 from tileir.execute.memory import Memory
 from tileir.ir.attributes import ArrayAttribute, IntegerAttribute
-from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import ELEMENTWISE
 
 STEPS = 200_000
 PATTERNS = (0x5A5A5A5A5A5A5A5A, 0x7FFFFFFF7FFF7FFF)

@@ -23,8 +23,8 @@ from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Options, R
 from tileir.execute.interpreter.operations import ROSTER
 from tileir.ir import floats
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import PURE
 from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.traits import PURE
 from tileir.ir.traversal import clone
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value

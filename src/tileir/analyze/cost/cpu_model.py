@@ -12,31 +12,13 @@ from typing import Final, NamedTuple
 
 from tileir.analyze.cost.processor import Processor
 from tileir.execute.timing import duration
-from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Kind
+from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, cost_of
 from tileir.execute.work.result import Work, quantity
+from tileir.ir.traits import FUNCTION
 
 LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""
 
-# How long an element of f32 takes in the CPU engine: in elements of addf, and in elements of exp.  Measured on a
-# Neoverse N1; machines differ by less than functions do.
-_ARITHMETIC: Final[dict[str, float]] = {"divf": 5, "sqrt": 6, "divi": 12, "remi": 13}
-_FUNCTIONS: Final[dict[str, float]] = {
-    "atan2": 2.1,
-    "cos": 1.15,
-    "cosh": 1.2,
-    "exp": 1.0,
-    "exp2": 0.95,
-    "log": 1.3,
-    "log2": 1.35,
-    "pow": 4.6,
-    "remf": 1.2,
-    "rsqrt": 1.3,
-    "sin": 1.05,
-    "sinh": 1.35,
-    "tan": 1.65,
-    "tanh": 1.3,
-}
 _WIDE: Final = 2.0
 """How much longer elements of f64 and i64 take, and products of f64."""
 _WIDE_FUNCTION: Final = 2.9
@@ -55,22 +37,19 @@ class CoreWork(NamedTuple):
 def core_work(work: Work) -> CoreWork:
     products = arithmetic = functions = 0.0
     for kind, amount in work.computed.items():
-        group, mnemonic, types = kind
+        group, _, types = kind
+        cost = cost_of(kind)
         wide = types.startswith(("f64", "i64"))
         if group == MATRIX:
             products += amount * (_WIDE if wide else 1.0)
-        elif mnemonic in _FUNCTIONS:
+        elif group == FLOATING and cost.work == FUNCTION:
             narrow = types in ("f16", "bf16")
             weight = _WIDE_FUNCTION if wide else _NARROW_FUNCTION if narrow else 1.0
-            functions += amount * _FUNCTIONS[mnemonic] * weight
+            functions += amount * cost.core * weight
         elif group in (FLOATING, INTEGER, COMPARING, CONVERTING):
-            arithmetic += _elements(kind, amount) * _ARITHMETIC.get(mnemonic, 1.0) * (_WIDE if wide else 1.0)
+            # A fused multiply-add is counted as two operations, and one instruction.
+            arithmetic += amount / cost.flops * cost.core * (_WIDE if wide else 1.0)
     return CoreWork(products, arithmetic, functions)
-
-
-def _elements(kind: Kind, amount: int) -> float:
-    """A fused multiply-add is counted as two operations, and one instruction."""
-    return amount / 2 if kind[1] == "fma" else amount
 
 
 def compute_seconds(work: Work, machine: Processor) -> float:

@@ -11,17 +11,21 @@ A launch takes as long as the slowest of these:
 
 The last is what decides where a multiprocessor holds few tile blocks; where it holds many, one computes while others
 wait.
+
+Each instruction takes a slot in the queue of one of the four parts of a multiprocessor.  Those for exponentials,
+logarithms, roots, sines and reciprocals also take one in a unit of their own, a quarter (on some GPUs an eighth) as
+wide.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.analyze.cost.instructions import instructions_of
 from tileir.analyze.cost.occupancy import USUAL_WARPS, Occupancy, Waves
 from tileir.analyze.cost.targets import GpuTarget
 from tileir.execute.gpu.gpus import WARP_SIZE
 from tileir.execute.timing import duration
+from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, cost_of
 from tileir.execute.work.result import Work, quantity
 
 MEMORY_SHARE: Final = 0.92
@@ -53,6 +57,42 @@ _L2_BYTES: Final = 64
 """Bytes that a multiprocessor takes from the level-2 cache in each clock."""
 _L2_OF_WHOLE: Final[dict[str, int]] = {"a100": 5120}
 """Bytes that the level-2 cache gives in each clock, where that is published and less (A100: its whitepaper, 2020)."""
+
+
+_DOUBLE_FUNCTION: Final = 25
+"""Instructions of f64 for an element of an operation that has none of its own."""
+
+
+class Instructions(NamedTuple):
+    """What a launch issues outside of matrix products, over all tile blocks: instructions for one element each."""
+
+    issued: float
+    special: float
+    double: float
+    """Of f64, which has units of its own."""
+    branching: float
+    """Elements that are computed one after the other."""
+
+
+def instructions_of(work: Work) -> Instructions:
+    issued = special = double = branching = 0.0
+    for kind, amount in work.computed.items():
+        group, _, types = kind
+        if group not in (FLOATING, INTEGER, COMPARING, CONVERTING):
+            continue
+        cost = cost_of(kind)
+        # A fused multiply-add is counted as two operations, and one instruction.
+        elements = amount // cost.flops
+        is_double = types == "f64" if group == FLOATING else group != INTEGER and "f64" in types
+        if is_double:
+            count: float = elements * (_DOUBLE_FUNCTION if cost.issued > 1 else 1)
+            double += count
+        else:
+            count = elements * cost.issued * (2 if group == INTEGER and types == "i64" else 1)
+            special += elements * cost.special
+            branching += elements if cost.branches else 0
+        issued += count
+    return Instructions(issued, special, double, branching)
 
 
 class Term(NamedTuple):

@@ -33,7 +33,6 @@ from tileir.dialect.ops import (
     LOOP,
     MMAF,
     MMAF_SCALED,
-    MMAI,
     PERMUTE,
     REDUCE,
     RESHAPE,
@@ -45,12 +44,13 @@ from tileir.execute.gpu.gpus import REGISTERS, WARP_SIZE
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.waiting import goes_into_products
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
 from tileir.ir.values import BlockArgument, Value
 
-PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
+PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _WHOLE: Final = (*PRODUCTS, REDUCE, SCAN, PERMUTE, CAT, FOR, LOOP, CONTINUE)
 """Operations that need whole tiles."""
 _SAME: Final = (ASSUME, BITCAST, BROADCAST, RESHAPE)

@@ -11,10 +11,10 @@ from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import Attribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import CONSTANT_LIKE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import Location, TextLocation, UnknownLocation
+from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.values import Value
 
 Kind = Literal["removed", "added", "moved", "changed", "renamed"]

@@ -16,6 +16,16 @@ from tileir.analyze.documentation.meanings import Documentation
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
+    OPTIONAL,
+    VARIADIC,
+    AttributeDeclaration,
+    OperandDeclaration,
+    OperationDeclaration,
+    RegionDeclaration,
+    TypeConstraint,
+)
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import (
     ALLOCATION_SCOPE,
     ATOMIC,
     BLOCK_ORDER,
@@ -25,7 +35,6 @@ from tileir.ir.declaration import (
     ISOLATED,
     NO_MEMORY_EFFECT,
     NO_TERMINATOR,
-    OPTIONAL,
     PURE,
     REGION_EFFECTS,
     SEGMENTS,
@@ -34,14 +43,7 @@ from tileir.ir.declaration import (
     SYMBOL_TABLE,
     TERMINATOR,
     TOKEN_ORDERED,
-    VARIADIC,
-    AttributeDeclaration,
-    OperandDeclaration,
-    OperationDeclaration,
-    RegionDeclaration,
-    TypeConstraint,
 )
-from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST, Version, version_text
 
 

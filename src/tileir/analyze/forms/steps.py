@@ -13,7 +13,7 @@ from tileir.analyze.forms.form import Form, Removed
 from tileir.analyze.forms.numbering import Numbers
 from tileir.analyze.runs import longest_run
 from tileir.ir.core import Operation
-from tileir.ir.declaration import CONSTANT_LIKE
+from tileir.ir.traits import CONSTANT_LIKE
 from tileir.passes.pipeline import PassReport, optimize
 from tileir.text.placing import PlacedText, placed_text
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE
 from tileir.ir.values import OperationResult, Value
 from tileir.rewrite.facts import Facts
 

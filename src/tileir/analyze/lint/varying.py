@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import ALLOCA, BREAK, CONTINUE, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ATOMIC
+from tileir.ir.traits import ATOMIC
 from tileir.ir.values import Value
 
 

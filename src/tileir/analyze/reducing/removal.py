@@ -13,7 +13,7 @@ from tileir.analyze.reducing.replacing import EARLIER, MINUS_ONES, ONES, OPERAND
 from tileir.dialect.ops import CONSTANT, GET_GLOBAL
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
 from tileir.ir.traversal import is_function
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import DeadCode, is_removable

@@ -8,10 +8,11 @@ from tileir.analyze.reducing.connections import CARRIES, Classes, carried_pairs,
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.removal import Edit
 from tileir.analyze.reducing.retyping import retype, with_shape
-from tileir.dialect.ops import BROADCAST, CAT, MMAF, MMAF_SCALED, MMAI, PERMUTE, REDUCE, RESHAPE, SCAN
+from tileir.dialect.ops import BROADCAST, CAT, PERMUTE, REDUCE, RESHAPE, SCAN
 from tileir.dialect.types import GatherScatterViewType
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Operation
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -86,7 +87,7 @@ def _join_operation(operation: Operation, join: Join) -> None:
                 if axis != dim:
                     for result in operation.results:
                         join(operand, axis, result, axis - (axis > dim))
-    elif declaration in (MMAF, MMAI, MMAF_SCALED):
+    elif declaration.has_trait(MATRIX_PRODUCT):
         lhs, rhs, acc, result = values[0], values[1], values[2], operation.results[0]
         rank = len(shape_of(acc.type))
         for axis in range(rank):

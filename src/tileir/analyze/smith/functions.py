@@ -16,6 +16,8 @@ from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, OPEN_BITS
 from tileir.ir.types import F32, I1, I32, Type
 
 _GAP = 0.08
@@ -58,7 +60,9 @@ def _looked_at(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
     writer.know(Tile(writer.apply(ops.CMPF, tile, limit, element=I1, attributes=attributes).value))
 
 
-def _unary(declaration: OperationDeclaration, function: Callable[[float], float], least: int = 0) -> Statement:
+def _unary(declaration: OperationDeclaration, function: Callable[[float], float]) -> Statement:
+    least = _least(function)
+
     def build(writer: Writer) -> None:
         element = writer.bits.choice(writer.floats)
         source = _numbers(writer, writer.some_shape(), element, least)
@@ -69,6 +73,16 @@ def _unary(declaration: OperationDeclaration, function: Callable[[float], float]
         _looked_at(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
 
     return Statement(declaration, build)
+
+
+def _least(function: Callable[[float], float]) -> int:
+    """The least small integer that a function is given: 1 for one that is defined for positive numbers alone."""
+    try:
+        for x in range(-8, 1):
+            function(float(x))
+    except (ValueError, ZeroDivisionError):
+        return 1
+    return 0
 
 
 def _power(writer: Writer) -> None:
@@ -98,17 +112,11 @@ def _angle(writer: Writer) -> None:
 
 
 STATEMENTS = (
-    _unary(ops.EXP, math.exp),
-    _unary(ops.EXP2, lambda x: 2.0**x),
-    _unary(ops.LOG, math.log, 1),
-    _unary(ops.LOG2, math.log2, 1),
-    _unary(ops.SIN, math.sin),
-    _unary(ops.COS, math.cos),
-    _unary(ops.TAN, math.tan),
-    _unary(ops.SINH, math.sinh),
-    _unary(ops.COSH, math.cosh),
-    _unary(ops.TANH, math.tanh),
-    _unary(ops.RSQRT, lambda x: 1.0 / math.sqrt(x), 1),
+    *[
+        _unary(each, each.reference)
+        for each in REGISTRY.with_traits(ELEMENTWISE | OPEN_BITS)
+        if each.reference is not None and not each.draft_only
+    ],
     Statement(ops.POW, _power),
     Statement(ops.FPOWI, _integer_power),
     Statement(ops.ATAN2, _angle),

@@ -24,9 +24,6 @@ from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
-    OPEN_BITS,
-    REGION_EFFECTS,
-    SINGLE_BLOCK,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
@@ -37,11 +34,13 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import OPEN_BITS, REGION_EFFECTS, SINGLE_BLOCK
 from tileir.ir.traversal import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type
 from tileir.ir.verify_context import VerifyContext, operation_name
 from tileir.ir.versions import V13_4
+
+CHAPTER: Final = "Core"
 
 _AT_LEAST_ONE_OPERAND: Final = TypeRule(lambda op: bool(op.operands), "expected 1 or more operands, but found 0")
 
@@ -197,79 +196,71 @@ def _expected_by_body(around: Operation, terminator: OperationDeclaration) -> li
     return [scalar_tile(value.type.element) for value in around.operands if isinstance(value.type, TileType)]
 
 
-REDUCE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "reduce",
-        chapter="Core",
-        section="8.3.14",
-        opcode=0x58,
-        summary="Combine the elements along a dimension",
-        description=(
-            "Combines all elements along dimension `dim` with the body and drops that dimension.  Several tiles of one "
-            "shape can be reduced together.  The body gets, per operand, the current element and the accumulated one "
-            "as scalars, and yields the new accumulated ones.  The order of combination is up to the implementation "
-            "but the same every time, so the body should be associative and commutative, and each identity neutral "
-            "for it."
-        ),
-        example=(
-            "%r = reduce %t dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>\n"
-            "(%element: tile<f32>, %sum: tile<f32>) {\n"
-            "  %next = addf %element, %sum : tile<f32>\n"
-            "  yield %next : tile<f32>\n"
-            "}"
-        ),
-        operands=(operand("operands", ANY_TILE, "the tiles to reduce", VARIADIC),),
-        attributes=(
-            attribute("dim", INTEGER_I32_NOT_NEGATIVE, "the dimension that is combined and dropped"),
-            attribute("identities", ARRAY, "the neutral element for each operand"),
-        ),
-        results=(result("results", ANY_TILE, "the reduced tiles", VARIADIC),),
-        regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD, "reduce"),),
-        traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
-        rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
-        verify=_verify_aggregate,
-        verify_regions=_verify_reduce_region,
-        name_hints=("reduce",),
-        inference=Inference(_reduced, expects=_expected_by_body),
-        syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'identities' ~ '=' ~ $identities combine",
-    )
+REDUCE: Final[OperationDeclaration] = OperationDeclaration(
+    "reduce",
+    section="8.3.14",
+    opcode=0x58,
+    summary="Combine the elements along a dimension",
+    description=(
+        "Combines all elements along dimension `dim` with the body and drops that dimension.  Several tiles of one "
+        "shape can be reduced together.  The body gets, per operand, the current element and the accumulated one as "
+        "scalars, and yields the new accumulated ones.  The order of combination is up to the implementation but the "
+        "same every time, so the body should be associative and commutative, and each identity neutral for it."
+    ),
+    example=(
+        "%r = reduce %t dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>\n"
+        "(%element: tile<f32>, %sum: tile<f32>) {\n"
+        "  %next = addf %element, %sum : tile<f32>\n"
+        "  yield %next : tile<f32>\n"
+        "}"
+    ),
+    operands=(operand("operands", ANY_TILE, "the tiles to reduce", VARIADIC),),
+    attributes=(
+        attribute("dim", INTEGER_I32_NOT_NEGATIVE, "the dimension that is combined and dropped"),
+        attribute("identities", ARRAY, "the neutral element for each operand"),
+    ),
+    results=(result("results", ANY_TILE, "the reduced tiles", VARIADIC),),
+    regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD, "reduce"),),
+    traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
+    rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
+    verify=_verify_aggregate,
+    verify_regions=_verify_reduce_region,
+    name_hints=("reduce",),
+    inference=Inference(_reduced, expects=_expected_by_body),
+    syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'identities' ~ '=' ~ $identities combine",
 )
-
-SCAN: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "scan",
-        chapter="Core",
-        section="8.3.16",
-        opcode=0x5E,
-        summary="Running combination along a dimension",
-        description=(
-            "Element `i` along dimension `dim` of the result combines elements 0 to `i` of the operand (an inclusive "
-            "scan), or the last down to `i` with `reverse`.  The body gets, per operand, the "
-            "accumulated element and the current one as scalars, in this order, and yields the new accumulated ones.  Each lane is scanned by itself; "
-            "the grouping is up to the implementation but the same every time, so the body should be associative, and "
-            "each identity neutral for it."
-        ),
-        example=(
-            "%r = scan %t dim=1 reverse=false identities=[1.0 : f32] : tile<8x16xf32> -> tile<8x16xf32>\n"
-            "(%element: tile<f32>, %product: tile<f32>) {\n"
-            "  %next = mulf %element, %product : tile<f32>\n"
-            "  yield %next : tile<f32>\n"
-            "}"
-        ),
-        operands=(operand("operands", ANY_TILE, "the tiles to scan", VARIADIC),),
-        attributes=(
-            attribute("dim", INTEGER_I32_NOT_NEGATIVE, "the dimension to run along"),
-            attribute("reverse", BOOL, "whether to start at the last element"),
-            attribute("identities", ARRAY, "the neutral element for each operand"),
-        ),
-        results=(result("results", ANY_TILE, "the running combinations", VARIADIC),),
-        regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD),),
-        traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
-        rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
-        verify=_verify_scan,
-        verify_regions=_verify_scan_region,
-        name_hints=("",),
-        inference=Inference(lambda call: call.types("operands"), expects=_expected_by_body),
-        syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'reverse' ~ '=' ~ $reverse 'identities' ~ '=' ~ $identities combine",
-    )
+SCAN: Final[OperationDeclaration] = OperationDeclaration(
+    "scan",
+    section="8.3.16",
+    opcode=0x5E,
+    summary="Running combination along a dimension",
+    description=(
+        "Element `i` along dimension `dim` of the result combines elements 0 to `i` of the operand (an inclusive "
+        "scan), or the last down to `i` with `reverse`.  The body gets, per operand, the "
+        "accumulated element and the current one as scalars, in this order, and yields the new accumulated ones.  Each lane is scanned by itself; "
+        "the grouping is up to the implementation but the same every time, so the body should be associative, and "
+        "each identity neutral for it."
+    ),
+    example=(
+        "%r = scan %t dim=1 reverse=false identities=[1.0 : f32] : tile<8x16xf32> -> tile<8x16xf32>\n"
+        "(%element: tile<f32>, %product: tile<f32>) {\n"
+        "  %next = mulf %element, %product : tile<f32>\n"
+        "  yield %next : tile<f32>\n"
+        "}"
+    ),
+    operands=(operand("operands", ANY_TILE, "the tiles to scan", VARIADIC),),
+    attributes=(
+        attribute("dim", INTEGER_I32_NOT_NEGATIVE, "the dimension to run along"),
+        attribute("reverse", BOOL, "whether to start at the last element"),
+        attribute("identities", ARRAY, "the neutral element for each operand"),
+    ),
+    results=(result("results", ANY_TILE, "the running combinations", VARIADIC),),
+    regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD),),
+    traits=REGION_EFFECTS | SINGLE_BLOCK | OPEN_BITS,
+    rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
+    verify=_verify_scan,
+    verify_regions=_verify_scan_region,
+    name_hints=("",),
+    inference=Inference(lambda call: call.types("operands"), expects=_expected_by_body),
+    syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'reverse' ~ '=' ~ $reverse 'identities' ~ '=' ~ $identities combine",
 )

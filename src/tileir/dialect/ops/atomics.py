@@ -31,24 +31,14 @@ from tileir.dialect.memory_model import (
 )
 from tileir.dialect.types import TOKEN, GatherScatterViewType, TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ATOMIC,
-    OPEN_BITS,
-    OPTIONAL,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-    same_type,
-)
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result, same_type
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ATOMIC, OPEN_BITS, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
+
+CHAPTER: Final = "Atomics"
 
 
 def _value_element(operation: Operation, name: str) -> Type:
@@ -80,14 +70,6 @@ def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> N
     _verify_mask(operation, "arg", "pointers, arg, mask")
     verify_atomic_mode(operation, element)
     verify_atomic_ordering(operation)
-
-
-def _verify_atomic_load(operation: Operation, context: VerifyContext) -> None:
-    verify_load_ordering(operation)
-
-
-def _verify_atomic_store(operation: Operation, context: VerifyContext) -> None:
-    verify_store_ordering(operation)
 
 
 def _extents(shape: tuple[int, ...]) -> str:
@@ -130,237 +112,218 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {_extents(shape)}")
 
 
-ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atomic_cas_tko",
-        chapter="Atomics",
-        section="8.10.1",
-        opcode=0x07,
-        class_name="AtomicCASTko",
-        summary="Atomic compare and swap through a tile of pointers",
-        description=(
-            "For each pointer, in one indivisible step: reads the old value, and writes `val` there if the old value "
-            "equals `cmp`.  Returns the old values.  Floats are compared bit by bit, so +0.0 differs from -0.0 and a NaN "
-            "equals itself only with the same bits.  Where the mask is false memory is not touched and the result is "
-            "`cmp`.  Elements are 32 or 64 bits wide; the steps of different elements have no order among them.  "
-            "Other memory operations are ordered by tokens only."
-        ),
-        example=(
-            "%o, %t1 = atomic_cas_tko acq_rel device %p, %c, %v, %m token=%t : "
-            "tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> tile<4xi32>, token"
-        ),
-        operands=(
-            operand("pointers", POINTER_TILE, "the locations"),
-            operand("cmp", ANY_TILE, "the values expected there"),
-            operand("val", ANY_TILE, "the values to write"),
-            operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
-            operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-        ),
-        results=(
-            result("result", ANY_TILE, "the values found"),
-            result("result_token", TOKEN_TYPE, "for what must come after the operation"),
-        ),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
-        reads="pointers",
-        writes="pointers",
-        same_types=(("cmp", "val", "result"),),
-        fixed_types={"token": TOKEN},
-        rules=(same_shape("pointers", "cmp", "val", "result"), same_type("cmp", "val", "result")),
-        verify=_verify_compare_and_swap,
-        name_hints=("result", "result_token"),
-        inference=Inference(
-            numbers={"cmp": pointed_to("pointers"), "val": pointed_to("pointers"), "mask": mask_of("pointers")}
-        ),
-        syntax=(
-            "$memory_ordering_semantics $memory_scope $pointers ',' $cmp ',' $val (',' $mask)? "
-            "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($val) (',' type($mask))? "
-            "'->' type($result) ',' type($result_token)"
-        ),
-    )
+ATOMIC_CAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "atomic_cas_tko",
+    section="8.10.1",
+    opcode=0x07,
+    class_name="AtomicCASTko",
+    summary="Atomic compare and swap through a tile of pointers",
+    description=(
+        "For each pointer, in one indivisible step: reads the old value, and writes `val` there if the old value "
+        "equals `cmp`.  Returns the old values.  Floats are compared bit by bit, so +0.0 differs from -0.0 and a NaN "
+        "equals itself only with the same bits.  Where the mask is false memory is not touched and the result is "
+        "`cmp`.  Elements are 32 or 64 bits wide; the steps of different elements have no order among them.  "
+        "Other memory operations are ordered by tokens only."
+    ),
+    example=(
+        "%o, %t1 = atomic_cas_tko acq_rel device %p, %c, %v, %m token=%t : "
+        "tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> tile<4xi32>, token"
+    ),
+    operands=(
+        operand("pointers", POINTER_TILE, "the locations"),
+        operand("cmp", ANY_TILE, "the values expected there"),
+        operand("val", ANY_TILE, "the values to write"),
+        operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
+        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
+        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
+    ),
+    results=(
+        result("result", ANY_TILE, "the values found"),
+        result("result_token", TOKEN_TYPE, "for what must come after the operation"),
+    ),
+    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    reads="pointers",
+    writes="pointers",
+    same_types=(("cmp", "val", "result"),),
+    fixed_types={"token": TOKEN},
+    rules=(same_shape("pointers", "cmp", "val", "result"), same_type("cmp", "val", "result")),
+    verify=_verify_compare_and_swap,
+    name_hints=("result", "result_token"),
+    inference=Inference(
+        numbers={"cmp": pointed_to("pointers"), "val": pointed_to("pointers"), "mask": mask_of("pointers")}
+    ),
+    syntax=(
+        "$memory_ordering_semantics $memory_scope $pointers ',' $cmp ',' $val (',' $mask)? "
+        "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($val) (',' type($mask))? "
+        "'->' type($result) ',' type($result_token)"
+    ),
 )
-
-ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atomic_rmw_tko",
-        chapter="Atomics",
-        section="8.10.2",
-        opcode=0x08,
-        class_name="AtomicRMWTko",
-        summary="Atomic read-modify-write through a tile of pointers",
-        description=(
-            "For each pointer, in one indivisible step: reads the old value, combines it with `arg` by `mode` and "
-            "writes it back.  Returns the old values; where the mask is false memory is not touched and the result is "
-            "unspecified.  `add` wraps, `addf` rounds to nearest even; `max` and `min` compare signed, `umax` and "
-            "`umin` unsigned; `xchg` writes `arg` as it is.  Integer modes take i32 and i64, `addf` f16, bf16, f32 and f64, `xchg` any number of 32 "
-            "or 64 bits.  Pointers that meet add up in some order.  Other memory operations are ordered by tokens only."
-        ),
-        example=(
-            "%o, %t1 = atomic_rmw_tko relaxed device %p, addf, %v token=%t : "
-            "tile<4xptr<f32>>, tile<4xf32> -> tile<4xf32>, token"
-        ),
-        operands=(
-            operand("pointers", POINTER_TILE, "the locations"),
-            operand("arg", ANY_TILE, "the values to combine"),
-            operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
-            operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-            attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
-        ),
-        results=(
-            result("result", ANY_TILE, "the values found"),
-            result("result_token", TOKEN_TYPE, "for what must come after the operation"),
-        ),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
-        reads="pointers",
-        writes="pointers",
-        same_types=(("arg", "result"),),
-        fixed_types={"token": TOKEN},
-        rules=(same_shape("pointers", "arg", "result"), same_type("arg", "result")),
-        verify=_verify_read_modify_write,
-        name_hints=("result", "result_token"),
-        inference=Inference(numbers={"arg": pointed_to("pointers"), "mask": mask_of("pointers")}),
-        syntax=(
-            "$memory_ordering_semantics $memory_scope atomic-operands (',' $mask)? "
-            "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($arg) (',' type($mask))? "
-            "atomic-mode '->' type($result) ',' type($result_token)"
-        ),
-    )
+ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "atomic_rmw_tko",
+    section="8.10.2",
+    opcode=0x08,
+    class_name="AtomicRMWTko",
+    summary="Atomic read-modify-write through a tile of pointers",
+    description=(
+        "For each pointer, in one indivisible step: reads the old value, combines it with `arg` by `mode` and "
+        "writes it back.  Returns the old values; where the mask is false memory is not touched and the result is "
+        "unspecified.  `add` wraps, `addf` rounds to nearest even; `max` and `min` compare signed, `umax` and "
+        "`umin` unsigned; `xchg` writes `arg` as it is.  Integer modes take i32 and i64, `addf` f16, bf16, f32 and f64, `xchg` any number of 32 "
+        "or 64 bits.  Pointers that meet add up in some order.  Other memory operations are ordered by tokens only."
+    ),
+    example=(
+        "%o, %t1 = atomic_rmw_tko relaxed device %p, addf, %v token=%t : "
+        "tile<4xptr<f32>>, tile<4xf32> -> tile<4xf32>, token"
+    ),
+    operands=(
+        operand("pointers", POINTER_TILE, "the locations"),
+        operand("arg", ANY_TILE, "the values to combine"),
+        operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
+        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
+        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
+        attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
+    ),
+    results=(
+        result("result", ANY_TILE, "the values found"),
+        result("result_token", TOKEN_TYPE, "for what must come after the operation"),
+    ),
+    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
+    reads="pointers",
+    writes="pointers",
+    same_types=(("arg", "result"),),
+    fixed_types={"token": TOKEN},
+    rules=(same_shape("pointers", "arg", "result"), same_type("arg", "result")),
+    verify=_verify_read_modify_write,
+    name_hints=("result", "result_token"),
+    inference=Inference(numbers={"arg": pointed_to("pointers"), "mask": mask_of("pointers")}),
+    syntax=(
+        "$memory_ordering_semantics $memory_scope atomic-operands (',' $mask)? "
+        "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($arg) (',' type($mask))? "
+        "atomic-mode '->' type($result) ',' type($result_token)"
+    ),
 )
-
-ATOMIC_LOAD_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atomic_load_tko",
-        chapter="Atomics",
-        section="8.10.3",
-        since=None,
-        summary="Atomic load through a tile of pointers",
-        description=(
-            "Reads one element per pointer, each in one indivisible step.  Where the mask is false nothing is read and "
-            "the result is unspecified.  The ordering is weak, relaxed or acquire, always with a scope.  Other memory "
-            "operations are ordered by tokens only."
-        ),
-        legalization=(
-            "Becomes `load_ptr_tko` with the same ordering and scope; a weak one becomes relaxed, because a weak load "
-            "takes no scope and promises no atomicity."
-        ),
-        example="%v, %t1 = atomic_load_tko acquire device %p token=%t : tile<4xptr<i32>> -> tile<4xi32>, token",
-        operands=(
-            operand("ptr", POINTER_TILE, "the locations"),
-            operand("mask", I1_TILE, "which elements to read; all when absent", OPTIONAL),
-            operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-        ),
-        results=(
-            result("result", ANY_TILE, "the elements read"),
-            result("result_token", TOKEN_TYPE, "for what must come after the load"),
-        ),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
-        reads="ptr",
-        fixed_types={"token": TOKEN},
-        rules=(
-            points_to("ptr", "result"),
-            optional_same_shape("mask", "ptr", "shape of 'mask' must match the shape of 'ptr'"),
-        ),
-        verify=_verify_atomic_load,
-        name_hints=("result",),
-        inference=Inference(lambda call: [call.pointed_to("ptr")], numbers={"mask": mask_of("ptr")}),
-        syntax=(
-            "$memory_ordering_semantics $memory_scope $ptr (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
-            "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"
-        ),
-    )
+ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "atomic_load_tko",
+    section="8.10.3",
+    since=None,
+    summary="Atomic load through a tile of pointers",
+    description=(
+        "Reads one element per pointer, each in one indivisible step.  Where the mask is false nothing is read and "
+        "the result is unspecified.  The ordering is weak, relaxed or acquire, always with a scope.  Other memory "
+        "operations are ordered by tokens only."
+    ),
+    legalization=(
+        "Becomes `load_ptr_tko` with the same ordering and scope; a weak one becomes relaxed, because a weak load "
+        "takes no scope and promises no atomicity."
+    ),
+    example="%v, %t1 = atomic_load_tko acquire device %p token=%t : tile<4xptr<i32>> -> tile<4xi32>, token",
+    operands=(
+        operand("ptr", POINTER_TILE, "the locations"),
+        operand("mask", I1_TILE, "which elements to read; all when absent", OPTIONAL),
+        operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
+        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
+    ),
+    results=(
+        result("result", ANY_TILE, "the elements read"),
+        result("result_token", TOKEN_TYPE, "for what must come after the load"),
+    ),
+    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    reads="ptr",
+    fixed_types={"token": TOKEN},
+    rules=(
+        points_to("ptr", "result"),
+        optional_same_shape("mask", "ptr", "shape of 'mask' must match the shape of 'ptr'"),
+    ),
+    verify=lambda operation, context: verify_load_ordering(operation),
+    name_hints=("result",),
+    inference=Inference(lambda call: [call.pointed_to("ptr")], numbers={"mask": mask_of("ptr")}),
+    syntax=(
+        "$memory_ordering_semantics $memory_scope $ptr (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
+        "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"
+    ),
 )
-
-ATOMIC_STORE_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atomic_store_tko",
-        chapter="Atomics",
-        section="8.10.4",
-        since=None,
-        summary="Atomic store through a tile of pointers",
-        description=(
-            "Writes one element per pointer, each in one indivisible step.  Where the mask is false nothing is "
-            "written.  The ordering is weak, relaxed or release, always with a scope.  Other memory operations are "
-            "ordered by tokens only."
-        ),
-        legalization=(
-            "Becomes `store_ptr_tko` with the same ordering and scope; a weak one becomes relaxed, because a weak "
-            "store takes no scope and promises no atomicity."
-        ),
-        example="%t1 = atomic_store_tko release device %p, %v : tile<4xptr<i32>>, tile<4xi32> -> token",
-        operands=(
-            operand("ptr", POINTER_TILE, "the locations"),
-            operand("value", ANY_TILE, "the elements to write"),
-            operand("mask", I1_TILE, "which elements to write; all when absent", OPTIONAL),
-            operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-        ),
-        results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
-        writes="ptr",
-        fixed_types={"token": TOKEN},
-        rules=(
-            points_to("ptr", "value"),
-            optional_same_shape("mask", "ptr", "shape of 'ptr' must match the shape of 'mask'"),
-        ),
-        verify=_verify_atomic_store,
-        inference=Inference(numbers={"value": pointed_to("ptr"), "mask": mask_of("ptr")}),
-        syntax=(
-            "$memory_ordering_semantics $memory_scope $ptr ',' $value (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
-            "':' type($ptr) ',' type($value) (',' type($mask))? '->' type($result_token)"
-        ),
-    )
+ATOMIC_STORE_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "atomic_store_tko",
+    section="8.10.4",
+    since=None,
+    summary="Atomic store through a tile of pointers",
+    description=(
+        "Writes one element per pointer, each in one indivisible step.  Where the mask is false nothing is "
+        "written.  The ordering is weak, relaxed or release, always with a scope.  Other memory operations are "
+        "ordered by tokens only."
+    ),
+    legalization=(
+        "Becomes `store_ptr_tko` with the same ordering and scope; a weak one becomes relaxed, because a weak "
+        "store takes no scope and promises no atomicity."
+    ),
+    example="%t1 = atomic_store_tko release device %p, %v : tile<4xptr<i32>>, tile<4xi32> -> token",
+    operands=(
+        operand("ptr", POINTER_TILE, "the locations"),
+        operand("value", ANY_TILE, "the elements to write"),
+        operand("mask", I1_TILE, "which elements to write; all when absent", OPTIONAL),
+        operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
+        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
+    ),
+    results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
+    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    writes="ptr",
+    fixed_types={"token": TOKEN},
+    rules=(
+        points_to("ptr", "value"),
+        optional_same_shape("mask", "ptr", "shape of 'ptr' must match the shape of 'mask'"),
+    ),
+    verify=lambda operation, context: verify_store_ordering(operation),
+    inference=Inference(numbers={"value": pointed_to("ptr"), "mask": mask_of("ptr")}),
+    syntax=(
+        "$memory_ordering_semantics $memory_scope $ptr ',' $value (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
+        "':' type($ptr) ',' type($value) (',' type($mask))? '->' type($result_token)"
+    ),
 )
-
-ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atomic_red_view_tko",
-        chapter="Atomics",
-        opcode=0x75,
-        since=V13_3,
-        summary="Atomic reduction into a tile of a view",
-        description=(
-            "Combines each element of `value` with the element of the view's tile at that index, each in one "
-            "indivisible step, and gives no old values back.  Indices are unsigned.  Elements outside the tensor are "
-            "left out.  The modes are those of `atomic_rmw_tko` except `xchg`, with the same element types; the "
-            "ordering is relaxed and the scope `tl_blk` or `device`.  Partition and strided views without padding are "
-            "accepted.  Other memory operations are ordered by tokens only."
-        ),
-        example=(
-            "%t1 = atomic_red_view_tko relaxed device %v[%i, %j], addf, %x token = %t : tile<4x2xf32>, "
-            "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"
-        ),
-        operands=(
-            operand("view", TILE_VIEW, "the view to reduce into"),
-            operand("index", INT, "which tile, one scalar per dimension", VARIADIC),
-            operand("value", ANY_TILE, "the values to combine"),
-            operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "tl_blk or device"),
-            attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
-        ),
-        results=(result("result_token", TOKEN_TYPE, "for what must come after the operation"),),
-        traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
-        reads="view",
-        writes="view",
-        fixed_types={"token": TOKEN},
-        verify=_verify_view_reduction,
-        inference=Inference(numbers={"value": tile_of_view("view"), "index": index_type}),
-        syntax="view-access",
-    )
+ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "atomic_red_view_tko",
+    opcode=0x75,
+    since=V13_3,
+    summary="Atomic reduction into a tile of a view",
+    description=(
+        "Combines each element of `value` with the element of the view's tile at that index, each in one "
+        "indivisible step, and gives no old values back.  Indices are unsigned.  Elements outside the tensor are "
+        "left out.  The modes are those of `atomic_rmw_tko` except `xchg`, with the same element types; the "
+        "ordering is relaxed and the scope `tl_blk` or `device`.  Partition and strided views without padding are "
+        "accepted.  Other memory operations are ordered by tokens only."
+    ),
+    example=(
+        "%t1 = atomic_red_view_tko relaxed device %v[%i, %j], addf, %x token = %t : tile<4x2xf32>, "
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"
+    ),
+    operands=(
+        operand("view", TILE_VIEW, "the view to reduce into"),
+        operand("index", INT, "which tile, one scalar per dimension", VARIADIC),
+        operand("value", ANY_TILE, "the values to combine"),
+        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed"),
+        attribute("memory_scope", SCOPE_ATTRIBUTE, "tl_blk or device"),
+        attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
+    ),
+    results=(result("result_token", TOKEN_TYPE, "for what must come after the operation"),),
+    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
+    reads="view",
+    writes="view",
+    fixed_types={"token": TOKEN},
+    verify=_verify_view_reduction,
+    inference=Inference(numbers={"value": tile_of_view("view"), "index": index_type}),
+    syntax="view-access",
 )

@@ -7,39 +7,35 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import INT, INT_NOT_I1
-from tileir.dialect.ops.elementwise import binary, unary
+from tileir.dialect.ops.elementwise import TWO_TILES, elementwise
 from tileir.ir.declaration import OperationDeclaration
 
-_CHAPTER: Final = "Bitwise"
+CHAPTER: Final = "Bitwise"
 
-ANDI: Final[OperationDeclaration] = binary(
+ANDI: Final[OperationDeclaration] = elementwise(
     "andi",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.9.1",
     opcode=0x04,
-    class_name="AndI",
     summary="Element-wise bitwise AND",
     description="A bit of the result is 1 where it is 1 in both operands.  On `i1` this is the logical and.",
-    example="%r = andi %a, %b : tile<4xi32>",
     returns="the bits set in both operands",
 )
-ORI: Final[OperationDeclaration] = binary(
+ORI: Final[OperationDeclaration] = elementwise(
     "ori",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.9.2",
     opcode=0x52,
-    class_name="OrI",
     summary="Element-wise bitwise OR",
     description="A bit of the result is 1 where it is 1 in at least one operand.  On `i1` this is the logical or.",
-    example="%r = ori %a, %b : tile<4xi32>",
     returns="the bits set in either operand",
 )
-XORI: Final[OperationDeclaration] = binary(
+XORI: Final[OperationDeclaration] = elementwise(
     "xori",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.9.3",
     opcode=0x6C,
     class_name="XOrI",
@@ -48,40 +44,34 @@ XORI: Final[OperationDeclaration] = binary(
         "A bit of the result is 1 where the operands differ.  With a constant of all ones it is the bitwise "
         "complement, with `true` on `i1` the logical not."
     ),
-    example="%r = xori %a, %b : tile<4xi32>",
     returns="the bits in which the operands differ",
 )
-NOTI: Final[OperationDeclaration] = unary(
+NOTI: Final[OperationDeclaration] = elementwise(
     "noti",
-    INT,
-    chapter=_CHAPTER,
+    constraint=INT,
     section="8.9.4",
     since=None,
     summary="Element-wise bitwise complement",
     description="Flips every bit of every element.  On `i1` this is the logical not.",
-    example="%r = noti %x : tile<4xi32>",
     returns="the complement",
     legalization="`xori` with a constant of all ones, `true` for `i1`.",
 )
-POPCNT: Final[OperationDeclaration] = unary(
+POPCNT: Final[OperationDeclaration] = elementwise(
     "popcnt",
-    INT_NOT_I1,
-    chapter=_CHAPTER,
+    constraint=INT_NOT_I1,
     section="8.9.5",
     since=None,
     summary="Element-wise count of set bits",
     description="Counts the bits that are 1 in each element.  The count has the element type of the input.",
-    example="%r = popcnt %x : tile<4xi32>",
     returns="the number of set bits",
     legalization=(
         "Adds neighbouring fields of 1, 2 and 4 bits with unsigned `shri`, `andi`, `subi` and `addi`, then sums the "
         "bytes with a `muli` by 0x0101.. and an unsigned `shri` by the width less 8 (not needed for `i8`)."
     ),
 )
-CLZ: Final[OperationDeclaration] = unary(
+CLZ: Final[OperationDeclaration] = elementwise(
     "clz",
-    INT_NOT_I1,
-    chapter=_CHAPTER,
+    constraint=INT_NOT_I1,
     section="8.9.6",
     since=None,
     summary="Element-wise count of leading zeros",
@@ -89,17 +79,15 @@ CLZ: Final[OperationDeclaration] = unary(
         "Counts the zero bits above the highest bit that is 1.  The draft leaves the count for 0 open; here it is the "
         "width of the element type."
     ),
-    example="%r = clz %x : tile<4xi32>",
     returns="the number of leading zeros",
     legalization=(
         "Copies the highest set bit into every bit below it with `ori` and unsigned `shri` by 1, 2, 4 and so on, then "
         "counts the bits of the complement as for `popcnt`."
     ),
 )
-CTZ: Final[OperationDeclaration] = unary(
+CTZ: Final[OperationDeclaration] = elementwise(
     "ctz",
-    INT_NOT_I1,
-    chapter=_CHAPTER,
+    constraint=INT_NOT_I1,
     section="8.9.7",
     since=None,
     summary="Element-wise count of trailing zeros",
@@ -107,19 +95,16 @@ CTZ: Final[OperationDeclaration] = unary(
         "Counts the zero bits below the lowest bit that is 1.  The draft leaves the count for 0 open; here it is the "
         "width of the element type."
     ),
-    example="%r = ctz %x : tile<4xi32>",
     returns="the number of trailing zeros",
     legalization="Counts the bits of `andi` of the complement and of the input less 1, as for `popcnt`.",
 )
-BREV: Final[OperationDeclaration] = unary(
+BREV: Final[OperationDeclaration] = elementwise(
     "brev",
-    INT_NOT_I1,
-    chapter=_CHAPTER,
+    constraint=INT_NOT_I1,
     section="8.9.8",
     since=None,
     summary="Element-wise bit reversal",
     description="Reverses the order of the bits of each element: the lowest bit becomes the highest.",
-    example="%r = brev %x : tile<4xi32>",
     returns="the reversed bits",
     legalization=(
         "Swaps neighbouring fields of 1, 2, 4 and more bits, one step per power of two below the width, with masks: "

@@ -27,8 +27,6 @@ from tileir.dialect.inference import CONVERTED, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    ELEMENTWISE,
-    PURE,
     AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
@@ -39,7 +37,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, PURE
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -61,7 +59,7 @@ from tileir.ir.types import (
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
-_CHAPTER: Final = "Conversions"
+CHAPTER: Final = "Conversions"
 _SIGNEDNESS: Final = attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the integers are signed or unsigned")
 _NEAREST: Final = attribute(
     "rounding_mode", ROUNDING_ATTRIBUTE, "how an inexact value is rounded", ROUNDING["nearest_even"]
@@ -203,8 +201,7 @@ def _tile_bits(type: TileType) -> int:
 
 def _conversion(
     name: str,
-    names: tuple[str, str],
-    constraints: tuple[TypeConstraint, TypeConstraint],
+    types: dict[str, TypeConstraint],
     *,
     section: str,
     opcode: int,
@@ -218,34 +215,30 @@ def _conversion(
     verify: Verifier | None = None,
     inference: Inference = CONVERTED,
 ) -> OperationDeclaration:
-    """Declare `name %source [modifiers] : T1 -> T2`, element by element."""
-    source, target = names
-    return REGISTRY.add(
-        OperationDeclaration(
-            name,
-            chapter=_CHAPTER,
-            section=section,
-            opcode=opcode,
-            class_name=class_name,
-            summary=summary,
-            description=description,
-            example=example,
-            operands=(operand(source, constraints[0], "the tile to convert"),),
-            attributes=attributes,
-            results=(result(target, constraints[1], "the converted tile, of the same shape"),),
-            traits=PURE | ELEMENTWISE,
-            rules=(same_shape(source, target), *rules),
-            verify=verify,
-            inference=inference,
-            syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
-        )
+    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result."""
+    source, target = types
+    return OperationDeclaration(
+        name,
+        section=section,
+        opcode=opcode,
+        class_name=class_name,
+        summary=summary,
+        description=description,
+        example=example,
+        operands=(operand(source, types[source], "the tile to convert"),),
+        attributes=attributes,
+        results=(result(target, types[target], "the converted tile, of the same shape"),),
+        traits=PURE | ELEMENTWISE,
+        rules=(same_shape(source, target), *rules),
+        verify=verify,
+        inference=inference,
+        syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
     )
 
 
 BITCAST: Final[OperationDeclaration] = _conversion(
     "bitcast",
-    ("source", "result"),
-    (NUMBER, NUMBER),
+    {"source": NUMBER, "result": NUMBER},
     section="8.4.1",
     opcode=0x09,
     summary="Reinterpret the bits of each element",
@@ -259,11 +252,9 @@ BITCAST: Final[OperationDeclaration] = _conversion(
 )
 EXTI: Final[OperationDeclaration] = _conversion(
     "exti",
-    ("from", "to"),
-    (INT_OR_I4, INT_OR_I4),
+    {"from": INT_OR_I4, "to": INT_OR_I4},
     section="8.4.2",
     opcode=0x25,
-    class_name="ExtI",
     summary="Extend integers to a greater width",
     description=(
         "Widens each element: with zeros if `unsigned`, with copies of the sign bit if `signed`.  The value is kept; "
@@ -276,8 +267,7 @@ EXTI: Final[OperationDeclaration] = _conversion(
 )
 FTOF: Final[OperationDeclaration] = _conversion(
     "ftof",
-    ("from", "to"),
-    (ANY_FLOAT, ANY_FLOAT),
+    {"from": ANY_FLOAT, "to": ANY_FLOAT},
     section="8.4.3",
     opcode=0x2A,
     class_name="FToF",
@@ -298,8 +288,7 @@ FTOF: Final[OperationDeclaration] = _conversion(
 )
 FTOI: Final[OperationDeclaration] = _conversion(
     "ftoi",
-    ("from", "to"),
-    (ANY_FLOAT, INT),
+    {"from": ANY_FLOAT, "to": INT},
     section="8.4.4",
     opcode=0x2B,
     class_name="FToI",
@@ -327,8 +316,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
 )
 ITOF: Final[OperationDeclaration] = _conversion(
     "itof",
-    ("from", "to"),
-    (INT, ANY_FLOAT),
+    {"from": INT, "to": ANY_FLOAT},
     section="8.4.5",
     opcode=0x3B,
     class_name="IToF",
@@ -345,8 +333,7 @@ ITOF: Final[OperationDeclaration] = _conversion(
 )
 INT_TO_PTR: Final[OperationDeclaration] = _conversion(
     "int_to_ptr",
-    ("source", "result"),
-    (I64_TILE, POINTER_TILE),
+    {"source": I64_TILE, "result": POINTER_TILE},
     section="8.4.6",
     opcode=0x33,
     summary="Turn integers into pointers",
@@ -358,8 +345,7 @@ INT_TO_PTR: Final[OperationDeclaration] = _conversion(
 )
 PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     "ptr_to_int",
-    ("source", "result"),
-    (POINTER_TILE, I64_TILE),
+    {"source": POINTER_TILE, "result": I64_TILE},
     section="8.4.7",
     opcode=0x56,
     summary="Turn pointers into integers",
@@ -369,8 +355,7 @@ PTR_TO_INT: Final[OperationDeclaration] = _conversion(
 )
 PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
     "ptr_to_ptr",
-    ("source", "result"),
-    (POINTER_TILE, POINTER_TILE),
+    {"source": POINTER_TILE, "result": POINTER_TILE},
     section="8.4.8",
     opcode=0x57,
     summary="Change the pointee type of pointers",
@@ -382,11 +367,9 @@ PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
 )
 TRUNCI: Final[OperationDeclaration] = _conversion(
     "trunci",
-    ("from", "to"),
-    (INT_OR_I4, INT_OR_I4),
+    {"from": INT_OR_I4, "to": INT_OR_I4},
     section="8.4.9",
     opcode=0x6B,
-    class_name="TruncI",
     summary="Truncate integers to a smaller width",
     description=(
         "Drops the upper bits of each element; the target must be strictly narrower.  `overflow` promises that nothing "
@@ -414,46 +397,40 @@ def _unpacked(call: Call) -> list[Type]:
     return [tile(call.tile("source").count * 8 // width, kind)]
 
 
-PACK: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "pack",
-        chapter=_CHAPTER,
-        opcode=0x6F,
-        since=V13_3,
-        summary="Reinterpret a tile as bytes",
-        description=(
-            "Returns the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
-            "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
-            "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
-        ),
-        example="%b = pack %x : tile<4xf32> -> tile<16xi8>",
-        operands=(operand("source", _NUMBER_OR_I4, "the tile to take apart", since=V13_3),),
-        results=(result("result", I8_TILE, "its bytes", since=V13_3),),
-        traits=PURE,
-        rules=(same_rank("source", "result"),),
-        verify=_verify_repacking,
-        inference=Inference(_packed),
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+PACK: Final[OperationDeclaration] = OperationDeclaration(
+    "pack",
+    opcode=0x6F,
+    since=V13_3,
+    summary="Reinterpret a tile as bytes",
+    description=(
+        "Returns the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
+        "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
+        "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
+    ),
+    example="%b = pack %x : tile<4xf32> -> tile<16xi8>",
+    operands=(operand("source", _NUMBER_OR_I4, "the tile to take apart", since=V13_3),),
+    results=(result("result", I8_TILE, "its bytes", since=V13_3),),
+    traits=PURE,
+    rules=(same_rank("source", "result"),),
+    verify=_verify_repacking,
+    inference=Inference(_packed),
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
-UNPACK: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "unpack",
-        chapter=_CHAPTER,
-        opcode=0x70,
-        since=V13_3,
-        summary="Reinterpret bytes as a tile",
-        description=(
-            "The inverse of `pack`: takes the bytes of a rank-1 tile of `i8`, in memory order, for the elements of "
-            "another type.  Both tiles must have the same size in bytes, and the element must not be 8 bits wide."
-        ),
-        example="%x = unpack %b : tile<16xi8> -> tile<4xf32>",
-        operands=(operand("source", I8_TILE, "the bytes", since=V13_3),),
-        results=(result("result", _NUMBER_OR_I4, "the tile they make up", since=V13_3),),
-        traits=PURE,
-        rules=(same_rank("source", "result"),),
-        verify=_verify_repacking,
-        inference=Inference(_unpacked, required=("type",)),
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+UNPACK: Final[OperationDeclaration] = OperationDeclaration(
+    "unpack",
+    opcode=0x70,
+    since=V13_3,
+    summary="Reinterpret bytes as a tile",
+    description=(
+        "The inverse of `pack`: takes the bytes of a rank-1 tile of `i8`, in memory order, for the elements of "
+        "another type.  Both tiles must have the same size in bytes, and the element must not be 8 bits wide."
+    ),
+    example="%x = unpack %b : tile<16xi8> -> tile<4xf32>",
+    operands=(operand("source", I8_TILE, "the bytes", since=V13_3),),
+    results=(result("result", _NUMBER_OR_I4, "the tile they make up", since=V13_3),),
+    traits=PURE,
+    rules=(same_rank("source", "result"),),
+    verify=_verify_repacking,
+    inference=Inference(_unpacked, required=("type",)),
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )

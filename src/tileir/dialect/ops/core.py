@@ -31,24 +31,15 @@ from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
 from tileir.dialect.types import scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    CONSTANT_LIKE,
-    ELEMENTWISE,
-    PURE,
-    VARIADIC,
-    OperationDeclaration,
-    TypeRule,
-    attribute,
-    operand,
-    result,
-    same_type,
-)
+from tileir.ir.declaration import VARIADIC, OperationDeclaration, TypeRule, attribute, operand, result, same_type
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import CONSTANT_LIKE, ELEMENTWISE, PURE
 from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_4
+
+CHAPTER: Final = "Core"
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 
@@ -68,26 +59,23 @@ def _broadcast_fits(operation: Operation) -> bool:
     return True
 
 
-BROADCAST: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "broadcast",
-        chapter="Core",
-        section="8.3.1",
-        opcode=0x0B,
-        summary="Stretch dimensions of extent one",
-        description=(
-            "Repeats the source along each dimension whose extent is one until it has the extent of the result.  All "
-            "other dimensions, the rank and the element type stay; add dimensions with `reshape` first."
-        ),
-        example="%r = broadcast %row : tile<1x8xf32> -> tile<4x8xf32>",
-        operands=(operand("source", ANY_TILE, "the tile to stretch"),),
-        results=(result("result", ANY_TILE, "the stretched tile"),),
-        traits=PURE,
-        rules=(same_rank("source", "result"), SAME_ELEMENT_EVERYWHERE, TypeRule(_broadcast_fits, "")),
-        name_hints=("bcast",),
-        inference=RESHAPED,
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+BROADCAST: Final[OperationDeclaration] = OperationDeclaration(
+    "broadcast",
+    section="8.3.1",
+    opcode=0x0B,
+    summary="Stretch dimensions of extent one",
+    description=(
+        "Repeats the source along each dimension whose extent is one until it has the extent of the result.  All "
+        "other dimensions, the rank and the element type stay; add dimensions with `reshape` first."
+    ),
+    example="%r = broadcast %row : tile<1x8xf32> -> tile<4x8xf32>",
+    operands=(operand("source", ANY_TILE, "the tile to stretch"),),
+    results=(result("result", ANY_TILE, "the stretched tile"),),
+    traits=PURE,
+    rules=(same_rank("source", "result"), SAME_ELEMENT_EVERYWHERE, TypeRule(_broadcast_fits, "")),
+    name_hints=("bcast",),
+    inference=RESHAPED,
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
 
 
@@ -122,28 +110,24 @@ def _joined(call: Call) -> list[Type]:
     return [tile(shape, lhs.element)]
 
 
-CAT: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "cat",
-        chapter="Core",
-        section="8.3.2",
-        opcode=0x0C,
-        summary="Join two tiles along a dimension",
-        description=(
-            "Appends `rhs` to `lhs` along dimension `dim`.  In every other dimension both have the extent of the "
-            "result.  Because tile extents are powers of two, in practice both operands have the same extent along "
-            "`dim`."
-        ),
-        example="%r = cat %a, %b dim = 1 : tile<2x4xf32>, tile<2x4xf32> -> tile<2x8xf32>",
-        operands=(operand("lhs", ANY_TILE, "the first part"), operand("rhs", ANY_TILE, "the second part")),
-        attributes=(attribute("dim", INTEGER_I64, "the dimension along which they are joined"),),
-        results=(result("result", ANY_TILE, "the joined tile"),),
-        traits=PURE,
-        rules=(same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")),
-        verify=_verify_cat,
-        inference=Inference(_joined),
-        syntax="$lhs ',' $rhs 'dim' '=' $dim attr-dict ':' type($lhs) ',' type($rhs) '->' type($result)",
-    )
+CAT: Final[OperationDeclaration] = OperationDeclaration(
+    "cat",
+    section="8.3.2",
+    opcode=0x0C,
+    summary="Join two tiles along a dimension",
+    description=(
+        "Appends `rhs` to `lhs` along dimension `dim`.  In every other dimension both have the extent of the result.  "
+        "Because tile extents are powers of two, in practice both operands have the same extent along `dim`."
+    ),
+    example="%r = cat %a, %b dim = 1 : tile<2x4xf32>, tile<2x4xf32> -> tile<2x8xf32>",
+    operands=(operand("lhs", ANY_TILE, "the first part"), operand("rhs", ANY_TILE, "the second part")),
+    attributes=(attribute("dim", INTEGER_I64, "the dimension along which they are joined"),),
+    results=(result("result", ANY_TILE, "the joined tile"),),
+    traits=PURE,
+    rules=(same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")),
+    verify=_verify_cat,
+    inference=Inference(_joined),
+    syntax="$lhs ',' $rhs 'dim' '=' $dim attr-dict ':' type($lhs) ',' type($rhs) '->' type($result)",
 )
 
 
@@ -152,27 +136,24 @@ def _verify_constant(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("failed to verify that all of {value, result} have same type")
 
 
-CONSTANT: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "constant",
-        chapter="Core",
-        section="8.3.3",
-        opcode=0x10,
-        summary="A tile known at compile time",
-        description=(
-            "Makes a tile from a literal: one number fills the whole tile, a nested list gives each element.  Integers "
-            "may be written signed or unsigned; a float that no decimal spells exactly, an infinity or a NaN is "
-            "written as the hexadecimal of its bits."
-        ),
-        example="%r = constant <f32: [1.0, 2.5]> : tile<2xf32>",
-        attributes=(attribute("value", DENSE, "the elements"),),
-        results=(result("result", NUMBER, "the tile"),),
-        computes_names=True,
-        traits=PURE | CONSTANT_LIKE,
-        verify=_verify_constant,
-        inference=GIVEN_TYPE,
-        syntax="dense-constant attr-dict",
-    )
+CONSTANT: Final[OperationDeclaration] = OperationDeclaration(
+    "constant",
+    section="8.3.3",
+    opcode=0x10,
+    summary="A tile known at compile time",
+    description=(
+        "Makes a tile from a literal: one number fills the whole tile, a nested list gives each element.  Integers "
+        "may be written signed or unsigned; a float that no decimal spells exactly, an infinity or a NaN is "
+        "written as the hexadecimal of its bits."
+    ),
+    example="%r = constant <f32: [1.0, 2.5]> : tile<2xf32>",
+    attributes=(attribute("value", DENSE, "the elements"),),
+    results=(result("result", NUMBER, "the tile"),),
+    computes_names=True,
+    traits=PURE | CONSTANT_LIKE,
+    verify=_verify_constant,
+    inference=GIVEN_TYPE,
+    syntax="dense-constant attr-dict",
 )
 
 
@@ -211,31 +192,28 @@ def _verify_extract(operation: Operation, context: VerifyContext) -> None:
             )
 
 
-EXTRACT: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "extract",
-        chapter="Core",
-        section="8.3.5",
-        opcode=0x26,
-        summary="Take a sub-tile out of a tile",
-        description=(
-            "Cuts the source into sub-tiles of the result's shape and gives the one the indices name.  An index counts "
-            "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
-            "divides the source extent.  An index without a sub-tile is undefined behavior."
-        ),
-        example="%r = extract %t[%i, %j] : tile<32x8xf32> -> tile<4x2xf32>",
-        operands=(
-            operand("source", ANY_TILE, "the tile to cut"),
-            operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
-        ),
-        results=(result("result", ANY_TILE, "the sub-tile"),),
-        traits=PURE,
-        fixed_types={"indices": _SCALAR_I32_TYPE},
-        rules=(same_rank("source", "result"),),
-        verify=_verify_extract,
-        inference=RESHAPED,
-        syntax="$source '[' $indices ']' attr-dict ':' type($source) '->' type($result)",
-    )
+EXTRACT: Final[OperationDeclaration] = OperationDeclaration(
+    "extract",
+    section="8.3.5",
+    opcode=0x26,
+    summary="Take a sub-tile out of a tile",
+    description=(
+        "Cuts the source into sub-tiles of the result's shape and gives the one the indices name.  An index counts "
+        "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
+        "divides the source extent.  An index without a sub-tile is undefined behavior."
+    ),
+    example="%r = extract %t[%i, %j] : tile<32x8xf32> -> tile<4x2xf32>",
+    operands=(
+        operand("source", ANY_TILE, "the tile to cut"),
+        operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
+    ),
+    results=(result("result", ANY_TILE, "the sub-tile"),),
+    traits=PURE,
+    fixed_types={"indices": _SCALAR_I32_TYPE},
+    rules=(same_rank("source", "result"),),
+    verify=_verify_extract,
+    inference=RESHAPED,
+    syntax="$source '[' $indices ']' attr-dict ':' type($source) '->' type($result)",
 )
 
 
@@ -257,31 +235,28 @@ def _insert_fits(operation: Operation) -> bool:
     return True
 
 
-INSERT: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "insert",
-        chapter="Core",
-        opcode=0x76,
-        since=V13_4,
-        summary="Replace a sub-tile of a tile",
-        description=(
-            "Returns the destination with one sub-tile replaced by the source; the counterpart of `extract`.  An index "
-            "counts sub-tiles of the source's shape, not elements.  Each source extent divides the destination extent. "
-            " An index without a sub-tile is undefined behavior."
-        ),
-        example="%r = insert %part, %whole[%i] : tile<2xf32>, tile<8xf32>",
-        operands=(
-            operand("source", ANY_TILE, "the new sub-tile"),
-            operand("destination", ANY_TILE, "the tile around it"),
-            operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
-        ),
-        results=(result("result", ANY_TILE, "the changed tile"),),
-        traits=PURE,
-        same_types=(("destination", "result"),),
-        fixed_types={"indices": _SCALAR_I32_TYPE},
-        rules=(TypeRule(_insert_fits, ""),),
-        syntax="$source ',' $destination '[' $indices ']' attr-dict ':' type($source) ',' type($destination)",
-    )
+INSERT: Final[OperationDeclaration] = OperationDeclaration(
+    "insert",
+    opcode=0x76,
+    since=V13_4,
+    summary="Replace a sub-tile of a tile",
+    description=(
+        "Returns the destination with one sub-tile replaced by the source; the counterpart of `extract`.  An index "
+        "counts sub-tiles of the source's shape, not elements.  Each source extent divides the destination extent. "
+        " An index without a sub-tile is undefined behavior."
+    ),
+    example="%r = insert %part, %whole[%i] : tile<2xf32>, tile<8xf32>",
+    operands=(
+        operand("source", ANY_TILE, "the new sub-tile"),
+        operand("destination", ANY_TILE, "the tile around it"),
+        operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
+    ),
+    results=(result("result", ANY_TILE, "the changed tile"),),
+    traits=PURE,
+    same_types=(("destination", "result"),),
+    fixed_types={"indices": _SCALAR_I32_TYPE},
+    rules=(TypeRule(_insert_fits, ""),),
+    syntax="$source ',' $destination '[' $indices ']' attr-dict ':' type($source) ',' type($destination)",
 )
 
 
@@ -297,48 +272,41 @@ def _iota_fits(operation: Operation) -> bool:
     return True
 
 
-IOTA: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "iota",
-        chapter="Core",
-        section="8.3.10",
-        opcode=0x3A,
-        summary="The numbers 0 to n-1",
-        description=(
-            "Returns a one-dimensional tile whose element `i` is `i`.  With an element type of width w there may be at "
-            "most 2^w elements; read as signed, the upper half of a tile that long is negative."
-        ),
-        example="%r = iota : tile<8xi32>",
-        results=(result("result", INT, "the counting tile"),),
-        traits=PURE,
-        rules=(TypeRule(_iota_fits, ""),),
-        inference=GIVEN_TYPE,
-        syntax="attr-dict ':' type($result)",
-    )
+IOTA: Final[OperationDeclaration] = OperationDeclaration(
+    "iota",
+    section="8.3.10",
+    opcode=0x3A,
+    summary="The numbers 0 to n-1",
+    description=(
+        "Returns a one-dimensional tile whose element `i` is `i`.  With an element type of width w there may be at "
+        "most 2^w elements; read as signed, the upper half of a tile that long is negative."
+    ),
+    example="%r = iota : tile<8xi32>",
+    results=(result("result", INT, "the counting tile"),),
+    traits=PURE,
+    rules=(TypeRule(_iota_fits, ""),),
+    inference=GIVEN_TYPE,
+    syntax="attr-dict ':' type($result)",
 )
-
-OFFSET: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "offset",
-        chapter="Core",
-        section="8.3.12",
-        opcode=0x51,
-        summary="Advance pointers by a number of elements",
-        description=(
-            "Adds to each pointer the matching offset times the storage size of the pointee in bytes.  The offset is "
-            "signed, the pointer unsigned.  If the product overflows as a signed number or the sum as an unsigned one "
-            "the result is undefined."
-        ),
-        example="%r = offset %p, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>",
-        operands=(operand("ptr", POINTER_TILE, "the pointers"), operand("offset", INT, "how many elements to advance")),
-        results=(result("result", POINTER_TILE, "the advanced pointers"),),
-        traits=PURE | ELEMENTWISE,
-        rules=(same_type("result", "ptr"), SAME_SHAPE_EVERYWHERE),
-        inference=Inference(
-            lambda call: [call.type_of("ptr")], numbers={"offset": lambda call: with_element(call.tile("ptr"), I32)}
-        ),
-        syntax="$ptr ',' $offset attr-dict ':' type($ptr) ',' type($offset) '->' type($result)",
-    )
+OFFSET: Final[OperationDeclaration] = OperationDeclaration(
+    "offset",
+    section="8.3.12",
+    opcode=0x51,
+    summary="Advance pointers by a number of elements",
+    description=(
+        "Adds to each pointer the matching offset times the storage size of the pointee in bytes.  The offset is "
+        "signed, the pointer unsigned.  If the product overflows as a signed number or the sum as an unsigned one "
+        "the result is undefined."
+    ),
+    example="%r = offset %p, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>",
+    operands=(operand("ptr", POINTER_TILE, "the pointers"), operand("offset", INT, "how many elements to advance")),
+    results=(result("result", POINTER_TILE, "the advanced pointers"),),
+    traits=PURE | ELEMENTWISE,
+    rules=(same_type("result", "ptr"), SAME_SHAPE_EVERYWHERE),
+    inference=Inference(
+        lambda call: [call.type_of("ptr")], numbers={"offset": lambda call: with_element(call.tile("ptr"), I32)}
+    ),
+    syntax="$ptr ',' $offset attr-dict ':' type($ptr) ',' type($offset) '->' type($result)",
 )
 
 
@@ -370,84 +338,73 @@ def _permuted(call: Call) -> list[Type]:
     return [tile([source.shape[axis] for axis in axes], source.element)]
 
 
-PERMUTE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "permute",
-        chapter="Core",
-        section="8.3.13",
-        opcode=0x53,
-        summary="Reorder the dimensions",
-        description=(
-            "Dimension `i` of the result is dimension `permutation[i]` of the source; `[1, 0]` transposes a matrix.  "
-            "The source has at least two dimensions, and the permutation names each of them once."
-        ),
-        example="%r = permute %t [2, 0, 1] : tile<2x4x8xf16> -> tile<8x2x4xf16>",
-        operands=(operand("source", ANY_TILE, "the tile to reorder"),),
-        attributes=(attribute("permutation", I32_ARRAY, "the source dimension for each result dimension"),),
-        results=(result("result", ANY_TILE, "the reordered tile"),),
-        traits=PURE,
-        rules=(same_element("source", "result"), same_rank("source", "result")),
-        verify=_verify_permute,
-        inference=Inference(_permuted),
-        syntax="$source $permutation attr-dict ':' type($source) '->' type($result)",
-    )
+PERMUTE: Final[OperationDeclaration] = OperationDeclaration(
+    "permute",
+    section="8.3.13",
+    opcode=0x53,
+    summary="Reorder the dimensions",
+    description=(
+        "Dimension `i` of the result is dimension `permutation[i]` of the source; `[1, 0]` transposes a matrix.  "
+        "The source has at least two dimensions, and the permutation names each of them once."
+    ),
+    example="%r = permute %t [2, 0, 1] : tile<2x4x8xf16> -> tile<8x2x4xf16>",
+    operands=(operand("source", ANY_TILE, "the tile to reorder"),),
+    attributes=(attribute("permutation", I32_ARRAY, "the source dimension for each result dimension"),),
+    results=(result("result", ANY_TILE, "the reordered tile"),),
+    traits=PURE,
+    rules=(same_element("source", "result"), same_rank("source", "result")),
+    verify=_verify_permute,
+    inference=Inference(_permuted),
+    syntax="$source $permutation attr-dict ':' type($source) '->' type($result)",
 )
-
-RESHAPE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "reshape",
-        chapter="Core",
-        section="8.3.15",
-        opcode=0x5B,
-        summary="Change the shape, keep the elements",
-        description=(
-            "Reads the elements of the source in row-major order and arranges them in row-major order in the shape of "
-            "the result.  The number of elements and the element type stay; a 0-D tile counts as one element."
+RESHAPE: Final[OperationDeclaration] = OperationDeclaration(
+    "reshape",
+    section="8.3.15",
+    opcode=0x5B,
+    summary="Change the shape, keep the elements",
+    description=(
+        "Reads the elements of the source in row-major order and arranges them in row-major order in the shape of "
+        "the result.  The number of elements and the element type stay; a 0-D tile counts as one element."
+    ),
+    example="%r = reshape %t : tile<8x2xf32> -> tile<2x2x4xf32>",
+    operands=(operand("source", ANY_TILE, "the tile to reshape"),),
+    results=(result("result", ANY_TILE, "the reshaped tile"),),
+    traits=PURE,
+    rules=(
+        SAME_ELEMENT_EVERYWHERE,
+        TypeRule(
+            lambda op: tile_type_of(op.operands[0]).count == tile_type_of(op.results[0]).count,
+            "expected source tile and result tile to have the same number of elements",
         ),
-        example="%r = reshape %t : tile<8x2xf32> -> tile<2x2x4xf32>",
-        operands=(operand("source", ANY_TILE, "the tile to reshape"),),
-        results=(result("result", ANY_TILE, "the reshaped tile"),),
-        traits=PURE,
-        rules=(
-            SAME_ELEMENT_EVERYWHERE,
-            TypeRule(
-                lambda op: tile_type_of(op.operands[0]).count == tile_type_of(op.results[0]).count,
-                "expected source tile and result tile to have the same number of elements",
-            ),
-        ),
-        name_hints=("reshape",),
-        inference=RESHAPED,
-        syntax="$source attr-dict ':' type($source) '->' type($result)",
-    )
+    ),
+    name_hints=("reshape",),
+    inference=RESHAPED,
+    syntax="$source attr-dict ':' type($source) '->' type($result)",
 )
-
-SELECT: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "select",
-        chapter="Core",
-        section="8.3.17",
-        opcode=0x5F,
-        summary="Choose between two tiles, element by element",
-        description=(
-            "Takes each element from `val_if_true` where the condition is 1 and from `val_if_false` where it is 0.  "
-            "Both are always computed.  All tiles have one shape; f4E2M1FN, smaller than a byte, is not supported."
+SELECT: Final[OperationDeclaration] = OperationDeclaration(
+    "select",
+    section="8.3.17",
+    opcode=0x5F,
+    summary="Choose between two tiles, element by element",
+    description=(
+        "Takes each element from `val_if_true` where the condition is 1 and from `val_if_false` where it is 0.  "
+        "Both are always computed.  All tiles have one shape; f4E2M1FN, smaller than a byte, is not supported."
+    ),
+    example="%r = select %c, %a, %b : tile<4xi1>, tile<4xf32>",
+    operands=(
+        operand("cond", I1_TILE, "the condition"),
+        operand("val_if_true", ANY_TILE, "the elements where it holds"),
+        operand("val_if_false", ANY_TILE, "the elements where it does not"),
+    ),
+    results=(result("result", ANY_TILE, "the chosen elements"),),
+    traits=PURE | ELEMENTWISE,
+    same_types=(("val_if_true", "val_if_false", "result"),),
+    rules=(
+        same_shape("cond", "val_if_true", "val_if_false", "result"),
+        TypeRule(
+            lambda op: element_of(op.results[0].type) is not F4E2M1FN,
+            "cannot operate on sub-byte type F4E2M1FN",
         ),
-        example="%r = select %c, %a, %b : tile<4xi1>, tile<4xf32>",
-        operands=(
-            operand("cond", I1_TILE, "the condition"),
-            operand("val_if_true", ANY_TILE, "the elements where it holds"),
-            operand("val_if_false", ANY_TILE, "the elements where it does not"),
-        ),
-        results=(result("result", ANY_TILE, "the chosen elements"),),
-        traits=PURE | ELEMENTWISE,
-        same_types=(("val_if_true", "val_if_false", "result"),),
-        rules=(
-            same_shape("cond", "val_if_true", "val_if_false", "result"),
-            TypeRule(
-                lambda op: element_of(op.results[0].type) is not F4E2M1FN,
-                "cannot operate on sub-byte type F4E2M1FN",
-            ),
-        ),
-        syntax="$cond ',' $val_if_true ',' $val_if_false attr-dict ':' type($cond) ',' type($result)",
-    )
+    ),
+    syntax="$cond ',' $val_if_true ',' $val_if_false attr-dict ':' type($cond) ',' type($result)",
 )

@@ -1,111 +1,71 @@
-"""Shapes of declaration that many element-wise operations share: one or two operands, all of one type."""
+"""The shape of declaration that most element-wise operations share: operands and result of one type."""
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.ir.declaration import (
-    ELEMENTWISE,
-    PURE,
-    AttributeDeclaration,
-    OperationDeclaration,
-    TypeConstraint,
-    Verifier,
-    operand,
-    result,
-)
-from tileir.ir.registry import REGISTRY
+from tileir.annotations import Callable, Final
+from tileir.dialect.constraints import FLOAT
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, TypeConstraint, Verifier, operand, result
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, PURE, ElementCost
 from tileir.ir.versions import V13_1, Version
 
-_PAIR: Final = (("lhs", "rhs", "result"),)
+ONE_TILE: Final[dict[str, str]] = {"source": "the input tile"}
+TWO_TILES: Final[dict[str, str]] = {"lhs": "the left operand", "rhs": "the right operand"}
+DIVIDED: Final[dict[str, str]] = {"lhs": "the dividend", "rhs": "the divisor"}
 
 
-def unary(
+def elementwise(
     name: str,
-    constraint: TypeConstraint,
+    operands: dict[str, str] = ONE_TILE,
     *,
-    chapter: str,
+    constraint: TypeConstraint = FLOAT,
     summary: str,
     description: str,
-    example: str,
     returns: str,
+    example: str = "",
     section: str = "",
     opcode: int | None = None,
     class_name: str = "",
     since: Version | None = V13_1,
     attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
+    trailer: str = "",
     traits: int = PURE | ELEMENTWISE,
+    cost: ElementCost = ADDITION_COST,
+    reference: Callable[[float], float] | None = None,
+    same_types: tuple[str, ...] = (),
     verify: Verifier | None = None,
     aliases: tuple[str, ...] = (),
+    newer_mnemonic: str | None = None,
     legalization: str = "",
 ) -> OperationDeclaration:
-    """Declare `name %source [modifiers] : T`."""
-    return REGISTRY.add(
-        OperationDeclaration(
-            name,
-            chapter=chapter,
-            section=section,
-            opcode=opcode,
-            class_name=class_name,
-            since=since,
-            summary=summary,
-            description=description,
-            example=example,
-            operands=(operand("source", constraint, "the input tile"),),
-            attributes=attributes,
-            results=(result("result", constraint, returns),),
-            traits=traits,
-            same_types=(("source", "result"),),
-            verify=verify,
-            aliases=aliases,
-            legalization=legalization,
-            syntax=f"$source {modifiers} attr-dict ':' type($result)",
-        )
-    )
+    """Declare `name %a, %b [modifiers] : T` with operands of these names and meanings; `trailer` follows the type.
 
-
-def binary(
-    name: str,
-    constraint: TypeConstraint,
-    *,
-    chapter: str,
-    summary: str,
-    description: str,
-    example: str,
-    returns: str,
-    left: str = "the left operand",
-    right: str = "the right operand",
-    section: str = "",
-    opcode: int | None = None,
-    class_name: str = "",
-    since: Version | None = V13_1,
-    attributes: tuple[AttributeDeclaration, ...] = (),
-    modifiers: str = "",
-    traits: int = PURE | ELEMENTWISE,
-    same_types: tuple[tuple[str, ...], ...] = _PAIR,
-    verify: Verifier | None = None,
-    legalization: str = "",
-    trailer: str = "",
-) -> OperationDeclaration:
-    """Declare `name %lhs, %rhs [modifiers] : T`; `trailer` is a directive after the type."""
-    return REGISTRY.add(
-        OperationDeclaration(
-            name,
-            chapter=chapter,
-            section=section,
-            opcode=opcode,
-            class_name=class_name,
-            since=since,
-            summary=summary,
-            description=description,
-            example=example,
-            operands=(operand("lhs", constraint, left), operand("rhs", constraint, right)),
-            attributes=attributes,
-            results=(result("result", constraint, returns),),
-            traits=traits,
-            same_types=same_types,
-            verify=verify,
-            legalization=legalization,
-            syntax=f"$lhs ',' $rhs {modifiers} attr-dict ':' type($result) {trailer}",
-        )
+    `same_types` is written where the verifier does not name the result last.
+    """
+    parts_since = since if since != V13_1 else None
+    if not example:
+        values = "%x" if len(operands) == 1 else ", ".join(["%a", "%b", "%c"][: len(operands)])
+        example = f"%r = {name} {values} : tile<4x{'f32' if constraint is FLOAT else 'i32'}>"
+    names = " ',' ".join([f"${each}" for each in operands])
+    return OperationDeclaration(
+        name,
+        section=section,
+        opcode=opcode,
+        class_name=class_name,
+        since=since,
+        summary=summary,
+        description=description,
+        example=example,
+        operands=tuple([operand(each, constraint, words, since=parts_since) for each, words in operands.items()]),
+        attributes=attributes,
+        results=(result("result", constraint, returns, since=parts_since),),
+        traits=traits,
+        cost=cost,
+        reference=reference,
+        same_types=(same_types or (*operands, "result"),),
+        verify=verify,
+        aliases=aliases,
+        newer_mnemonic=newer_mnemonic,
+        legalization=legalization,
+        syntax=f"{names} {modifiers} attr-dict ':' type($result) {trailer}",
     )

@@ -18,19 +18,11 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.dialect.inference import COMPARED
-from tileir.dialect.ops.elementwise import binary, unary
+from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ELEMENTWISE,
-    PURE,
-    AttributeDeclaration,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, PURE, ElementCost
 from tileir.ir.types import F32
 from tileir.ir.verify_context import VerifyContext
 
@@ -53,6 +45,8 @@ _ROUNDS: Final = (
     "The exact result is rounded once, to nearest with ties to even unless `rounding` names another of the four IEEE "
     "modes.  `flush_to_zero`, for f32 only, treats subnormal inputs and tiny results as zeros of the same sign."
 )
+
+_DIVISION_COST: Final = ElementCost(DIVISION, 5, 10, 1, True)
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
 _DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
@@ -103,25 +97,19 @@ def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
 
 # --- arithmetic ---
 
-ABSF: Final[OperationDeclaration] = unary(
+ABSF: Final[OperationDeclaration] = elementwise(
     "absf",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.3",
     opcode=0x00,
-    class_name="AbsF",
     summary="Element-wise absolute value",
     description="Clears the sign of each element, zeros and NaNs included.  The result is exact.",
-    example="%r = absf %x : tile<4xf32>",
     returns="the absolute values",
 )
-ADDF: Final[OperationDeclaration] = binary(
+ADDF: Final[OperationDeclaration] = elementwise(
     "addf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.4",
     opcode=0x02,
-    class_name="AddF",
     summary="Element-wise addition",
     description=f"Adds two tiles element by element.  {_ROUNDS}",
     example="%r = addf %a, %b rounding<zero> flush_to_zero : tile<4xf32>",
@@ -130,10 +118,8 @@ ADDF: Final[OperationDeclaration] = binary(
     modifiers=_IEEE_SYNTAX,
     verify=_verify_arithmetic,
 )
-CEIL: Final[OperationDeclaration] = unary(
+CEIL: Final[OperationDeclaration] = elementwise(
     "ceil",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.5",
     opcode=0x0D,
     summary="Element-wise rounding up to an integer",
@@ -141,52 +127,45 @@ CEIL: Final[OperationDeclaration] = unary(
         "Returns the smallest integer that is not less than the element, as a float.  Zeros, infinities and NaN are "
         "kept; a value between -1 and 0 becomes -0."
     ),
-    example="%r = ceil %x : tile<4xf32>",
     returns="the rounded elements",
 )
-CMPF: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "cmpf",
-        chapter=CHAPTER,
-        section="8.7.6",
-        opcode=0x0E,
-        class_name="CmpF",
-        summary="Element-wise comparison",
-        description=(
-            "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
-            "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
-            "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
-            "and the like of other dialects are read as a predicate and an ordering."
+CMPF: Final[OperationDeclaration] = OperationDeclaration(
+    "cmpf",
+    section="8.7.6",
+    opcode=0x0E,
+    summary="Element-wise comparison",
+    description=(
+        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
+        "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
+        "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
+        "and the like of other dialects are read as a predicate and an ordering."
+    ),
+    example="%c = cmpf less_than ordered %a, %b : tile<4xf32> -> tile<4xi1>",
+    operands=(operand("lhs", FLOAT, "the left operand"), operand("rhs", FLOAT, "the right operand")),
+    attributes=(
+        attribute(
+            "comparison_predicate",
+            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+            "the relation asked for",
         ),
-        example="%c = cmpf less_than ordered %a, %b : tile<4xf32> -> tile<4xi1>",
-        operands=(operand("lhs", FLOAT, "the left operand"), operand("rhs", FLOAT, "the right operand")),
-        attributes=(
-            attribute(
-                "comparison_predicate",
-                enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-                "the relation asked for",
-            ),
-            attribute(
-                "comparison_ordering",
-                enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
-                "the answer where an element is NaN",
-            ),
+        attribute(
+            "comparison_ordering",
+            enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
+            "the answer where an element is NaN",
         ),
-        results=(result("result", I1_TILE, "1 where the relation holds"),),
-        traits=PURE | ELEMENTWISE,
-        same_types=(("lhs", "rhs"),),
-        rules=(boolean_result("lhs", "result"),),
-        inference=COMPARED,
-        syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
-    )
+    ),
+    results=(result("result", I1_TILE, "1 where the relation holds"),),
+    traits=PURE | ELEMENTWISE,
+    same_types=(("lhs", "rhs"),),
+    rules=(boolean_result("lhs", "result"),),
+    inference=COMPARED,
+    syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
 )
-DIVF: Final[OperationDeclaration] = binary(
+DIVF: Final[OperationDeclaration] = elementwise(
     "divf",
-    FLOAT,
-    chapter=CHAPTER,
+    DIVIDED,
     section="8.7.9",
     opcode=0x14,
-    class_name="DivF",
     summary="Element-wise division",
     description=(
         f"Divides element by element.  {_ROUNDS}  For f32 there are two faster modes: `approx` goes through an "
@@ -194,19 +173,16 @@ DIVF: Final[OperationDeclaration] = binary(
         "number divided by zero is an infinity, zero by zero is NaN."
     ),
     example="%r = divf %a, %b rounding<approx> flush_to_zero : tile<4xf32>",
-    left="the dividend",
-    right="the divisor",
     returns="the quotient",
+    cost=_DIVISION_COST,
     attributes=_ARITHMETIC,
     modifiers=(
         "open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx full) flag(flush_to_zero)"
     ),
     verify=_verify_division,
 )
-FLOOR: Final[OperationDeclaration] = unary(
+FLOOR: Final[OperationDeclaration] = elementwise(
     "floor",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.12",
     opcode=0x27,
     summary="Element-wise rounding down to an integer",
@@ -214,30 +190,20 @@ FLOOR: Final[OperationDeclaration] = unary(
         "Returns the greatest integer that is not greater than the element, as a float.  Zeros, infinities and NaN are "
         "kept."
     ),
-    example="%r = floor %x : tile<4xf32>",
     returns="the rounded elements",
 )
-FMA: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "fma",
-        chapter=CHAPTER,
-        section="8.7.13",
-        opcode=0x28,
-        summary="Element-wise fused multiply and add",
-        description=f"Computes `lhs * rhs + acc` without rounding the product.  {_ROUNDS}",
-        example="%r = fma %a, %b, %c : tile<4xf32>",
-        operands=(
-            operand("lhs", FLOAT, "the left factor"),
-            operand("rhs", FLOAT, "the right factor"),
-            operand("acc", FLOAT, "what is added to the product"),
-        ),
-        attributes=_ARITHMETIC,
-        results=(result("result", FLOAT, "the sum"),),
-        traits=PURE | ELEMENTWISE,
-        same_types=(("lhs", "rhs", "acc", "result"),),
-        verify=_verify_arithmetic,
-        syntax=f"$lhs ',' $rhs ',' $acc {_IEEE_SYNTAX} attr-dict ':' type($result)",
-    )
+FMA: Final[OperationDeclaration] = elementwise(
+    "fma",
+    {"lhs": "the left factor", "rhs": "the right factor", "acc": "what is added to the product"},
+    section="8.7.13",
+    opcode=0x28,
+    summary="Element-wise fused multiply and add",
+    description=f"Computes `lhs * rhs + acc` without rounding the product.  {_ROUNDS}",
+    returns="the sum",
+    cost=ElementCost(flops=2),
+    attributes=_ARITHMETIC,
+    modifiers=_IEEE_SYNTAX,
+    verify=_verify_arithmetic,
 )
 
 # --- maximum and minimum ---
@@ -261,14 +227,11 @@ _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
         optional=True,
     ),
 )
-
-MAXF: Final[OperationDeclaration] = binary(
+MAXF: Final[OperationDeclaration] = elementwise(
     "maxf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.18",
     opcode=0x45,
-    class_name="MaxF",
     summary="Element-wise maximum",
     description=f"Returns the greater of the two elements.  {_NAN_AND_ZERO}",
     example="%r = maxf %a, %b propagate_nan : tile<4xf32>",
@@ -277,44 +240,37 @@ MAXF: Final[OperationDeclaration] = binary(
     modifiers="flags(flush_to_zero, propagate_nan)",
     verify=verify_flush,
 )
-MAXIMUMF: Final[OperationDeclaration] = binary(
+MAXIMUMF: Final[OperationDeclaration] = elementwise(
     "maximumf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.19",
     since=None,
     summary="Element-wise maximum that keeps NaN",
     description="Returns the greater of the two elements, or NaN where either is NaN.",
-    example="%r = maximumf %a, %b : tile<4xf32>",
     returns="the greater elements",
     attributes=_DRAFT_EXTREMUM,
     modifiers="($comparison_ordering)?",
     legalization="`maxf` with `propagate_nan`; the ordering is dropped.",
 )
-MINF: Final[OperationDeclaration] = binary(
+MINF: Final[OperationDeclaration] = elementwise(
     "minf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.20",
     opcode=0x47,
-    class_name="MinF",
     summary="Element-wise minimum",
     description=f"Returns the lesser of the two elements.  {_NAN_AND_ZERO}",
-    example="%r = minf %a, %b : tile<4xf32>",
     returns="the lesser elements",
     attributes=_EXTREMUM,
     modifiers="flags(flush_to_zero, propagate_nan)",
     verify=verify_flush,
 )
-MINIMUMF: Final[OperationDeclaration] = binary(
+MINIMUMF: Final[OperationDeclaration] = elementwise(
     "minimumf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.21",
     since=None,
     summary="Element-wise minimum that keeps NaN",
     description="Returns the lesser of the two elements, or NaN where either is NaN.",
-    example="%r = minimumf %a, %b : tile<4xf32>",
     returns="the lesser elements",
     attributes=_DRAFT_EXTREMUM,
     modifiers="($comparison_ordering)?",
@@ -323,13 +279,11 @@ MINIMUMF: Final[OperationDeclaration] = binary(
 
 # --- arithmetic, continued ---
 
-MULF: Final[OperationDeclaration] = binary(
+MULF: Final[OperationDeclaration] = elementwise(
     "mulf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.22",
     opcode=0x4C,
-    class_name="MulF",
     summary="Element-wise multiplication",
     description=f"Multiplies two tiles element by element.  {_ROUNDS}",
     example="%r = mulf %a, %b rounding<positive_inf> : tile<4xf32>",
@@ -338,22 +292,16 @@ MULF: Final[OperationDeclaration] = binary(
     modifiers=_IEEE_SYNTAX,
     verify=_verify_arithmetic,
 )
-NEGF: Final[OperationDeclaration] = unary(
+NEGF: Final[OperationDeclaration] = elementwise(
     "negf",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.23",
     opcode=0x4F,
-    class_name="NegF",
     summary="Element-wise negation",
     description="Flips the sign of each element, zeros and NaNs included.  The result is exact.",
-    example="%r = negf %x : tile<4xf32>",
     returns="the negated elements",
 )
-RECIPF: Final[OperationDeclaration] = unary(
+RECIPF: Final[OperationDeclaration] = elementwise(
     "recipf",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.25",
     since=None,
     summary="Element-wise reciprocal",
@@ -361,39 +309,32 @@ RECIPF: Final[OperationDeclaration] = unary(
         "Returns 1 divided by each element: an infinity for a zero and a zero for an infinity, of the same sign.  "
         "f16 and bf16 are computed in f32."
     ),
-    example="%r = recipf %x : tile<4xf32>",
     returns="the reciprocals",
+    cost=_DIVISION_COST,
     legalization="`divf` of a constant 1 by the input, rounded to nearest.",
 )
-REMF: Final[OperationDeclaration] = binary(
+REMF: Final[OperationDeclaration] = elementwise(
     "remf",
-    FLOAT,
-    chapter=CHAPTER,
+    DIVIDED,
     section="8.7.26",
     opcode=0x59,
-    class_name="RemF",
     summary="Element-wise remainder",
     description=(
         "Returns `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
         "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
         "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
     ),
-    example="%r = remf %a, %b : tile<4xf32>",
-    left="the dividend",
-    right="the divisor",
     returns="the remainder",
+    cost=ElementCost(FUNCTION, 1.2, 64, 2, True),
     verify=_verify_remainder,
 )
-SUBF: Final[OperationDeclaration] = binary(
+SUBF: Final[OperationDeclaration] = elementwise(
     "subf",
-    FLOAT,
-    chapter=CHAPTER,
+    TWO_TILES,
     section="8.7.32",
     opcode=0x67,
-    class_name="SubF",
     summary="Element-wise subtraction",
     description=f"Subtracts the right tile from the left one.  {_ROUNDS}",
-    example="%r = subf %a, %b : tile<4xf32>",
     returns="the difference",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,

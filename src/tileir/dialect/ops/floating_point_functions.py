@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from tileir.annotations import Final
 from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.inference import Inference
-from tileir.dialect.ops.elementwise import unary
+from tileir.dialect.ops.elementwise import elementwise
 from tileir.dialect.ops.floating_point import (
-    CHAPTER,
     FLUSH_TO_ZERO,
     IEEE_MODES,
     NEAREST_EVEN,
@@ -18,23 +19,17 @@ from tileir.dialect.ops.floating_point import (
 )
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ELEMENTWISE,
-    OPEN_BITS,
-    PURE,
-    AttributeDeclaration,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
-from tileir.ir.registry import REGISTRY
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, FUNCTION_COST, FUSIBLE, OPEN_BITS, PURE, ElementCost
 from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_3, V13_4, Version
 
+CHAPTER: Final = "Floating point"
+
 _HALF: Final = "f16 and bf16 are computed in f32."
 _FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS
+_FUSIBLE_FUNCTION: Final = _FUNCTION | FUSIBLE
 _FLUSHES: Final = "`flush_to_zero`, for f32 only, treats subnormal inputs and results as zeros of the same sign."
 _APPROXIMATES: Final = (
     "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
@@ -68,25 +63,8 @@ def _verify_root(operation: Operation, context: VerifyContext) -> None:
 
 # --- exponentials and logarithms ---
 
-EXP2: Final[OperationDeclaration] = unary(
-    "exp2",
-    FLOAT,
-    chapter=CHAPTER,
-    section="8.7.10",
-    opcode=0x18,
-    summary="Element-wise power of two",
-    description=f"Raises 2 to the power of each element.  {_HALF}  {_FLUSHES}",
-    example="%r = exp2 %x flush_to_zero : tile<4xf32>",
-    returns="the powers of two",
-    traits=_FUNCTION,
-    attributes=(FLUSH_TO_ZERO,),
-    modifiers="flag(flush_to_zero)",
-    verify=verify_flush,
-)
-EXP: Final[OperationDeclaration] = unary(
+EXP: Final[OperationDeclaration] = elementwise(
     "exp",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.11",
     opcode=0x17,
     summary="Element-wise exponential",
@@ -95,30 +73,65 @@ EXP: Final[OperationDeclaration] = unary(
     ),
     example="%r = exp %x rounding<approx> : tile<4xf32>",
     returns="the exponentials",
-    traits=_FUNCTION,
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.0, 9, 1),
+    reference=math.exp,
     attributes=_precision(V13_3),
     modifiers="open-rounding(rounding_mode, approx full)",
     verify=_verify_precision,
 )
-LOG10: Final[OperationDeclaration] = unary(
+EXP2: Final[OperationDeclaration] = elementwise(
+    "exp2",
+    section="8.7.10",
+    opcode=0x18,
+    summary="Element-wise power of two",
+    description=f"Raises 2 to the power of each element.  {_HALF}  {_FLUSHES}",
+    example="%r = exp2 %x flush_to_zero : tile<4xf32>",
+    returns="the powers of two",
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 0.95, 5, 1),
+    reference=lambda x: 2.0**x,
+    attributes=(FLUSH_TO_ZERO,),
+    modifiers="flag(flush_to_zero)",
+    verify=verify_flush,
+)
+LOG: Final[OperationDeclaration] = elementwise(
+    "log",
+    section="8.7.17",
+    opcode=0x3F,
+    summary="Element-wise natural logarithm",
+    description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    returns="the logarithms",
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.3, 26),
+    reference=math.log,
+)
+LOG2: Final[OperationDeclaration] = elementwise(
+    "log2",
+    section="8.7.16",
+    opcode=0x40,
+    summary="Element-wise base-2 logarithm",
+    description="Returns the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    returns="the logarithms",
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.35, 28),
+    reference=math.log2,
+)
+LOG10: Final[OperationDeclaration] = elementwise(
     "log10",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.14",
     since=None,
     summary="Element-wise base-10 logarithm",
     description=(
         "Returns the logarithm to base 10: negative infinity for a zero, NaN for a negative number.  " + _HALF
     ),
-    example="%r = log10 %x : tile<4xf32>",
     returns="the logarithms",
     traits=_FUNCTION,
+    cost=FUNCTION_COST,
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
-LOG1P: Final[OperationDeclaration] = unary(
+LOG1P: Final[OperationDeclaration] = elementwise(
     "log1p",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.15",
     since=None,
     summary="Element-wise logarithm of one more",
@@ -126,141 +139,86 @@ LOG1P: Final[OperationDeclaration] = unary(
         "Returns the natural logarithm of 1 + x, exact to the precision of the type also where x is so near to 0 that "
         "1 + x rounds to 1.  Negative infinity for -1, NaN below.  " + _HALF
     ),
-    example="%r = log1p %x : tile<4xf32>",
     returns="the logarithms",
     traits=_FUNCTION,
+    cost=FUNCTION_COST,
     legalization=(
         "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
         "where u is infinite."
     ),
 )
-LOG2: Final[OperationDeclaration] = unary(
-    "log2",
-    FLOAT,
-    chapter=CHAPTER,
-    section="8.7.16",
-    opcode=0x40,
-    summary="Element-wise base-2 logarithm",
-    description="Returns the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
-    example="%r = log2 %x : tile<4xf32>",
-    returns="the logarithms",
-    traits=_FUNCTION,
-)
-LOG: Final[OperationDeclaration] = unary(
-    "log",
-    FLOAT,
-    chapter=CHAPTER,
-    section="8.7.17",
-    opcode=0x3F,
-    summary="Element-wise natural logarithm",
-    description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
-    example="%r = log %x : tile<4xf32>",
-    returns="the logarithms",
-    traits=_FUNCTION,
-)
-SIGMOID: Final[OperationDeclaration] = unary(
+SIGMOID: Final[OperationDeclaration] = elementwise(
     "sigmoid",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.28",
     since=None,
     summary="Element-wise logistic function",
     description="Returns 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
-    example="%r = sigmoid %x : tile<4xf32>",
     returns="values from 0 to 1",
     traits=_FUNCTION,
+    cost=FUNCTION_COST,
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 
 # --- trigonometry ---
 
-ATAN2: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "atan2",
-        chapter=CHAPTER,
-        opcode=0x6E,
-        since=V13_2,
-        summary="Element-wise angle of a point",
-        description=(
-            "Returns the arc tangent of x / y, in the quadrant that the signs of both choose, from -pi to pi.  Mind the "
-            f"order: the first operand is the sine side, as in `atan2` of C.  {_HALF}"
-        ),
-        example="%r = atan2 %x, %y : tile<4xf32>",
-        operands=(
-            operand("x", FLOAT, "the side opposite to the angle", since=V13_2),
-            operand("y", FLOAT, "the side next to the angle", since=V13_2),
-        ),
-        results=(result("result", FLOAT, "the angles, in radians", since=V13_2),),
-        traits=_FUNCTION,
-        same_types=(("x", "y", "result"),),
-        syntax="$x ',' $y attr-dict ':' type($result)",
-    )
+SIN: Final[OperationDeclaration] = elementwise(
+    "sin",
+    section="8.7.30",
+    opcode=0x62,
+    summary="Element-wise sine",
+    description="Returns the sine of each element, in radians; NaN for an infinity.  " + _HALF,
+    returns="the sines",
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.05, 25),
+    reference=math.sin,
 )
-COSH: Final[OperationDeclaration] = unary(
-    "cosh",
-    FLOAT,
-    chapter=CHAPTER,
-    section="8.7.7",
-    opcode=0x13,
-    class_name="CosH",
-    summary="Element-wise hyperbolic cosine",
-    description="Returns (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
-    example="%r = cosh %x : tile<4xf32>",
-    returns="the hyperbolic cosines",
-    traits=_FUNCTION,
-)
-COS: Final[OperationDeclaration] = unary(
+COS: Final[OperationDeclaration] = elementwise(
     "cos",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.8",
     opcode=0x12,
     summary="Element-wise cosine",
     description="Returns the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
-    example="%r = cos %x : tile<4xf32>",
     returns="the cosines",
-    traits=_FUNCTION,
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.15, 27),
+    reference=math.cos,
 )
-SINH: Final[OperationDeclaration] = unary(
+TAN: Final[OperationDeclaration] = elementwise(
+    "tan",
+    opcode=0x69,
+    summary="Element-wise tangent",
+    description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
+    returns="the tangents",
+    traits=_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.65, 30, 1),
+    reference=math.tan,
+)
+SINH: Final[OperationDeclaration] = elementwise(
     "sinh",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.29",
     opcode=0x63,
     class_name="SinH",
     summary="Element-wise hyperbolic sine",
     description="Returns (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
-    example="%r = sinh %x : tile<4xf32>",
     returns="the hyperbolic sines",
-    traits=_FUNCTION,
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.35, 24, 2),
+    reference=math.sinh,
 )
-SIN: Final[OperationDeclaration] = unary(
-    "sin",
-    FLOAT,
-    chapter=CHAPTER,
-    section="8.7.30",
-    opcode=0x62,
-    summary="Element-wise sine",
-    description="Returns the sine of each element, in radians; NaN for an infinity.  " + _HALF,
-    example="%r = sin %x : tile<4xf32>",
-    returns="the sines",
-    traits=_FUNCTION,
+COSH: Final[OperationDeclaration] = elementwise(
+    "cosh",
+    section="8.7.7",
+    opcode=0x13,
+    class_name="CosH",
+    summary="Element-wise hyperbolic cosine",
+    description="Returns (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
+    returns="the hyperbolic cosines",
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.2, 16, 2),
+    reference=math.cosh,
 )
-TAN: Final[OperationDeclaration] = unary(
-    "tan",
-    FLOAT,
-    chapter=CHAPTER,
-    opcode=0x69,
-    summary="Element-wise tangent",
-    description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
-    example="%r = tan %x : tile<4xf32>",
-    returns="the tangents",
-    traits=_FUNCTION,
-)
-TANH: Final[OperationDeclaration] = unary(
+TANH: Final[OperationDeclaration] = elementwise(
     "tanh",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.34",
     opcode=0x6A,
     class_name="TanH",
@@ -272,66 +230,33 @@ TANH: Final[OperationDeclaration] = unary(
     ),
     example="%r = tanh %x rounding<approx> : tile<4xf32>",
     returns="the hyperbolic tangents",
-    traits=_FUNCTION,
+    traits=_FUSIBLE_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.3, 16, 2),
+    reference=math.tanh,
     attributes=_precision(V13_2),
     modifiers="open-rounding(rounding_mode, approx full)",
     verify=_verify_precision,
 )
+ATAN2: Final[OperationDeclaration] = elementwise(
+    "atan2",
+    {"x": "the side opposite to the angle", "y": "the side next to the angle"},
+    opcode=0x6E,
+    since=V13_2,
+    summary="Element-wise angle of a point",
+    description=(
+        "Returns the arc tangent of x / y, in the quadrant that the signs of both choose, from -pi to pi.  Mind the "
+        f"order: the first operand is the sine side, as in `atan2` of C.  {_HALF}"
+    ),
+    example="%r = atan2 %x, %y : tile<4xf32>",
+    returns="the angles, in radians",
+    traits=_FUNCTION,
+    cost=ElementCost(FUNCTION, 2.1, 37, 1, True),
+)
 
 # --- roots and powers ---
 
-POW: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "pow",
-        chapter=CHAPTER,
-        section="8.7.24",
-        opcode=0x54,
-        class_name="FPowF",
-        aliases=("powf",),
-        newer_mnemonic="fpowf",
-        summary="Element-wise power",
-        description=(
-            "Raises each element of the source to the power of the exponent's.  A negative base with an exponent that "
-            "is no integer gives NaN; any base to the power of zero gives 1.  13.4 spells the operation `fpowf`, the "
-            f"draft `powf`; all three are read.  {_HALF}"
-        ),
-        example="%r = pow %x, %e : tile<4xf32>",
-        operands=(operand("source", FLOAT, "the base"), operand("exponent", FLOAT, "the exponent")),
-        results=(result("result", FLOAT, "the powers"),),
-        traits=_FUNCTION,
-        same_types=(("result", "source", "exponent"),),
-        syntax="$source ',' $exponent attr-dict ':' type($result)",
-    )
-)
-FPOWI: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "fpowi",
-        chapter=CHAPTER,
-        opcode=0x79,
-        class_name="FPowI",
-        since=V13_4,
-        summary="Element-wise power with an integer exponent",
-        description=(
-            "Raises each element of the source to the power of a signed integer of at most 32 bits.  The exponent "
-            "zero gives 1, a negative exponent the reciprocal of the power."
-        ),
-        example="%r = fpowi %x, %i : tile<4xf32>, tile<4xi32>",
-        operands=(
-            operand("source", FLOAT, "the base", since=V13_4),
-            operand("exponent", _SMALL_INT, "the exponent, a tile of the same shape", since=V13_4),
-        ),
-        results=(result("result", FLOAT, "the powers", since=V13_4),),
-        traits=_FUNCTION,
-        same_types=(("result", "source"),),
-        rules=(same_shape("source", "exponent"),),
-        inference=Inference(numbers={"exponent": lambda call: with_element(call.tile("source"), I32)}),
-        syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
-    )
-)
-RSQRT: Final[OperationDeclaration] = unary(
+RSQRT: Final[OperationDeclaration] = elementwise(
     "rsqrt",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.27",
     opcode=0x5D,
     summary="Element-wise reciprocal square root",
@@ -342,14 +267,14 @@ RSQRT: Final[OperationDeclaration] = unary(
     example="%r = rsqrt %x flush_to_zero : tile<4xf32>",
     returns="the reciprocal square roots",
     traits=_FUNCTION,
+    cost=ElementCost(FUNCTION, 1.3, 5, 1),
+    reference=lambda x: 1.0 / math.sqrt(x),
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
     verify=verify_flush,
 )
-SQRT: Final[OperationDeclaration] = unary(
+SQRT: Final[OperationDeclaration] = elementwise(
     "sqrt",
-    FLOAT,
-    chapter=CHAPTER,
     section="8.7.31",
     opcode=0x64,
     summary="Element-wise square root",
@@ -360,7 +285,51 @@ SQRT: Final[OperationDeclaration] = unary(
     ),
     example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
     returns="the square roots",
+    cost=ElementCost(DIVISION, 6, 9, 1, True),
     attributes=(NEAREST_EVEN, FLUSH_TO_ZERO),
     modifiers="open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx) flag(flush_to_zero)",
     verify=_verify_root,
+)
+POW: Final[OperationDeclaration] = elementwise(
+    "pow",
+    {"source": "the base", "exponent": "the exponent"},
+    section="8.7.24",
+    opcode=0x54,
+    class_name="FPowF",
+    aliases=("powf",),
+    newer_mnemonic="fpowf",
+    summary="Element-wise power",
+    description=(
+        "Raises each element of the source to the power of the exponent's.  A negative base with an exponent that "
+        "is no integer gives NaN; any base to the power of zero gives 1.  13.4 spells the operation `fpowf`, the "
+        f"draft `powf`; all three are read.  {_HALF}"
+    ),
+    example="%r = pow %x, %e : tile<4xf32>",
+    returns="the powers",
+    traits=_FUNCTION,
+    cost=ElementCost(FUNCTION, 4.6, 79, 1),
+    same_types=("result", "source", "exponent"),
+)
+FPOWI: Final[OperationDeclaration] = OperationDeclaration(
+    "fpowi",
+    opcode=0x79,
+    class_name="FPowI",
+    since=V13_4,
+    summary="Element-wise power with an integer exponent",
+    description=(
+        "Raises each element of the source to the power of a signed integer of at most 32 bits.  The exponent "
+        "zero gives 1, a negative exponent the reciprocal of the power."
+    ),
+    example="%r = fpowi %x, %i : tile<4xf32>, tile<4xi32>",
+    operands=(
+        operand("source", FLOAT, "the base", since=V13_4),
+        operand("exponent", _SMALL_INT, "the exponent, a tile of the same shape", since=V13_4),
+    ),
+    results=(result("result", FLOAT, "the powers", since=V13_4),),
+    same_types=(("result", "source"),),
+    rules=(same_shape("source", "exponent"),),
+    inference=Inference(numbers={"exponent": lambda call: with_element(call.tile("source"), I32)}),
+    syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
+    traits=_FUNCTION,
+    cost=FUNCTION_COST,
 )

@@ -14,24 +14,15 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
-from tileir.dialect.ops.elementwise import binary, unary
+from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    ELEMENTWISE,
-    NO_MEMORY_EFFECT,
-    PURE,
-    AttributeDeclaration,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import DIVISION, ELEMENTWISE, NO_MEMORY_EFFECT, PURE, ElementCost
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2
 
-_CHAPTER: Final = "Integer"
+CHAPTER: Final = "Integer"
 _OVERFLOW: Final[tuple[AttributeDeclaration, ...]] = (
     attribute("overflow", OVERFLOW_ATTRIBUTE, "which wrapping cannot happen", OVERFLOW["none"]),
 )
@@ -58,28 +49,24 @@ def _verify_negation(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("'no_unsigned_wrap' overflow flag is not supported")
 
 
-ABSI: Final[OperationDeclaration] = unary(
+ABSI: Final[OperationDeclaration] = elementwise(
     "absi",
-    INT,
-    chapter=_CHAPTER,
+    constraint=INT,
     section="8.8.2",
     opcode=0x01,
-    class_name="AbsI",
     summary="Element-wise integer absolute value",
     description=(
         "Takes the absolute value of each element, read as a signed number.  The result is to be read as unsigned: "
         "for the smallest signed number it is 2^(N-1), the same bits as the input."
     ),
-    example="%r = absi %x : tile<4xi32>",
     returns="the absolute values",
 )
-ADDI: Final[OperationDeclaration] = binary(
+ADDI: Final[OperationDeclaration] = elementwise(
     "addi",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.8.2",
     opcode=0x03,
-    class_name="AddI",
     summary="Element-wise integer addition",
     description=f"Adds two tiles element by element.  The sum wraps modulo 2^N.  {_PROMISE}",
     example="%r = addi %a, %b overflow<no_signed_wrap> : tile<4xi32>",
@@ -87,43 +74,38 @@ ADDI: Final[OperationDeclaration] = binary(
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
 )
-CMPI: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "cmpi",
-        chapter=_CHAPTER,
-        opcode=0x0F,
-        class_name="CmpI",
-        summary="Element-wise integer comparison",
-        description=(
-            "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
-            "`signedness` decides how the four order predicates read the bits; `equal` and `not_equal` do not depend "
-            "on it, but it must be written."
+CMPI: Final[OperationDeclaration] = OperationDeclaration(
+    "cmpi",
+    opcode=0x0F,
+    summary="Element-wise integer comparison",
+    description=(
+        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
+        "`signedness` decides how the four order predicates read the bits; `equal` and `not_equal` do not depend "
+        "on it, but it must be written."
+    ),
+    example="%c = cmpi greater_than_or_equal %a, %b, signed : tile<4xi32> -> tile<4xi1>",
+    operands=(operand("lhs", INT, "the left operand"), operand("rhs", INT, "the right operand")),
+    attributes=(
+        attribute(
+            "comparison_predicate",
+            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+            "the relation asked for",
         ),
-        example="%c = cmpi greater_than_or_equal %a, %b, signed : tile<4xi32> -> tile<4xi1>",
-        operands=(operand("lhs", INT, "the left operand"), operand("rhs", INT, "the right operand")),
-        attributes=(
-            attribute(
-                "comparison_predicate",
-                enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-                "the relation asked for",
-            ),
-            *_SIGNEDNESS,
-        ),
-        results=(result("result", I1_TILE, "1 where the relation holds"),),
-        traits=PURE | ELEMENTWISE,
-        same_types=(("lhs", "rhs"),),
-        rules=(boolean_result("lhs", "result"),),
-        inference=COMPARED,
-        syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
-    )
+        *_SIGNEDNESS,
+    ),
+    results=(result("result", I1_TILE, "1 where the relation holds"),),
+    traits=PURE | ELEMENTWISE,
+    same_types=(("lhs", "rhs"),),
+    rules=(boolean_result("lhs", "result"),),
+    inference=COMPARED,
+    syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
 )
-DIVI: Final[OperationDeclaration] = binary(
+DIVI: Final[OperationDeclaration] = elementwise(
     "divi",
-    INT,
-    chapter=_CHAPTER,
+    DIVIDED,
+    constraint=INT,
     section="8.85",
     opcode=0x15,
-    class_name="DivI",
     summary="Element-wise integer division",
     description=(
         "Divides element by element.  The quotient is rounded towards zero, or with `rounding` towards negative "
@@ -132,9 +114,8 @@ DIVI: Final[OperationDeclaration] = binary(
         "operation may not be executed speculatively."
     ),
     example="%r = divi %a, %b signed rounding<negative_inf> : tile<4xi32>",
-    left="the dividend",
-    right="the divisor",
     returns="the quotient",
+    cost=ElementCost(DIVISION, 12, 25, 1),
     attributes=(
         *_SIGNEDNESS,
         attribute("rounding", ROUNDING_ATTRIBUTE, "where an inexact quotient goes", ROUNDING["zero"]),
@@ -144,13 +125,12 @@ DIVI: Final[OperationDeclaration] = binary(
     traits=NO_MEMORY_EFFECT | ELEMENTWISE,
     verify=_verify_division,
 )
-MAXI: Final[OperationDeclaration] = binary(
+MAXI: Final[OperationDeclaration] = elementwise(
     "maxi",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.8.6",
     opcode=0x46,
-    class_name="MaxI",
     summary="Element-wise integer maximum",
     description="Returns the greater of the two elements, compared as signed or as unsigned numbers.",
     example="%r = maxi %a, %b signed : tile<4xi32>",
@@ -158,13 +138,12 @@ MAXI: Final[OperationDeclaration] = binary(
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
 )
-MINI: Final[OperationDeclaration] = binary(
+MINI: Final[OperationDeclaration] = elementwise(
     "mini",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.8.7",
     opcode=0x48,
-    class_name="MinI",
     summary="Element-wise integer minimum",
     description="Returns the lesser of the two elements, compared as signed or as unsigned numbers.",
     example="%r = mini %a, %b unsigned : tile<4xi32>",
@@ -172,34 +151,27 @@ MINI: Final[OperationDeclaration] = binary(
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
 )
-MULHII: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "mulhii",
-        chapter=_CHAPTER,
-        section="8.8.8",
-        opcode=0x4D,
-        class_name="MulhiI",
-        aliases=("mulhi",),
-        summary="High half of the element-wise integer product",
-        description=(
-            "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
-            "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
-        ),
-        example="%r = mulhii %a, %b : tile<4xi32>",
-        operands=(operand("x", INT, "the left operand"), operand("y", INT, "the right operand")),
-        results=(result("result", INT, "the upper half of the product"),),
-        traits=PURE | ELEMENTWISE,
-        same_types=(("x", "y", "result"),),
-        syntax="$x ',' $y attr-dict ':' type($result)",
-    )
+MULHII: Final[OperationDeclaration] = elementwise(
+    "mulhii",
+    {"x": "the left operand", "y": "the right operand"},
+    constraint=INT,
+    section="8.8.8",
+    opcode=0x4D,
+    aliases=("mulhi",),
+    summary="High half of the element-wise integer product",
+    description=(
+        "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
+        "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
+    ),
+    returns="the upper half of the product",
+    cost=ElementCost(DIVISION),
 )
-MULI: Final[OperationDeclaration] = binary(
+MULI: Final[OperationDeclaration] = elementwise(
     "muli",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.8.9",
     opcode=0x4E,
-    class_name="MulI",
     summary="Element-wise integer multiplication",
     description=(
         "Multiplies element by element and keeps the lower N bits, which are the same for signed and unsigned "
@@ -210,13 +182,11 @@ MULI: Final[OperationDeclaration] = binary(
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
 )
-NEGI: Final[OperationDeclaration] = unary(
+NEGI: Final[OperationDeclaration] = elementwise(
     "negi",
-    INT,
-    chapter=_CHAPTER,
+    constraint=INT,
     section="8.8.10",
     opcode=0x50,
-    class_name="NegI",
     aliases=("negsi",),
     summary="Element-wise integer negation",
     description=(
@@ -232,30 +202,28 @@ NEGI: Final[OperationDeclaration] = unary(
     modifiers="enclosed(overflow)",
     verify=_verify_negation,
 )
-REMI: Final[OperationDeclaration] = binary(
+REMI: Final[OperationDeclaration] = elementwise(
     "remi",
-    INT,
-    chapter=_CHAPTER,
+    DIVIDED,
+    constraint=INT,
     section="8.8.11",
     opcode=0x5A,
-    class_name="RemI",
     summary="Element-wise integer remainder",
     description=(
         "Returns the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
         "dividend.  A zero divisor is undefined behavior.  Unlike `divi` the operation counts as pure."
     ),
     example="%r = remi %a, %b signed : tile<4xi32>",
-    left="the dividend",
-    right="the divisor",
     returns="the remainder",
+    cost=ElementCost(DIVISION, 13, 23, 1),
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
-    same_types=(("result", "lhs", "rhs"),),
+    same_types=("result", "lhs", "rhs"),
 )
-SHLI: Final[OperationDeclaration] = binary(
+SHLI: Final[OperationDeclaration] = elementwise(
     "shli",
-    INT,
-    chapter=_CHAPTER,
+    {"lhs": "the value", "rhs": "the number of bits to shift by"},
+    constraint=INT,
     section="8.8.12",
     opcode=0x60,
     class_name="ShLI",
@@ -266,18 +234,15 @@ SHLI: Final[OperationDeclaration] = binary(
         "amount have another integer type; written publicly, it is first extended or truncated to the type of the "
         "value."
     ),
-    example="%r = shli %a, %b : tile<4xi32>",
-    left="the value",
-    right="the number of bits to shift by",
     returns="the shifted value",
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
     trailer="shift-amount",
 )
-SHRI: Final[OperationDeclaration] = binary(
+SHRI: Final[OperationDeclaration] = elementwise(
     "shri",
-    INT,
-    chapter=_CHAPTER,
+    {"lhs": "the value", "rhs": "the number of bits to shift by"},
+    constraint=INT,
     section="8.8.13",
     opcode=0x61,
     class_name="ShRI",
@@ -288,23 +253,19 @@ SHRI: Final[OperationDeclaration] = binary(
         "no specified result.  The draft lets the amount have another integer type, as for `shli`."
     ),
     example="%r = shri %a, %b signed : tile<4xi32>",
-    left="the value",
-    right="the number of bits to shift by",
     returns="the shifted value",
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
     trailer="shift-amount",
 )
-SUBI: Final[OperationDeclaration] = binary(
+SUBI: Final[OperationDeclaration] = elementwise(
     "subi",
-    INT,
-    chapter=_CHAPTER,
+    TWO_TILES,
+    constraint=INT,
     section="8.8.14",
     opcode=0x68,
-    class_name="SubI",
     summary="Element-wise integer subtraction",
     description=f"Subtracts the right tile from the left one.  The difference wraps modulo 2^N.  {_PROMISE}",
-    example="%r = subi %a, %b : tile<4xi32>",
     returns="the difference",
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",

@@ -14,9 +14,9 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPEN_BITS, PURE, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OperationDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -33,6 +33,8 @@ from tileir.ir.types import (
 )
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
+
+CHAPTER: Final = "Floating point"
 
 _MMAF_ACCUMULATOR: Final = tile_of((F16, F32, F64), phrase="mmaf acc/result tile type of")
 _MMAI_ACCUMULATOR: Final = tile_of((I32,), phrase="mmai acc tile type of")
@@ -169,105 +171,97 @@ def _verify_block(lhs: _Side, scale: _Side, column: int) -> None:
         )
 
 
-MMAF: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "mmaf",
-        chapter="Floating point",
-        opcode=0x49,
-        class_name="MmaF",
-        summary="Matrix product of floats, accumulated",
-        description=(
-            f"Multiplies two matrices and adds a third: `lhs * rhs + acc`.  {_SHAPES}  The inputs share one element "
-            "type: f8E4M3FN, f8E5M2 and f16 accumulate in f16 or f32; bf16, tf32 and f32 in f32; f64 in f64.  The "
-            "order of the additions along K is not specified.  `fast_acc` lets an f8 product accumulate in the "
-            "reduced precision of the hardware where there is one (Hopper)."
-        ),
-        example="%r = mmaf %a, %b, %c : tile<16x32xf16>, tile<32x8xf16>, tile<16x8xf32>",
-        operands=(
-            operand("lhs", MMAF_INPUT, "the left matrix"),
-            operand("rhs", MMAF_INPUT, "the right matrix"),
-            operand("acc", _MMAF_ACCUMULATOR, "the matrix added to the product"),
-        ),
-        attributes=(
-            attribute("fast_acc", UNIT_ATTRIBUTE, "accumulate faster and less exactly", optional=True, since=V13_3),
-        ),
-        results=(result("result", _MMAF_ACCUMULATOR, "the sum, of the type of `acc`"),),
-        traits=PURE | OPEN_BITS,
-        same_types=(("acc", "result"),),
-        rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
-        verify=_verify_mmaf,
-        syntax="$lhs ',' $rhs ',' $acc flag(fast_acc) attr-dict ':' type($lhs) ',' type($rhs) ',' type($acc)",
-    )
+MMAF: Final[OperationDeclaration] = OperationDeclaration(
+    "mmaf",
+    opcode=0x49,
+    class_name="MmaF",
+    summary="Matrix product of floats, accumulated",
+    description=(
+        f"Multiplies two matrices and adds a third: `lhs * rhs + acc`.  {_SHAPES}  The inputs share one element "
+        "type: f8E4M3FN, f8E5M2 and f16 accumulate in f16 or f32; bf16, tf32 and f32 in f32; f64 in f64.  The "
+        "order of the additions along K is not specified.  `fast_acc` lets an f8 product accumulate in the "
+        "reduced precision of the hardware where there is one (Hopper)."
+    ),
+    example="%r = mmaf %a, %b, %c : tile<16x32xf16>, tile<32x8xf16>, tile<16x8xf32>",
+    operands=(
+        operand("lhs", MMAF_INPUT, "the left matrix"),
+        operand("rhs", MMAF_INPUT, "the right matrix"),
+        operand("acc", _MMAF_ACCUMULATOR, "the matrix added to the product"),
+    ),
+    attributes=(
+        attribute("fast_acc", UNIT_ATTRIBUTE, "accumulate faster and less exactly", optional=True, since=V13_3),
+    ),
+    results=(result("result", _MMAF_ACCUMULATOR, "the sum, of the type of `acc`"),),
+    traits=PURE | OPEN_BITS | MATRIX_PRODUCT,
+    same_types=(("acc", "result"),),
+    rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
+    verify=_verify_mmaf,
+    syntax="$lhs ',' $rhs ',' $acc flag(fast_acc) attr-dict ':' type($lhs) ',' type($rhs) ',' type($acc)",
 )
-MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "mmaf_scaled",
-        chapter="Floating point",
-        opcode=0x72,
-        class_name="MmaFScaled",
-        since=V13_3,
-        summary="Matrix product of block-scaled floats, accumulated",
-        description=(
-            f"Multiplies two matrices whose elements carry a common scale per block along K, and adds a third.  "
-            f"{_SHAPES}  The scales have the shapes M x K/V and K/V x N, where V is the size of a block: 32 for f8 "
-            "inputs; 16 for f4E2M1FN with f8E4M3FN scales; 16 or 32 for f4E2M1FN with f8E8M0FNU or (13.4) fnv8E5M3FNU "
-            "scales.  f8 inputs take f8E8M0FNU scales only.  A negative f8E4M3FN scale is undefined behavior."
-        ),
-        example=(
-            "%r = mmaf_scaled %a, %b, %c, %sa, %sb : tile<16x64xf8E4M3FN>, tile<64x8xf8E4M3FN>, tile<16x8xf32>, "
-            "tile<16x2xf8E8M0FNU>, tile<2x8xf8E8M0FNU>"
-        ),
-        operands=(
-            operand("lhs", _SCALED_INPUT, "the left matrix", since=V13_3),
-            operand("rhs", _SCALED_INPUT, "the right matrix", since=V13_3),
-            operand("acc", _SCALED_ACCUMULATOR, "the matrix added to the product", since=V13_3),
-            operand("lhs_scale", _SCALE, "one scale per row and block of the left matrix", since=V13_3),
-            operand("rhs_scale", _SCALE, "one scale per block and column of the right matrix", since=V13_3),
-        ),
-        results=(result("result", _SCALED_ACCUMULATOR, "the sum, of the type of `acc`", since=V13_3),),
-        traits=PURE | OPEN_BITS,
-        same_types=(("acc", "result"),),
-        rules=(
-            same_element("lhs", "rhs"),
-            same_element("lhs_scale", "rhs_scale"),
-            same_rank("lhs", "rhs", "acc", "lhs_scale", "rhs_scale"),
-        ),
-        verify=_verify_mmaf_scaled,
-        syntax=(
-            "$lhs ',' $rhs ',' $acc ',' $lhs_scale ',' $rhs_scale attr-dict ':' type($lhs) ',' type($rhs) ',' "
-            "type($acc) ',' type($lhs_scale) ',' type($rhs_scale)"
-        ),
-    )
+MMAF_SCALED: Final[OperationDeclaration] = OperationDeclaration(
+    "mmaf_scaled",
+    opcode=0x72,
+    class_name="MmaFScaled",
+    since=V13_3,
+    summary="Matrix product of block-scaled floats, accumulated",
+    description=(
+        f"Multiplies two matrices whose elements carry a common scale per block along K, and adds a third.  "
+        f"{_SHAPES}  The scales have the shapes M x K/V and K/V x N, where V is the size of a block: 32 for f8 "
+        "inputs; 16 for f4E2M1FN with f8E4M3FN scales; 16 or 32 for f4E2M1FN with f8E8M0FNU or (13.4) fnv8E5M3FNU "
+        "scales.  f8 inputs take f8E8M0FNU scales only.  A negative f8E4M3FN scale is undefined behavior."
+    ),
+    example=(
+        "%r = mmaf_scaled %a, %b, %c, %sa, %sb : tile<16x64xf8E4M3FN>, tile<64x8xf8E4M3FN>, tile<16x8xf32>, "
+        "tile<16x2xf8E8M0FNU>, tile<2x8xf8E8M0FNU>"
+    ),
+    operands=(
+        operand("lhs", _SCALED_INPUT, "the left matrix", since=V13_3),
+        operand("rhs", _SCALED_INPUT, "the right matrix", since=V13_3),
+        operand("acc", _SCALED_ACCUMULATOR, "the matrix added to the product", since=V13_3),
+        operand("lhs_scale", _SCALE, "one scale per row and block of the left matrix", since=V13_3),
+        operand("rhs_scale", _SCALE, "one scale per block and column of the right matrix", since=V13_3),
+    ),
+    results=(result("result", _SCALED_ACCUMULATOR, "the sum, of the type of `acc`", since=V13_3),),
+    traits=PURE | OPEN_BITS | MATRIX_PRODUCT,
+    same_types=(("acc", "result"),),
+    rules=(
+        same_element("lhs", "rhs"),
+        same_element("lhs_scale", "rhs_scale"),
+        same_rank("lhs", "rhs", "acc", "lhs_scale", "rhs_scale"),
+    ),
+    verify=_verify_mmaf_scaled,
+    syntax=(
+        "$lhs ',' $rhs ',' $acc ',' $lhs_scale ',' $rhs_scale attr-dict ':' type($lhs) ',' type($rhs) ',' "
+        "type($acc) ',' type($lhs_scale) ',' type($rhs_scale)"
+    ),
 )
-MMAI: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "mmai",
-        chapter="Integer",
-        opcode=0x4A,
-        class_name="MmaI",
-        summary="Matrix product of integers, accumulated",
-        description=(
-            f"Multiplies two matrices of `i8`, each read as signed or unsigned, and adds a matrix of `i32`.  {_SHAPES}"
-            "  Products are exact; the sum wraps modulo 2^32."
-        ),
-        example="%r = mmai %a, %b, %c signed unsigned : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>",
-        operands=(
-            operand("lhs", MMAI_INPUT, "the left matrix"),
-            operand("rhs", MMAI_INPUT, "the right matrix"),
-            operand("acc", _MMAI_ACCUMULATOR, "the matrix added to the product"),
-        ),
-        attributes=(
-            attribute("signedness_lhs", SIGNEDNESS_ATTRIBUTE, "how the left matrix is read"),
-            attribute("signedness_rhs", SIGNEDNESS_ATTRIBUTE, "how the right matrix is read"),
-        ),
-        results=(result("result", _MMAI_RESULT, "the sum"),),
-        traits=PURE,
-        same_types=(("acc", "result"),),
-        rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
-        verify=_verify_mmai,
-        syntax=(
-            "$lhs ',' $rhs ',' $acc keyword(signedness_lhs) keyword(signedness_rhs) attr-dict "
-            "':' type($lhs) ',' type($rhs) ',' type($acc)"
-        ),
-    )
+MMAI: Final[OperationDeclaration] = OperationDeclaration(
+    "mmai",
+    chapter="Integer",
+    opcode=0x4A,
+    class_name="MmaI",
+    summary="Matrix product of integers, accumulated",
+    description=(
+        f"Multiplies two matrices of `i8`, each read as signed or unsigned, and adds a matrix of `i32`.  {_SHAPES}"
+        "  Products are exact; the sum wraps modulo 2^32."
+    ),
+    example="%r = mmai %a, %b, %c signed unsigned : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>",
+    operands=(
+        operand("lhs", MMAI_INPUT, "the left matrix"),
+        operand("rhs", MMAI_INPUT, "the right matrix"),
+        operand("acc", _MMAI_ACCUMULATOR, "the matrix added to the product"),
+    ),
+    attributes=(
+        attribute("signedness_lhs", SIGNEDNESS_ATTRIBUTE, "how the left matrix is read"),
+        attribute("signedness_rhs", SIGNEDNESS_ATTRIBUTE, "how the right matrix is read"),
+    ),
+    results=(result("result", _MMAI_RESULT, "the sum"),),
+    traits=PURE | MATRIX_PRODUCT,
+    same_types=(("acc", "result"),),
+    rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
+    verify=_verify_mmai,
+    syntax=(
+        "$lhs ',' $rhs ',' $acc keyword(signedness_lhs) keyword(signedness_rhs) attr-dict "
+        "':' type($lhs) ',' type($rhs) ',' type($acc)"
+    ),
 )

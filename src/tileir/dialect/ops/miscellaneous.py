@@ -21,24 +21,15 @@ from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    BLOCK_ORDER,
-    OPTIONAL,
-    PURE,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    VARIADIC,
-    OperationDeclaration,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result
 from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import BLOCK_ORDER, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2
+
+CHAPTER: Final = "Miscellaneous"
 
 # The largest divisor, so that multiples of it can be reckoned with in 64 bits (the types draft, "DivByAttr Verifier").
 _LARGEST_DIVISOR: Final = 1 << 62
@@ -141,51 +132,44 @@ def _verify_assume(operation: Operation, context: VerifyContext) -> None:
         _verify_same_elements(predicate, type)
 
 
-ASSUME: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "assume",
-        chapter="Miscellaneous",
-        section="8.12.3",
-        opcode=0x06,
-        summary="Promise a fact about a value",
-        description=(
-            "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
-            "undefined behavior.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
-            "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
-            "`bounded<L, U>` gives signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
-            "tile consists of blocks of that shape with one value each."
-        ),
-        example="%r = assume div_by<16>, %p : tile<ptr<f32>>",
-        operands=(operand("value", ANY_TYPE, "the value the fact is about"),),
-        attributes=(attribute("predicate", PREDICATE_ATTRIBUTE, "the fact"),),
-        results=(result("result", ANY_TYPE, "the same value"),),
-        same_types=(("value", "result"),),
-        computes_names=True,
-        verify=_verify_assume,
-        syntax="assume",
-    )
+ASSUME: Final[OperationDeclaration] = OperationDeclaration(
+    "assume",
+    section="8.12.3",
+    opcode=0x06,
+    summary="Promise a fact about a value",
+    description=(
+        "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
+        "undefined behavior.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
+        "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
+        "`bounded<L, U>` gives signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
+        "tile consists of blocks of that shape with one value each."
+    ),
+    example="%r = assume div_by<16>, %p : tile<ptr<f32>>",
+    operands=(operand("value", ANY_TYPE, "the value the fact is about"),),
+    attributes=(attribute("predicate", PREDICATE_ATTRIBUTE, "the fact"),),
+    results=(result("result", ANY_TYPE, "the same value"),),
+    same_types=(("value", "result"),),
+    computes_names=True,
+    verify=_verify_assume,
+    syntax="assume",
 )
-
-ASSUME_COND: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "assume_cond",
-        chapter="Miscellaneous",
-        section="8.12.3",
-        since=None,
-        summary="Promise that a condition holds",
-        description=(
-            "The draft's form of `assume`, read from `assume %cond : tile<i1>`: promises that every element of the "
-            "condition is true.  A promise that does not hold is undefined behavior."
-        ),
-        example="assume_cond %c : tile<i1>",
-        operands=(operand("condition", I1_TILE, "what is promised"),),
-        legalization=(
-            "A comparison with a constant becomes `assume bounded<..>` or `assume div_by<..>` on the compared value; "
-            "any other condition is dropped, which is always sound."
-        ),
-        inference=Inference(numbers={"condition": lambda call: scalar_tile(I1)}),
-        syntax="$condition attr-dict ':' type($condition)",
-    )
+ASSUME_COND: Final[OperationDeclaration] = OperationDeclaration(
+    "assume_cond",
+    section="8.12.3",
+    since=None,
+    summary="Promise that a condition holds",
+    description=(
+        "The draft's form of `assume`, read from `assume %cond : tile<i1>`: promises that every element of the "
+        "condition is true.  A promise that does not hold is undefined behavior."
+    ),
+    example="assume_cond %c : tile<i1>",
+    operands=(operand("condition", I1_TILE, "what is promised"),),
+    legalization=(
+        "A comparison with a constant becomes `assume bounded<..>` or `assume div_by<..>` on the compared value; "
+        "any other condition is dropped, which is always sound."
+    ),
+    inference=Inference(numbers={"condition": lambda call: scalar_tile(I1)}),
+    syntax="$condition attr-dict ':' type($condition)",
 )
 
 # A NUL ends an expression as well: NVIDIA's verifier looks for the letter in a C string, the end of which counts.
@@ -214,81 +198,70 @@ def _verify_print(operation: Operation, context: VerifyContext) -> None:
         raise Invalid(f"incorrect number of operands: expected {expected}, found {found}")
 
 
-PRINT_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "print_tko",
-        chapter="Miscellaneous",
-        section="8.12.2",
-        opcode=0x55,
-        aliases=("print",),
-        summary="Print a formatted text, ordered by tokens",
-        description=(
-            "Prints the text once per tile block, with each conversion (`%d`, `%f`, ..) replaced by the next argument, "
-            "a whole tile; `%%` is a percent sign.  Output of different tile blocks may interleave.  The token orders "
-            "it against other token-ordered operations; token and result token came with 13.2, before that the "
-            "operation was spelled `print`.  For debugging: it is slow."
-        ),
-        example='%t = print_tko "x = %d\\0A", %x : tile<4xi32> -> token',
-        operands=(
-            operand("args", ANY_TILE, "the tiles to print", VARIADIC),
-            operand("token", TOKEN_TYPE, "what happens before", OPTIONAL, since=V13_2),
-        ),
-        attributes=(attribute("str", STRING, "the text with its conversions"),),
-        results=(result("result_token", TOKEN_TYPE, "what comes after waits for this", since=V13_2),),
-        traits=TOKEN_ORDERED | BLOCK_ORDER | SEGMENTS,
-        fixed_types={"token": TOKEN, "result_token": TOKEN},
-        verify=_verify_print,
-        syntax="print-arguments",
-    )
+PRINT_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "print_tko",
+    section="8.12.2",
+    opcode=0x55,
+    aliases=("print",),
+    summary="Print a formatted text, ordered by tokens",
+    description=(
+        "Prints the text once per tile block, with each conversion (`%d`, `%f`, ..) replaced by the next argument, "
+        "a whole tile; `%%` is a percent sign.  Output of different tile blocks may interleave.  The token orders "
+        "it against other token-ordered operations; token and result token came with 13.2, before that the "
+        "operation was spelled `print`.  For debugging: it is slow."
+    ),
+    example='%t = print_tko "x = %d\\0A", %x : tile<4xi32> -> token',
+    operands=(
+        operand("args", ANY_TILE, "the tiles to print", VARIADIC),
+        operand("token", TOKEN_TYPE, "what happens before", OPTIONAL, since=V13_2),
+    ),
+    attributes=(attribute("str", STRING, "the text with its conversions"),),
+    results=(result("result_token", TOKEN_TYPE, "what comes after waits for this", since=V13_2),),
+    traits=TOKEN_ORDERED | BLOCK_ORDER | SEGMENTS,
+    fixed_types={"token": TOKEN, "result_token": TOKEN},
+    verify=_verify_print,
+    syntax="print-arguments",
 )
-
-BARRIER: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "barrier",
-        chapter="Miscellaneous",
-        section="8.12.4",
-        since=None,
-        summary="Wait for the threads of a scope",
-        description=(
-            "A point that every thread of the scope reaches before any goes on, and that orders their memory accesses. "
-            " All threads of the scope must execute it, or the behavior is undefined."
-        ),
-        example="%t1 = barrier block token=%t0 -> token",
-        operands=(operand("token", TOKEN_TYPE, "what happens before", OPTIONAL),),
-        attributes=(
-            attribute("scope", enum_attribute(BARRIER_SCOPE, "barrier scope"), "who waits: warp, block or cluster"),
-        ),
-        results=(result("result_token", TOKEN_TYPE, "what comes after waits for this"),),
-        traits=TOKEN_ORDERED | BLOCK_ORDER,
-        fixed_types={"token": TOKEN, "result_token": TOKEN},
-        legalization=(
-            "A tile block is one logical thread, so the barrier orders nothing that its token does not: the result "
-            "becomes the input token, or a new one where there is none.  The scope `cluster` has no public "
-            "counterpart and is reported."
-        ),
-        syntax="$scope ('token' ~ '=' ~ $token)? attr-dict '->' type($result_token)",
-    )
+BARRIER: Final[OperationDeclaration] = OperationDeclaration(
+    "barrier",
+    section="8.12.4",
+    since=None,
+    summary="Wait for the threads of a scope",
+    description=(
+        "A point that every thread of the scope reaches before any goes on, and that orders their memory accesses. "
+        " All threads of the scope must execute it, or the behavior is undefined."
+    ),
+    example="%t1 = barrier block token=%t0 -> token",
+    operands=(operand("token", TOKEN_TYPE, "what happens before", OPTIONAL),),
+    attributes=(
+        attribute("scope", enum_attribute(BARRIER_SCOPE, "barrier scope"), "who waits: warp, block or cluster"),
+    ),
+    results=(result("result_token", TOKEN_TYPE, "what comes after waits for this"),),
+    traits=TOKEN_ORDERED | BLOCK_ORDER,
+    fixed_types={"token": TOKEN, "result_token": TOKEN},
+    legalization=(
+        "A tile block is one logical thread, so the barrier orders nothing that its token does not: the result "
+        "becomes the input token, or a new one where there is none.  The scope `cluster` has no public "
+        "counterpart and is reported."
+    ),
+    syntax="$scope ('token' ~ '=' ~ $token)? attr-dict '->' type($result_token)",
 )
-
-UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "unrealized_conversion_cast",
-        chapter="Miscellaneous",
-        section="8.12.1",
-        since=None,
-        summary="A placeholder for a conversion",
-        description=(
-            "Stands between values of different types while a program is being converted.  It computes nothing and "
-            "must be gone before the program is written or run."
-        ),
-        example="%r = unrealized_conversion_cast %x : tile<4xi32> to tile<4xi32>",
-        operands=(operand("inputs", ANY_TYPE, "the values as they are", VARIADIC),),
-        results=(result("outputs", ANY_TYPE, "the values as they are wanted", VARIADIC),),
-        traits=PURE,
-        legalization=(
-            "A cast to the same types is dropped, and so is a cast there and back; one that remains is an error."
-        ),
-        inference=GIVEN_TYPES,
-        syntax="$inputs cast-types attr-dict",
-    )
+UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = OperationDeclaration(
+    "unrealized_conversion_cast",
+    section="8.12.1",
+    since=None,
+    summary="A placeholder for a conversion",
+    description=(
+        "Stands between values of different types while a program is being converted.  It computes nothing and "
+        "must be gone before the program is written or run."
+    ),
+    example="%r = unrealized_conversion_cast %x : tile<4xi32> to tile<4xi32>",
+    operands=(operand("inputs", ANY_TYPE, "the values as they are", VARIADIC),),
+    results=(result("outputs", ANY_TYPE, "the values as they are wanted", VARIADIC),),
+    traits=PURE,
+    legalization=(
+        "A cast to the same types is dropped, and so is a cast there and back; one that remains is an error."
+    ),
+    inference=GIVEN_TYPES,
+    syntax="$inputs cast-types attr-dict",
 )

@@ -17,13 +17,8 @@ from tileir.dialect.constraints import (
 from tileir.dialect.functions import verify_function, verify_terminator
 from tileir.dialect.ops.control_flow import RETURN
 from tileir.ir.attributes import integer_attribute
-from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    ISOLATED,
     OPTIONAL,
-    SEGMENTS,
-    SINGLE_BLOCK,
-    SYMBOL,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
@@ -33,8 +28,8 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.enums import EnumKind
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ISOLATED, SEGMENTS, SINGLE_BLOCK, SYMBOL
 from tileir.ir.types import I32
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import Version
 
 # Bytecode versions no tool writes for users: what changes between them tries the gates by version.
@@ -43,14 +38,6 @@ V250_1: Final[Version] = (250, 1)
 TESTING_VERSIONS: Final[tuple[Version, ...]] = (V250_0, V250_1)
 
 PRIORITY: Final = EnumKind("bytecode_test_priority", {"low": 0, "normal": 1, "high": 2})
-
-
-def _verify_test_function(operation: Operation, context: VerifyContext) -> None:
-    verify_function(operation)
-
-
-def _verify_test_function_body(operation: Operation, context: VerifyContext) -> None:
-    verify_terminator(operation)
 
 
 TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
@@ -73,12 +60,11 @@ TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
         ),
         regions=(RegionDeclaration("body", 1, "the body", RETURN),),
         traits=ISOLATED | SYMBOL | SINGLE_BLOCK,
-        verify=_verify_test_function,
-        verify_regions=_verify_test_function_body,
+        verify=lambda operation, context: verify_function(operation),
+        verify_regions=lambda operation, context: verify_terminator(operation),
         syntax="function",
     )
 )
-
 TESTING_BYTECODE_TEST_NEW_ATTRIBUTE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "testing$bytecode_test_new_attribute",
@@ -95,7 +81,6 @@ TESTING_BYTECODE_TEST_NEW_ATTRIBUTE: Final[OperationDeclaration] = REGISTRY.add(
         syntax="flag(new_flag) ('new_param' '=' $new_param)? attr-dict",
     )
 )
-
 TESTING_BYTECODE_TEST_EVOLUTION: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "testing$bytecode_test_evolution",

@@ -32,25 +32,26 @@ from tileir.dialect.types import (
     TileViewType,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import (
-    NO_MEMORY_EFFECT,
-    OPTIONAL,
-    PURE,
-    SEGMENTS,
-    TOKEN_ORDERED,
-    VARIADIC,
-    OperationDeclaration,
-    TypeConstraint,
-    attribute,
-    operand,
-    result,
-)
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, TypeConstraint, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
+
+CHAPTER: Final = "Views"
+_ACCESS: Final = (
+    attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
+    attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
+    attribute(
+        "inbounds",
+        BOOL_ARRAY,
+        "for each index, whether the tile is known to lie within the tensor",
+        optional=True,
+        since=V13_4,
+    ),
+)
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))
@@ -117,100 +118,79 @@ def _verify_make_tensor_view(operation: Operation, context: VerifyContext) -> No
         _verify_one_type(strides, "stride", dynamic[0].type)
 
 
-GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "get_index_space_shape",
-        chapter="Views",
-        section="8.11.1",
-        opcode=0x2D,
-        summary="How many tiles a view has along each dimension",
-        description=(
-            "Returns one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
-            "which may extend past the edge of the tensor.  If a number does not fit in the result type the behavior "
-            "is undefined."
-        ),
-        example=(
-            "%n:2 = get_index_space_shape %v : partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>> -> tile<i32>"
-        ),
-        operands=(operand("src", TILE_VIEW, "the view"),),
-        results=(result("result", SCALAR_INT, "the number of tiles along each dimension", VARIADIC),),
-        traits=NO_MEMORY_EFFECT,
-        verify=_verify_index_space_shape,
-        inference=Inference(lambda call: scalar_sizes(call, call.view("src").index_rank), optional=("type",)),
-        syntax="shape-query",
-    )
+GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
+    "get_index_space_shape",
+    section="8.11.1",
+    opcode=0x2D,
+    summary="How many tiles a view has along each dimension",
+    description=(
+        "Returns one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
+        "which may extend past the edge of the tensor.  If a number does not fit in the result type the behavior "
+        "is undefined."
+    ),
+    example=(
+        "%n:2 = get_index_space_shape %v : partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>> -> tile<i32>"
+    ),
+    operands=(operand("src", TILE_VIEW, "the view"),),
+    results=(result("result", SCALAR_INT, "the number of tiles along each dimension", VARIADIC),),
+    traits=NO_MEMORY_EFFECT,
+    verify=_verify_index_space_shape,
+    inference=Inference(lambda call: scalar_sizes(call, call.view("src").index_rank), optional=("type",)),
+    syntax="shape-query",
 )
-
-GET_TENSOR_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "get_tensor_shape",
-        chapter="Views",
-        section="8.11.2",
-        opcode=0x2F,
-        summary="The shape of a tensor view",
-        description=(
-            "Returns one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
-            "fit in the result type the behavior is undefined."
-        ),
-        example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
-        operands=(operand("src", TENSOR_VIEW, "the tensor view"),),
-        results=(result("result", SCALAR_INT, "the extent of each dimension", VARIADIC),),
-        traits=NO_MEMORY_EFFECT,
-        verify=_verify_tensor_shape,
-        inference=Inference(lambda call: scalar_sizes(call, call.tensor("src").rank), optional=("type",)),
-        syntax="shape-query",
-    )
+GET_TENSOR_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
+    "get_tensor_shape",
+    section="8.11.2",
+    opcode=0x2F,
+    summary="The shape of a tensor view",
+    description=(
+        "Returns one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
+        "fit in the result type the behavior is undefined."
+    ),
+    example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
+    operands=(operand("src", TENSOR_VIEW, "the tensor view"),),
+    results=(result("result", SCALAR_INT, "the extent of each dimension", VARIADIC),),
+    traits=NO_MEMORY_EFFECT,
+    verify=_verify_tensor_shape,
+    inference=Inference(lambda call: scalar_sizes(call, call.tensor("src").rank), optional=("type",)),
+    syntax="shape-query",
 )
-
-LOAD_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "load_view_tko",
-        chapter="Views",
-        section="8.11.3",
-        opcode=0x3E,
-        summary="Load a tile of a view",
-        description=(
-            "Reads the tile at an index of the view's index space.  Indices are unsigned and must lie within that "
-            "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor take the view's "
-            "padding value, or are unspecified when it has none; `inbounds` promises per dimension that there are "
-            "none.  A gather view takes a list of positions at its sparse dimension.  Program order does not order the "
-            "load, only tokens do; orderings and scopes are those of `load_ptr_tko`."
-        ),
-        example=(
-            "%x, %t1 = load_view_tko weak %v[%i, %j] token = %t : "
-            "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> tile<4x2xf32>, token"
-        ),
-        operands=(
-            operand("view", TILE_VIEW, "the view to read"),
-            operand("index", INT, "which tile, one index per dimension", VARIADIC),
-            operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-            attribute(
-                "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
-            ),
-            attribute(
-                "inbounds",
-                BOOL_ARRAY,
-                "for each index, whether the tile is known to lie within the tensor",
-                optional=True,
-                since=V13_4,
-            ),
-        ),
-        results=(
-            result("tile", ANY_TILE, "the tile read"),
-            result("result_token", TOKEN_TYPE, "for what must come after the load"),
-        ),
-        traits=TOKEN_ORDERED | SEGMENTS,
-        reads="view",
-        fixed_types={"token": TOKEN},
-        verify=_verify_load_view,
-        name_hints=("tile", "result_token"),
-        inference=Inference(lambda call: [call.view("view").tile], numbers={"index": index_type}),
-        syntax="view-access",
-    )
+LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "load_view_tko",
+    section="8.11.3",
+    opcode=0x3E,
+    summary="Load a tile of a view",
+    description=(
+        "Reads the tile at an index of the view's index space.  Indices are unsigned and must lie within that "
+        "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor take the view's "
+        "padding value, or are unspecified when it has none; `inbounds` promises per dimension that there are "
+        "none.  A gather view takes a list of positions at its sparse dimension.  Program order does not order the "
+        "load, only tokens do; orderings and scopes are those of `load_ptr_tko`."
+    ),
+    example=(
+        "%x, %t1 = load_view_tko weak %v[%i, %j] token = %t : "
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> tile<4x2xf32>, token"
+    ),
+    operands=(
+        operand("view", TILE_VIEW, "the view to read"),
+        operand("index", INT, "which tile, one index per dimension", VARIADIC),
+        operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
+        *_ACCESS,
+    ),
+    results=(
+        result("tile", ANY_TILE, "the tile read"),
+        result("result_token", TOKEN_TYPE, "for what must come after the load"),
+    ),
+    traits=TOKEN_ORDERED | SEGMENTS,
+    reads="view",
+    fixed_types={"token": TOKEN},
+    verify=_verify_load_view,
+    name_hints=("tile", "result_token"),
+    inference=Inference(lambda call: [call.view("view").tile], numbers={"index": index_type}),
+    syntax="view-access",
 )
 
 
@@ -219,30 +199,27 @@ def _partition_view(call: Call) -> list[Type]:
     return [partition_view(call.extra("tile"), over, call.extra("padding"), call.extra("dim_map"))]
 
 
-MAKE_PARTITION_VIEW: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "make_partition_view",
-        chapter="Views",
-        section="8.11.4",
-        opcode=0x42,
-        summary="See a tensor as a grid of tiles",
-        description=(
-            "Divides a tensor view into adjacent tiles that do not overlap; the last ones may extend past its edge.  The "
-            "result type says everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
-            "and which dimension of the tensor each dimension of the tile runs along (`dim_map`)."
-        ),
-        example=(
-            "%v = make_partition_view %tv : "
-            "partition_view<tile=(4x2), padding_value = zero, tensor_view<?x64xf32, strides=[64,1]>>"
-        ),
-        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
-        results=(result("result", PARTITION_VIEW, "the grid of tiles"),),
-        traits=PURE,
-        verify=verify_view_source,
-        name_hints=("pview",),
-        inference=Inference(_partition_view, ("tile",), ("padding", "dim_map")),
-        syntax="$tensor_view attr-dict make-view",
-    )
+MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
+    "make_partition_view",
+    section="8.11.4",
+    opcode=0x42,
+    summary="See a tensor as a grid of tiles",
+    description=(
+        "Divides a tensor view into adjacent tiles that do not overlap; the last ones may extend past its edge.  The "
+        "result type says everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
+        "and which dimension of the tensor each dimension of the tile runs along (`dim_map`)."
+    ),
+    example=(
+        "%v = make_partition_view %tv : "
+        "partition_view<tile=(4x2), padding_value = zero, tensor_view<?x64xf32, strides=[64,1]>>"
+    ),
+    operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+    results=(result("result", PARTITION_VIEW, "the grid of tiles"),),
+    traits=PURE,
+    verify=verify_view_source,
+    name_hints=("pview",),
+    inference=Inference(_partition_view, ("tile",), ("padding", "dim_map")),
+    syntax="$tensor_view attr-dict make-view",
 )
 
 
@@ -263,85 +240,68 @@ def _tensor_view(call: Call) -> list[Type]:
     return [tensor_view(call.extra("shape"), pointee, call.extra("strides"), attribute)]
 
 
-MAKE_TENSOR_VIEW: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "make_tensor_view",
-        chapter="Views",
-        section="8.11.5",
-        opcode=0x43,
-        summary="See memory as a tensor",
-        description=(
-            "Describes the memory at a pointer as a tensor: element type, shape and strides, the last two counted in "
-            "elements.  Constant extents and strides are part of the result type; those given as values are `?` there, "
-            "are read as unsigned and all have one type.  Nothing is read or written.  A shape and strides that reach "
-            "beyond the allocation make an access there undefined, not the view itself."
-        ),
-        example=(
-            "%tv = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : "
-            "tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>"
-        ),
-        operands=(
-            operand("base", SCALAR_POINTER, "a pointer to the first element"),
-            operand("dynamicShape", SCALAR_INT, "the extents written `?` in the type, in order", VARIADIC),
-            operand("dynamicStrides", SCALAR_INT, "the strides written `?` in the type, in order", VARIADIC),
-        ),
-        results=(result("result", TENSOR_VIEW, "the tensor"),),
-        traits=NO_MEMORY_EFFECT | SEGMENTS,
-        verify=_verify_make_tensor_view,
-        name_hints=("tview",),
-        inference=Inference(
-            _tensor_view, ("shape", "strides"), hidden=("dynamicShape", "dynamicStrides"), prepare=_tensor_view_sizes
-        ),
-        syntax="tensor-view",
-    )
+MAKE_TENSOR_VIEW: Final[OperationDeclaration] = OperationDeclaration(
+    "make_tensor_view",
+    section="8.11.5",
+    opcode=0x43,
+    summary="See memory as a tensor",
+    description=(
+        "Describes the memory at a pointer as a tensor: element type, shape and strides, the last two counted in "
+        "elements.  Constant extents and strides are part of the result type; those given as values are `?` there, "
+        "are read as unsigned and all have one type.  Nothing is read or written.  A shape and strides that reach "
+        "beyond the allocation make an access there undefined, not the view itself."
+    ),
+    example=(
+        "%tv = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : "
+        "tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>"
+    ),
+    operands=(
+        operand("base", SCALAR_POINTER, "a pointer to the first element"),
+        operand("dynamicShape", SCALAR_INT, "the extents written `?` in the type, in order", VARIADIC),
+        operand("dynamicStrides", SCALAR_INT, "the strides written `?` in the type, in order", VARIADIC),
+    ),
+    results=(result("result", TENSOR_VIEW, "the tensor"),),
+    traits=NO_MEMORY_EFFECT | SEGMENTS,
+    verify=_verify_make_tensor_view,
+    name_hints=("tview",),
+    inference=Inference(
+        _tensor_view, ("shape", "strides"), hidden=("dynamicShape", "dynamicStrides"), prepare=_tensor_view_sizes
+    ),
+    syntax="tensor-view",
 )
-
-STORE_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "store_view_tko",
-        chapter="Views",
-        section="8.11.6",
-        opcode=0x66,
-        summary="Store a tile of a view",
-        description=(
-            "Writes a tile at an index of the view's index space.  Indices are unsigned and must lie within that "
-            "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor are not written; "
-            "`inbounds` promises per dimension that there are none.  A scatter view takes a list of positions at its "
-            "sparse dimension.  Program order does not order the store, only tokens do; orderings and scopes are those "
-            "of `store_ptr_tko`."
-        ),
-        example=(
-            "%t1 = store_view_tko weak %x, %v[%i, %j] token = %t : tile<4x2xf32>, "
-            "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"
-        ),
-        operands=(
-            operand("tile", ANY_TILE, "the tile to write"),
-            operand("view", TILE_VIEW, "the view to write to"),
-            operand("index", INT, "which tile, one index per dimension", VARIADIC),
-            operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
-        ),
-        attributes=(
-            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-            attribute(
-                "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
-            ),
-            attribute(
-                "inbounds",
-                BOOL_ARRAY,
-                "for each index, whether the tile is known to lie within the tensor",
-                optional=True,
-                since=V13_4,
-            ),
-        ),
-        results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
-        traits=TOKEN_ORDERED | SEGMENTS,
-        writes="view",
-        fixed_types={"token": TOKEN},
-        verify=_verify_store_view,
-        inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
-        syntax="view-access",
-    )
+STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+    "store_view_tko",
+    section="8.11.6",
+    opcode=0x66,
+    summary="Store a tile of a view",
+    description=(
+        "Writes a tile at an index of the view's index space.  Indices are unsigned and must lie within that "
+        "space, otherwise the behavior is undefined.  Elements of the tile outside the tensor are not written; "
+        "`inbounds` promises per dimension that there are none.  A scatter view takes a list of positions at its "
+        "sparse dimension.  Program order does not order the store, only tokens do; orderings and scopes are those "
+        "of `store_ptr_tko`."
+    ),
+    example=(
+        "%t1 = store_view_tko weak %x, %v[%i, %j] token = %t : tile<4x2xf32>, "
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"
+    ),
+    operands=(
+        operand("tile", ANY_TILE, "the tile to write"),
+        operand("view", TILE_VIEW, "the view to write to"),
+        operand("index", INT, "which tile, one index per dimension", VARIADIC),
+        operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
+    ),
+    attributes=(
+        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
+        *_ACCESS,
+    ),
+    results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
+    traits=TOKEN_ORDERED | SEGMENTS,
+    writes="view",
+    fixed_types={"token": TOKEN},
+    verify=_verify_store_view,
+    inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
+    syntax="view-access",
 )
 
 
@@ -351,30 +311,27 @@ def _strided_view(call: Call) -> list[Type]:
     return [strided_view(call.extra("tile"), over, strides, call.extra("padding"), call.extra("dim_map"))]
 
 
-MAKE_STRIDED_VIEW: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "make_strided_view",
-        chapter="Views",
-        opcode=0x74,
-        since=V13_3,
-        summary="See a tensor as tiles a fixed distance apart",
-        description=(
-            "Like `make_partition_view`, but tile starts are `traversal_strides` elements apart in each dimension: a "
-            "smaller stride than the tile makes tiles overlap, a larger one leaves gaps.  Strides are positive and "
-            "need not be powers of two."
-        ),
-        example=(
-            "%v = make_strided_view %tv : "
-            "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>"
-        ),
-        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
-        results=(result("result", STRIDED_VIEW, "the grid of tiles"),),
-        traits=PURE,
-        verify=verify_view_source,
-        name_hints=("sview",),
-        inference=Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
-        syntax="$tensor_view attr-dict make-view",
-    )
+MAKE_STRIDED_VIEW: Final[OperationDeclaration] = OperationDeclaration(
+    "make_strided_view",
+    opcode=0x74,
+    since=V13_3,
+    summary="See a tensor as tiles a fixed distance apart",
+    description=(
+        "Like `make_partition_view`, but tile starts are `traversal_strides` elements apart in each dimension: a "
+        "smaller stride than the tile makes tiles overlap, a larger one leaves gaps.  Strides are positive and "
+        "need not be powers of two."
+    ),
+    example=(
+        "%v = make_strided_view %tv : "
+        "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>"
+    ),
+    operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+    results=(result("result", STRIDED_VIEW, "the grid of tiles"),),
+    traits=PURE,
+    verify=verify_view_source,
+    name_hints=("sview",),
+    inference=Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
+    syntax="$tensor_view attr-dict make-view",
 )
 
 
@@ -383,28 +340,25 @@ def _gather_scatter_view(call: Call) -> list[Type]:
     return [gather_scatter_view(call.extra("tile"), over, call.extra("sparse_dim"), call.extra("padding"))]
 
 
-MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "make_gather_scatter_view",
-        chapter="Views",
-        opcode=0x73,
-        since=V13_3,
-        summary="See a tensor as tiles of rows picked by position",
-        description=(
-            "Makes a view whose tiles take arbitrary positions along one dimension of the tensor, `sparse_dim`.  An "
-            "access gives a one-dimensional index tile there, one position for each row of the tile, and scalar "
-            "indices for the other dimensions."
-        ),
-        example=(
-            "%v = make_gather_scatter_view %tv : "
-            "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>"
-        ),
-        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
-        results=(result("result", GATHER_SCATTER_VIEW, "the view"),),
-        traits=PURE,
-        verify=verify_view_source,
-        name_hints=("gsview",),
-        inference=Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
-        syntax="$tensor_view attr-dict make-view",
-    )
+MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
+    "make_gather_scatter_view",
+    opcode=0x73,
+    since=V13_3,
+    summary="See a tensor as tiles of rows picked by position",
+    description=(
+        "Makes a view whose tiles take arbitrary positions along one dimension of the tensor, `sparse_dim`.  An "
+        "access gives a one-dimensional index tile there, one position for each row of the tile, and scalar "
+        "indices for the other dimensions."
+    ),
+    example=(
+        "%v = make_gather_scatter_view %tv : "
+        "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>"
+    ),
+    operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+    results=(result("result", GATHER_SCATTER_VIEW, "the view"),),
+    traits=PURE,
+    verify=verify_view_source,
+    name_hints=("gsview",),
+    inference=Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
+    syntax="$tensor_view attr-dict make-view",
 )

@@ -18,7 +18,7 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE, PURE
+from tileir.ir.traits import ELEMENTWISE, PURE
 from tileir.ir.values import BlockArgument, Value
 
 Origin = frozenset[object]

@@ -8,7 +8,7 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import DType, constant_elements, memory_bytes, value_dtype
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPEN_BITS
+from tileir.ir.traits import OPEN_BITS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 

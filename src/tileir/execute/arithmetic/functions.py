@@ -34,8 +34,7 @@ def _reciprocal_root(x: Any) -> Any:
     return 1.0 / numpy.sqrt(widened(x))
 
 
-# For types of at most 24 bits, and for f64.
-_FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
+FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
     ops.RSQRT: (_reciprocal_root, _reciprocal_root),
     ops.EXP: (exponential.exp_single, exponential.exp_double),
     ops.EXP2: (exponential.exp2_single, exponential.exp2_double),
@@ -48,6 +47,7 @@ _FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
     ops.COSH: (exponential.cosh_single, exponential.cosh_double),
     ops.TANH: (exponential.tanh_single, exponential.tanh_double),
 }
+"""The function for types of at most 24 bits, and that for f64: of arrays of doubles."""
 
 
 def float_unary(
@@ -83,7 +83,7 @@ def _unary(declaration: OperationDeclaration, element: FloatType, rounding: str)
         return _function(evaluate, element, narrow(element))
     if declaration is ops.EXP2 and element is F32:
         return exponential.exp2_of_float32
-    single, wide = _FUNCTIONS[declaration]
+    single, wide = FUNCTIONS[declaration]
     return _function(wide if element is F64 else single, element, function_result(element))
 
 

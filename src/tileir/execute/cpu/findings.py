@@ -36,7 +36,7 @@ from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.execute.schedule import block_at
 from tileir.execute.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ATOMIC
+from tileir.ir.traits import ATOMIC
 
 _KINDS: Final = {READS: "read", WRITES: "write", READS | WRITES: "atomic"}
 _UNSIGNED: Final = (1 << 64) - 1

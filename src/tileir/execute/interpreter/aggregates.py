@@ -47,7 +47,8 @@ from tileir.execute.interpreter.elementwise import kernel_of
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.types import F16, F32, F64, I8, I16, I32, I64
 
 LANES: Final = 64

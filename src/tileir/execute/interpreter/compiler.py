@@ -30,7 +30,8 @@ from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import TOKEN_ORDERED, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 

@@ -8,6 +8,8 @@ from typing import Any, Final, cast
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute import arithmetic
+from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
+from tileir.execute.arithmetic.functions import FUNCTIONS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import FloatType, IntegerType, Type
@@ -156,14 +158,10 @@ def _matrix_scaled(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.matrix_scaled(_float(operation), _float(operation, 3), exact)
 
 
-_FUNCTIONS: Final = (
-    ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF, ops.RSQRT, ops.EXP, ops.EXP2, ops.LOG, ops.LOG2,
-    ops.LOG10, ops.LOG1P, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH, ops.TANH, ops.SIGMOID,
-)  # fmt: skip
-
 KERNELS: Final[dict[OperationDeclaration, Factory]] = {
     **dict.fromkeys((ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF), _float_binary),
-    **dict.fromkeys(_FUNCTIONS, _float_unary),
+    **dict.fromkeys((ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF), _float_unary),
+    **dict.fromkeys((*FUNCTIONS, *DRAFT_FUNCTIONS), _float_unary),
     ops.FMA: _float_fma,
     ops.REMF: _by_element(arithmetic.float_remainder),
     **dict.fromkeys((ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF), _float_minmax),

@@ -31,7 +31,7 @@ from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers,
 from tileir.execute.observer import TileBlock
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE
 from tileir.ir.values import Value
 from tileir.processors import processors
 

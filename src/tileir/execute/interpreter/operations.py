@@ -12,8 +12,8 @@ from tileir.execute.interpreter.compiler import Compiler, Operations, Roster, St
 from tileir.execute.interpreter.elementwise import compile_elementwise
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
-from tileir.ir.declaration import PURE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import PURE
 
 
 def _compile_cast(compiler: Compiler, operation: Operation) -> Step:

@@ -29,8 +29,6 @@ from tileir.dialect.ops import (
     DIVF,
     FMA,
     MMAF,
-    MMAF_SCALED,
-    MMAI,
     MULF,
     MULI,
     ORI,
@@ -42,6 +40,8 @@ from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import F32, F64
 from tileir.ir.values import Value
 
@@ -51,7 +51,7 @@ KEPT: Final = 2
 
 # Their kernels write new arrays, whose bits do not depend on how the operands lie in memory.
 READERS: Final = (ADDF, SUBF, MULF, DIVF, FMA, CMPF, ADDI, SUBI, MULI, ANDI, ORI, XORI, CMPI)
-_PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
+_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 
 
 def how_held(compiler: Compiler, load: Operation) -> int:

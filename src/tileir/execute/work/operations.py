@@ -10,14 +10,23 @@ from __future__ import annotations
 from math import prod
 from typing import Final, cast
 
-from tileir.dialect.ops import CMPF, FMA, FTOF, FTOI, ITOF, MMAF, MMAF_SCALED, MMAI, REDUCE, SCAN
+from tileir.dialect.ops import CMPF, FTOF, FTOI, ITOF, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.core import Block, Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ADDITION_COST, MATRIX_PRODUCT, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
 Kind = tuple[str, str, str]
 """A group of `GROUPS`, the mnemonic, the element type."""
+
+
+def cost_of(kind: Kind) -> ElementCost:
+    """What an element of the operation of a kind takes."""
+    found = REGISTRY.find(f"cuda_tile.{kind[1]}")
+    return found.cost if found is not None else ADDITION_COST
+
 
 FLOATING: Final = "floating"
 MATRIX: Final = "matrix"
@@ -36,7 +45,7 @@ def computed(operation: Operation, times: int, into: dict[Kind, int]) -> None:
     """Add what executions of an operation compute; control flow and what is in it are left out."""
     declaration = operation.declaration
     mnemonic = declaration.mnemonic
-    if declaration in (MMAF, MMAF_SCALED, MMAI):
+    if declaration.has_trait(MATRIX_PRODUCT):
         left, right = _tile(operation.operands[0]), _tile(operation.operands[1])
         amount = 2 * prod(left.shape) * right.shape[-1]
         _add(
@@ -55,7 +64,7 @@ def computed(operation: Operation, times: int, into: dict[Kind, int]) -> None:
     elif declaration is CMPF:
         _add(into, (COMPARING, mnemonic, _element(operation.operands[0]).spelling), times * _count(operation))
     elif declaration.chapter == "Floating point":
-        amount = _count(operation) * (2 if declaration is FMA else 1)
+        amount = _count(operation) * declaration.cost.flops
         _add(into, (FLOATING, mnemonic, _element(operation.results[0]).spelling), times * amount)
     elif declaration.chapter in ("Integer", "Bitwise"):
         _add(into, (INTEGER, mnemonic, _element(operation.operands[0]).spelling), times * _count(operation))

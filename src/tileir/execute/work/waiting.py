@@ -11,12 +11,14 @@ from __future__ import annotations
 from math import prod
 from typing import Final, NamedTuple, cast
 
-from tileir.dialect.ops import BROADCAST, FOR, FTOF, LOOP, MMAF, MMAF_SCALED, MMAI, PERMUTE, REDUCE, RESHAPE, SCAN
+from tileir.dialect.ops import BROADCAST, FOR, FTOF, LOOP, PERMUTE, REDUCE, RESHAPE, SCAN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Block, Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.values import Value
 
-_PRODUCTS: Final = (MMAF, MMAF_SCALED, MMAI)
+_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _PASSED_ON: Final = (BROADCAST, FTOF, PERMUTE, RESHAPE)
 _WARPS: Final = 4
 """Of a tile block, in what NVIDIA's assembler makes of most kernels."""

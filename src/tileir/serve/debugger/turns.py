@@ -17,7 +17,7 @@ from tileir.dialect.ops import RETURN
 from tileir.execute.dtypes import Array
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import WINDOW
-from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.serve.debugger.moments import Moment
 
 

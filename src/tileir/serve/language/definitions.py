@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileir.dialect.ops import FOR
-from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE
+from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.serve.language.structure import WrittenOperation, WrittenRegion
 
 VALUE = "value"

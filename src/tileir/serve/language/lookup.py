@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileir.ir.declaration import SYMBOL, SYMBOL_TABLE
+from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.serve.language.definitions import SYMBOL_KIND, VALUE, arguments_of, defined_by, labelled, plain_name
 from tileir.serve.language.names import Name
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.floats import FORMATS
@@ -19,8 +20,8 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _MOST_CHOICES = 10
 
 
-def unknown_operation(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
-    word = (match[1] or match[2]).rpartition(".")[2]
+def unknown_operation(problem: Problem) -> Iterator[Remedy]:
+    word = problem.values["name"].rpartition(".")[2]
     names = [declared.mnemonic for declared in REGISTRY.by_name.values() if not declared.testing]
     place = problem.text.rfind(word)
     if place < 0:
@@ -30,21 +31,21 @@ def unknown_operation(problem: Problem, match: re.Match[str]) -> Iterator[Remedy
         yield Remedy(f"Change to '{meant}'", (Edit(start, start + len(word), meant),))
 
 
-def unknown_value(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
-    base = match[1].partition("#")[0]
+def unknown_value(problem: Problem) -> Iterator[Remedy]:
+    base = problem.values["name"].partition("#")[0]
     start = problem.syntax.starts[problem.token]
     for meant in close(base[1:], [name.text[1:] for name in problem.values_in_sight()], 5, 0.5):
         yield Remedy(f"Change to '%{meant}'", (Edit(start, start + len(base), f"%{meant}"),))
 
 
-def unknown_alias(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def unknown_alias(problem: Problem) -> Iterator[Remedy]:
     lead = problem.text[:1]
     names = [name.text for name in problem.syntax.names if name.kind == "alias" and name.definition is not None]
-    for meant in close(match[1], [name[1:] for name in names if name[:1] == lead]):
+    for meant in close(problem.values["name"], [name[1:] for name in names if name[:1] == lead]):
         yield Remedy(f"Change to '{lead}{meant}'", (problem.replace(problem.token, lead + meant),))
 
 
-def unknown_symbol(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def unknown_symbol(problem: Problem) -> Iterator[Remedy]:
     """A symbol that nothing defines, or that is no global."""
     syntax = problem.syntax
     wanted = []
@@ -58,10 +59,11 @@ def unknown_symbol(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
                 yield Remedy(f"Change to '{meant}'", (problem.replace(token, meant),))
 
 
-def keyword(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def keyword(problem: Problem) -> Iterator[Remedy]:
     """One of a list of keywords is wanted; another word stands there, or none."""
-    choices = [word for word in _WORD.findall(match["choices"]) if word not in ("or", "and") or "xor" in match[0]]
-    got = match.groupdict().get("got")
+    words = _WORD.findall(problem.values["choices"])
+    choices = [word for word in words if word not in ("or", "and") or "xor" in words]
+    got = problem.values.get("got")
     token = problem.token
     if got:
         # What is verified is told at the operation; the word is somewhere in its head.
@@ -82,8 +84,8 @@ def keyword(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
             yield Remedy(f"Insert '{choice}'", (edit,))
 
 
-def unknown_type(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
-    word = match[1].partition("<")[0]
+def unknown_type(problem: Problem) -> Iterator[Remedy]:
+    word = problem.values["name"].partition("<")[0]
     start = syntax_place(problem, word)
     if start < 0:
         return
@@ -91,7 +93,7 @@ def unknown_type(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
         yield Remedy(f"Change to '{meant}'", (Edit(start, start + len(word), meant),))
 
 
-def wrong_element(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def wrong_element(problem: Problem) -> Iterator[Remedy]:
     """An element type that a type cannot have, behind its dimensions."""
     found = _ELEMENT.match(problem.syntax.text, problem.diagnostic.start)
     if found is not None:
@@ -111,10 +113,10 @@ def syntax_place(problem: Problem, word: str) -> int:
     return problem.syntax.starts[problem.token] + found.start() if found is not None else -1
 
 
-def unknown_attribute(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def unknown_attribute(problem: Problem) -> Iterator[Remedy]:
     """A word that one other word could be meant by: `div_by`, `same_elements`, `bounded`, .."""
     word = _bare(problem.text)
-    for meant in close(word, _WORD.findall(match["choices"]), alike=0.4):
+    for meant in close(word, _WORD.findall(problem.values["choices"]), alike=0.4):
         yield Remedy(f"Change to '{meant}'", (problem.replace(problem.token, problem.text.replace(word, meant)),))
 
 
@@ -122,22 +124,15 @@ def _bare(token: str) -> str:
     return token.strip('"')
 
 
-_CHOICES = r"(?P<choices>[\w', ]+?)"
-MISSPELLINGS = (
-    (
-        re.compile(r"custom op '([^']*)' is unknown|unregistered operation '(cuda_tile\.[^']*)' found in dialect"),
-        unknown_operation,
-    ),
-    (re.compile(r"use of undeclared SSA value name '([^']*)'"), unknown_value),
-    (re.compile(r"undefined symbol alias id '([^']*)'"), unknown_alias),
-    (re.compile(r"does not (?:reference|refer to) a valid|undefined symbol '"), unknown_symbol),
-    (re.compile(r"one of the following enum values for attribute '\w+' \[(?P<choices>[^\]]*)\]"), keyword),
-    (re.compile(r"to be one of: \{(?P<choices>[^}]*)\}"), keyword),
-    (re.compile(r"Got \"(?P<got>\w+)\" but expect one of: (?P<choices>[\w, ]+)"), keyword),
-    (re.compile(r"unknown atomic RMW mode: '(?P<got>\w+)'; expected one of: (?P<choices>[\w, ]+)"), keyword),
-    (re.compile(rf"one of: {_CHOICES}, (?:but )?got: '?(?P<got>\w+)'?$"), keyword),
-    (re.compile(r"to be one of: (?P<choices>[\w, ]+)$"), keyword),
-    (re.compile(r"expected an assume predicate: (?P<choices>[\w, ]+)"), unknown_attribute),
-    (re.compile(r"failed to verify '(?:elementType|pointeeType)'"), wrong_element),
-    (re.compile(r"unknown +type:? `?([\w<>.]+)"), unknown_type),
-)
+MISSPELLINGS: Final[dict[str, Callable[[Problem], Iterator[Remedy]]]] = {
+    "unknown-operation": unknown_operation,
+    "undeclared-value": unknown_value,
+    "undefined-alias": unknown_alias,
+    "undefined-symbol": unknown_symbol,
+    "unknown-keyword": keyword,
+    "wrong-keyword": keyword,
+    "unknown-predicate": unknown_attribute,
+    "wrong-element-type": wrong_element,
+    "unknown-type": unknown_type,
+}
+"""By the code of the finding."""

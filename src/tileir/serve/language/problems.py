@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tileir.ir.diagnostic_codes import coded
 from tileir.ir.types import Type
 from tileir.serve.language.analysis import Analysis, PlacedDiagnostic
 from tileir.serve.language.layout import Edit
@@ -27,7 +28,7 @@ class Problem:
         self.syntax = syntax
         self.analysis = analysis
         self.diagnostic = diagnostic
-        self.message = diagnostic.message
+        self.code, self.values = coded(diagnostic.message)
         index = syntax.starts.before(diagnostic.start + 1, syntax.count) - 1
         self.token = max(index, 0)
         """The token at the place, or the last before it."""

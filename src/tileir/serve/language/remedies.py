@@ -5,8 +5,8 @@ A remedy is a proposal.  Whether it helps is tried before it is offered (`action
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from tileir.dialect.ops import ENTRY, FOR, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
@@ -23,10 +23,8 @@ _TERMINATORS = {ENTRY: "return", FOR: "continue", LOOP: "continue", IF: "yield",
 
 def remedies(problem: Problem) -> Iterator[Remedy]:
     """All remedies that are known for a finding, the most likely first."""
-    for pattern, function in _REMEDIES:
-        match = pattern.search(problem.message)
-        if match is not None:
-            yield from function(problem, match)
+    for function in _REMEDIES.get(problem.code, ()):
+        yield from function(problem)
     if problem.diagnostic.severity == "remark" and problem.operation is not None and problem.diagnostic.rule is None:
         edit = reprinted(problem.syntax, problem.analysis, problem.operation)
         if edit is not None:
@@ -36,9 +34,9 @@ def remedies(problem: Problem) -> Iterator[Remedy]:
 # --- what is missing, or too much ---
 
 
-def _insert(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _insert(problem: Problem) -> Iterator[Remedy]:
     """A token that is wanted where another one stands."""
-    wanted = match[1]
+    wanted = problem.values["token"]
     place = problem.diagnostic.start
     inside = place > problem.syntax.starts[problem.token]
     before = problem.token if inside else problem.token - 1
@@ -66,28 +64,28 @@ def _open_at(problem: Problem) -> WrittenOperation | None:
     return None
 
 
-def _close_string(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _close_string(problem: Problem) -> Iterator[Remedy]:
     yield Remedy("Insert '\"'", (problem.insert(problem.end(problem.token), '"'),))
 
 
-def _delete_token(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _delete_token(problem: Problem) -> Iterator[Remedy]:
     yield Remedy(f"Delete '{problem.text}'", (problem.delete(problem.token),))
 
 
-def _make_float(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _make_float(problem: Problem) -> Iterator[Remedy]:
     yield Remedy(f"Change to '{problem.text}.0'", (problem.replace(problem.token, f"{problem.text}.0"),))
 
 
-def _delete_scope(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _delete_scope(problem: Problem) -> Iterator[Remedy]:
     for token in problem.head():
         if problem.syntax.tokens[token] in _SCOPES:
             yield Remedy(f"Delete '{problem.syntax.tokens[token]}'", (problem.delete(token),))
             return
 
 
-def _insert_scope(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _insert_scope(problem: Problem) -> Iterator[Remedy]:
     for token in problem.head():
-        if problem.syntax.tokens[token] == match[1]:
+        if problem.syntax.tokens[token] == problem.values["ordering"]:
             for scope in _SCOPES:
                 yield Remedy(f"Insert '{scope}'", (problem.insert(problem.end(token), f" {scope}"),))
             return
@@ -96,12 +94,12 @@ def _insert_scope(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
 # --- results and names ---
 
 
-def _result_count(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _result_count(problem: Problem) -> Iterator[Remedy]:
     """`%a = load_ptr_tko ..`, which has two results; `%a, %b, %c = ..`, with a name too many."""
     operation = problem.operation
     if operation is None or not operation.results:
         return
-    defined, bound = int(match[1]), int(match[2])
+    defined, bound = int(problem.values["defined"]), int(problem.values["bound"])
     last = operation.results[-1]
     behind = problem.end(operation.name - 2) if operation.name >= 2 else problem.end(last)
     stem = problem.syntax.tokens[operation.results[0]]
@@ -126,16 +124,16 @@ def _result_count(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
         yield Remedy(f"Name one result: '{stem}'", (Edit(problem.end(last), problem.end(last + 2), ""),))
 
 
-def _no_results(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _no_results(problem: Problem) -> Iterator[Remedy]:
     operation = problem.operation
     if operation is not None and operation.name > operation.first:
         start, end = problem.syntax.starts[operation.first], problem.syntax.starts[operation.name]
         yield Remedy(f"Delete '{problem.syntax.text[start:end].strip()}'", (Edit(start, end, ""),))
 
 
-def _redefinition(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _redefinition(problem: Problem) -> Iterator[Remedy]:
     """Another name for what is defined second, here and in the uses that follow in its region."""
-    old = match[1]
+    old = problem.values["name"]
     new = problem.fresh(old)
     syntax = problem.syntax
     edits = [problem.replace(problem.token, new)]
@@ -155,7 +153,7 @@ def _redefinition(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
 # --- terminators ---
 
 
-def _terminator(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _terminator(problem: Problem) -> Iterator[Remedy]:
     """The terminator of a block that ends without one."""
     around = problem.operation
     while around is not None and around.declaration not in _TERMINATORS:
@@ -170,7 +168,7 @@ def _terminator(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
             return
 
 
-def _other_terminator(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _other_terminator(problem: Problem) -> Iterator[Remedy]:
     """`yield` in a loop, `continue` in a branch of `if` that has results."""
     around = problem.operation.parent if problem.operation is not None else None
     word = _TERMINATORS.get(around.declaration) if around is not None and around.declaration is not None else None
@@ -181,19 +179,11 @@ def _other_terminator(problem: Problem, match: re.Match[str]) -> Iterator[Remedy
 # --- types ---
 
 
-def _use_type(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _replace_types(problem: Problem) -> Iterator[Remedy]:
     """The type that a value has, where another one is written."""
-    yield from _replace_types(problem, match[1], match[2])
-
-
-def _inferred_type(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
-    yield from _replace_types(problem, match[2], match[1])
-
-
-def _replace_types(problem: Problem, written: str, wanted: str) -> Iterator[Remedy]:
     tokens = problem.syntax.tokens
-    new = wanted.removeprefix("!cuda_tile.")
-    found = [token for token in problem.head() if same_type(tokens[token], written)]
+    new = problem.values["expected"].removeprefix("!cuda_tile.")
+    found = [token for token in problem.head() if same_type(tokens[token], problem.values["written"])]
     title = f"Change the type to '{new}'"
     for token in found:
         prefix = "!cuda_tile." if tokens[token].startswith("!cuda_tile.") else ""
@@ -202,7 +192,7 @@ def _replace_types(problem: Problem, written: str, wanted: str) -> Iterator[Reme
         yield Remedy(title, tuple([problem.replace(token, new) for token in found]))
 
 
-def _missing_types(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _missing_types(problem: Problem) -> Iterator[Remedy]:
     """The types behind an operation, from those of its operands."""
     operation = problem.operation
     if operation is None or operation.declaration is None or operation.regions:
@@ -226,36 +216,31 @@ def _missing_types(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
         yield Remedy(f"Insert ': {spelling}'", (problem.insert(end, f" : {spelling}"),))
 
 
-def _constant_element(problem: Problem, match: re.Match[str]) -> Iterator[Remedy]:
+def _constant_element(problem: Problem) -> Iterator[Remedy]:
     """`<i32: 4> : tile<i64>`: the element type is that of the tile."""
     for token in problem.head():
-        if problem.syntax.tokens[token] == match[1]:
-            yield Remedy(f"Change to '{match[2]}'", (problem.replace(token, match[2]),))
+        if problem.syntax.tokens[token] == problem.values["written"]:
+            new = problem.values["expected"]
+            yield Remedy(f"Change to '{new}'", (problem.replace(token, new),))
             return
 
 
-_Function = Callable[[Problem, re.Match[str]], Iterator[Remedy]]
-_REMEDIES: tuple[tuple[re.Pattern[str], _Function], ...] = (
-    *MISSPELLINGS,
-    (re.compile(r"expected ':'"), _missing_types),
-    (re.compile(r"^(?:custom op '[^']*' )?expected '([^']+)'$"), _insert),
-    (re.compile("expected '\"' in string literal"), _close_string),
-    (re.compile(r"unbalanced '}'|clause can appear at most once"), _delete_token),
-    (re.compile(r"unexpected decimal integer literal for a floating point value"), _make_float),
-    (re.compile(r"expected no memory scope|must not have memory scope"), _delete_scope),
-    (re.compile(r"memory scope is required for (\w+) "), _insert_scope),
-    (re.compile(r"operation defines (\d+) results but was provided (\d+) to bind"), _result_count),
-    (re.compile(r"cannot name an operation with no results"), _no_results),
-    (re.compile(r"redefinition of SSA value '([^']+)'"), _redefinition),
-    (re.compile(r"block with no terminator|expects a non-empty block|empty block"), _terminator),
-    (re.compile(r"'cuda_tile\.(?:yield|continue|break|return)' op expects parent op"), _other_terminator),
-    (re.compile(r"expects different type than prior uses: '([^']+)' vs '([^']+)'"), _use_type),
-    (
-        re.compile(r"inferred type\(s\) '([^']+)' are incompatible with return type\(s\) of operation '([^']+)'"),
-        _inferred_type,
-    ),
-    (
-        re.compile(r"mismatch between the element type: '([^']+)' and the tile element type '([^']+)'"),
-        _constant_element,
-    ),
-)
+_REMEDIES: Final[dict[str, tuple[Callable[[Problem], Iterator[Remedy]], ...]]] = {
+    **{code: (function,) for code, function in MISSPELLINGS.items()},
+    "missing-types": (_missing_types, _insert),
+    "expected-token": (_insert,),
+    "unclosed-string": (_close_string,),
+    "unwanted-token": (_delete_token,),
+    "integer-for-float": (_make_float,),
+    "unwanted-scope": (_delete_scope,),
+    "missing-scope": (_insert_scope,),
+    "result-count": (_result_count,),
+    "no-results": (_no_results,),
+    "redefined-value": (_redefinition,),
+    "missing-terminator": (_terminator,),
+    "misplaced-terminator": (_other_terminator,),
+    "type-of-use": (_replace_types,),
+    "type-of-result": (_replace_types,),
+    "type-of-constant": (_constant_element,),
+}
+"""By the code of the finding; the most likely first."""

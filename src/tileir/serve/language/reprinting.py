@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ISOLATED
+from tileir.ir.traits import ISOLATED
 from tileir.ir.values import OperationResult, Value
 from tileir.serve.language.analysis import Analysis
 from tileir.serve.language.layout import Edit

@@ -33,7 +33,8 @@ from tileir.dialect.types import (
 from tileir.ir.attributes import (
     Attribute,
 )
-from tileir.ir.declaration import ATOMIC, VARIADIC, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import VARIADIC, OperandDeclaration, OperationDeclaration
+from tileir.ir.traits import ATOMIC
 from tileir.ir.types import F32, I32, FloatType, IntegerType, Type
 from tileir.ir.versions import NEWEST, Version
 from tileir.serve.language.choosing import (

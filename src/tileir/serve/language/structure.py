@@ -10,9 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
-from tileir.ir.declaration import ISOLATED, SYMBOL_TABLE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TokenStarts
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
 from tileir.text.token_text import TokenText
 
 _CLOSING = {")": "(", "]": "[", ">": "<", "}": "{"}

@@ -10,16 +10,13 @@ from tileir.annotations import Final
 from tileir.dialect.ops import (
     ATOMIC_RED_VIEW_TKO,
     LOAD_VIEW_TKO,
-    MMAF,
-    MMAF_SCALED,
-    MMAI,
     REDUCE,
     STORE_VIEW_TKO,
 )
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
 
 # The operands of a product, and the dimension of each that is added up, counted from the last.
@@ -88,7 +85,7 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
     The rows and columns of a product beyond the array are beyond that of the result too, and so is what a scan has
     there, unless it comes from the end.
     """
-    if user.declaration in (MMAF, MMAI, MMAF_SCALED):
+    if user.declaration.has_trait(MATRIX_PRODUCT):
         rank = len(user.results[0].type.shape) if isinstance(user.results[0].type, TileType) else 0
         names = [declared.name for declared in user.declaration.operands]
         return any(

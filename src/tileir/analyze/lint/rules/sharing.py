@@ -11,8 +11,8 @@ from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect.ops import GET_TILE_BLOCK_ID, IF, RETURN, STORE_PTR_TKO, STORE_VIEW_TKO
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ATOMIC
 from tileir.ir.location import TextLocation
+from tileir.ir.traits import ATOMIC
 from tileir.ir.values import Value
 
 

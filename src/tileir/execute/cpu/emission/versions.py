@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tileir.dialect.ops import (
-    COS,
-    COSH,
-    EXP,
-    EXP2,
-    LOG,
-    LOG1P,
-    LOG2,
-    LOG10,
-    RSQRT,
-    SIGMOID,
-    SIN,
-    SINH,
-    TAN,
-    TANH,
-)
+from tileir.dialect.ops import LOG, LOG1P
 from tileir.execute.cpu.emission import accesses, bounds, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.neighbouring_atomics import update_lanes
@@ -33,6 +18,8 @@ from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Updat
 from tileir.execute.cpu.loops.statements import Statement, VersionedNest
 from tileir.execute.cpu.vector.casting import DOUBLE
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import FUNCTION
 
 
 def versions(
@@ -184,11 +171,13 @@ def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> 
     return 2 * found if scattered and sinks and vector_bytes == 16 else found
 
 
-_FUNCTIONS: Final = frozenset({EXP, EXP2, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN, SINH, COSH, TANH, SIGMOID, RSQRT})
-"""What takes a vector many steps that wait for each other; longer functions have enough steps that do not."""
+def _is_function(declaration: OperationDeclaration) -> bool:
+    """Whether a vector takes many steps that wait for each other; functions of two tiles have enough that do not."""
+    return declaration.cost.work == FUNCTION and len(declaration.operands) == 1
+
 
 _DIVIDING: Final = frozenset({LOG, LOG1P})
-"""Those of them whose exact form takes hardly longer than its divisions, of which a machine computes one at a time."""
+"""Functions whose exact form takes hardly longer than its divisions, of which a machine computes one at a time."""
 
 _FEW_FUNCTIONS: Final = 2
 """With more in a nest, these go side by side already, and two of each take LLVM longer than they are worth."""
@@ -204,13 +193,13 @@ def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]
     """
     lanes = lanes_of(emission, roots, sinks)
     found = list(nodes(roots))
-    functions = [node for node in found if isinstance(node, Applied) and node.operation.declaration in _FUNCTIONS]
+    functions = [node for node in found if isinstance(node, Applied) and _is_function(node.operation.declaration)]
     if not 1 <= len(functions) <= _FEW_FUNCTIONS:
         return lanes
     if not emission.module.fast and all(node.operation.declaration in _DIVIDING for node in functions):
         return lanes
     if emission.function_count < 0:
-        emission.function_count = sum([each.declaration in _FUNCTIONS for each in emission.program.entry.walk()])
+        emission.function_count = sum([_is_function(each.declaration) for each in emission.program.entry.walk()])
     if emission.function_count > _MANY_FUNCTIONS:
         return lanes
     is_scattered = any(isinstance(each, (Gathered, StorePointers)) for each in (*found, *sinks))

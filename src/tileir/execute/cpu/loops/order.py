@@ -11,7 +11,7 @@ from tileir.dialect.ops import ASSUME, ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.execute.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Group, Memo, Multiply, Program, statements
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
+from tileir.ir.traits import ATOMIC, BLOCK_ORDER
 from tileir.ir.values import BlockArgument, Value
 
 PLAIN: tuple[int, int, int] = (0, 1, 2)

@@ -14,7 +14,7 @@ from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID,
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StoreView, Update, operation_of
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:

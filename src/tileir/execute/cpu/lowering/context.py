@@ -36,10 +36,12 @@ from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument, Value
 
-PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
+PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -42,19 +42,10 @@ from tileir.execute.cpu.loops.expressions import (
 )
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 
 CHEAP: Final = 3
 LARGEST: Final = 160
-
-_COSTS: Final[dict[OperationDeclaration, int]] = {
-    **dict.fromkeys(
-        (ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.LOG10, ops.LOG1P, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH,
-         ops.TANH, ops.SIGMOID, ops.POW, ops.FPOWI, ops.ATAN2, ops.RSQRT, ops.REMF), 10),
-    **dict.fromkeys((ops.DIVF, ops.SQRT, ops.RECIPF, ops.DIVI, ops.REMI, ops.MULHII), 4),
-}  # fmt: skip
-
 
 _LARGEST_PLACE: Final = 12
 _PLACES: Final = frozenset({ops.ADDI, ops.SUBI, ops.MULI, ops.EXTI, ops.OFFSET, ops.CMPI, ops.ANDI})
@@ -65,7 +56,7 @@ _SLOW_ALONE: Final = frozenset({ops.MAXF, ops.MINF})
 
 def cost_of(operation: Operation) -> int:
     """The work of an operation on one element, an addition being one."""
-    cost = _COSTS.get(operation.declaration, 1)
+    cost = operation.declaration.cost.work
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and getattr(mode, "keyword", "nearest_even") not in ("nearest_even", "approx", "full"):
         cost += 10

@@ -7,8 +7,8 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.execute.cpu.lowering import aggregates, control, memory, tiles
 from tileir.execute.cpu.lowering.context import PRODUCTS, Handlers
-from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE
 
 _WITHOUT_EFFECT: Final = (
     ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS, ops.MAKE_TOKEN,

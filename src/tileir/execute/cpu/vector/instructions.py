@@ -35,15 +35,16 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
-from tileir.execute.cpu.vector.fusible import fused
 from tileir.execute.cpu.vector.integers import divide_integers
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
 from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.traits import OPEN_BITS, PURE
 from tileir.ir.types import BF16, F16, F32, F64, I1, I4, IntegerType, Type
 
 Emit = Callable[[Builder, Operation, list[Register]], "Register | None"]
@@ -385,13 +386,11 @@ def _float_to_float(builder: Builder, operation: Operation, operands: list[Regis
 def _is_computed(operation: Operation) -> bool:
     """Whether the operand is the result of arithmetic, of which no NaN signals."""
     made = operation.operands[0].defining_operation
-    return made is not None and made.declaration in _ARITHMETIC
-
-
-_ARITHMETIC: Final = frozenset({
-    ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.FMA, ops.SQRT, ops.RSQRT, ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.SIN,
-    ops.COS, ops.TANH, ops.MMAF,
-})  # fmt: skip
+    if made is None or not made.declaration.has_trait(PURE):
+        return False
+    declaration = made.declaration
+    rounds = declaration.chapter == "Floating point" and "rounding_mode" in declaration.inherent
+    return rounds or declaration.has_trait(OPEN_BITS)
 
 
 # Values

@@ -24,9 +24,6 @@ from tileir.dialect.ops import (
     MAKE_TOKEN,
     MAXF,
     MINF,
-    MMAF,
-    MMAF_SCALED,
-    MMAI,
     RESHAPE,
     STORE_PTR_TKO,
     TRUNCI,
@@ -35,6 +32,7 @@ from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, is_nan
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
 from tileir.passes.emit import UNSIGNED, Emit, tile_of, width_of
@@ -136,7 +134,7 @@ def _with_quiet_constant(operation: Operation, index: int) -> int:
 
 
 def _signed_loop(operation: Operation) -> int:
-    if not any(inner.declaration in (MMAF, MMAI, MMAF_SCALED) for inner in operation.walk()):
+    if not any(inner.declaration.has_trait(MATRIX_PRODUCT) for inner in operation.walk()):
         return 0
     facts = Facts()
     lower, upper, step = [facts.range(value, signed=True) for value in operation.operands[:3]]

@@ -23,7 +23,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origins
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.traits import TOKEN_ORDERED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.token_order import TokenOrder

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tileir.dialect.hints import hint_of
-from tileir.dialect.ops import LOAD_VIEW_TKO, MMAF, MMAF_SCALED, MMAI
+from tileir.dialect.ops import LOAD_VIEW_TKO
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.gpu.triton.code import Slot, TensorMap
 from tileir.execute.gpu.triton.launch_values import LaunchValue, constant
@@ -36,6 +36,8 @@ from tileir.execute.gpu.triton.lowering.tensors import dimension_map
 from tileir.execute.gpu.triton.program import TensorView
 from tileir.execute.gpu.triton.ttir.values import Shape, TtirValue, memory_element
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
 from tileir.ir.values import Value
@@ -46,7 +48,7 @@ _MOST_DIMENSIONS: Final = 5
 _FIRST_TARGET: Final = 90
 _NANS: Final = (F16, BF16, F32, F64)
 """What the accelerator fills with NaN; other types are bytes to it."""
-_PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
+_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _UNIT: Final = constant(1)
 
 

@@ -11,17 +11,12 @@ from tileir.dialect import ops
 from tileir.execute.gpu.triton.lowering import arithmetic, comparisons, conversions, functions, integers
 from tileir.execute.gpu.triton.lowering.context import Handlers
 
-_FUNCTIONS: Final = (
-    ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH, ops.TANH, ops.RSQRT, ops.POW,
-    ops.ATAN2,
-)  # fmt: skip
-
 ELEMENTWISE: Final[Handlers] = {
     **dict.fromkeys((ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.FMA, ops.SQRT), arithmetic.lower_arithmetic),
     **dict.fromkeys((ops.ABSF, ops.NEGF), arithmetic.lower_sign),
     **dict.fromkeys((ops.CEIL, ops.FLOOR), arithmetic.lower_integral),
     **dict.fromkeys((ops.MAXF, ops.MINF), comparisons.lower_extremum),
-    **dict.fromkeys(_FUNCTIONS, functions.lower_function),
+    **dict.fromkeys(functions.NAMES, functions.lower_function),
     **dict.fromkeys((ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI), integers.lower_binary),
     **dict.fromkeys((ops.MAXI, ops.MINI), integers.lower_extremum),
     **dict.fromkeys((ops.NEGI, ops.ABSI), integers.lower_negation),

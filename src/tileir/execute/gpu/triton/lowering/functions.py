@@ -23,7 +23,7 @@ from tileir.execute.gpu.triton.ttir.values import TtirValue
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 
-_NAMES: Final[dict[OperationDeclaration, str]] = {
+NAMES: Final[dict[OperationDeclaration, str]] = {
     ops.EXP: "exp",
     ops.EXP2: "exp2",
     ops.LOG: "log",
@@ -38,6 +38,7 @@ _NAMES: Final[dict[OperationDeclaration, str]] = {
     ops.POW: "pow",
     ops.ATAN2: "atan2",
 }
+"""What the GPU's library calls each."""
 _INSTRUCTIONS: Final[dict[OperationDeclaration, str]] = {ops.EXP2: "ex2.approx", ops.RSQRT: "rsqrt.approx"}
 _FAST: Final[dict[OperationDeclaration, str]] = {
     **_INSTRUCTIONS,
@@ -76,8 +77,8 @@ def _function(lowering: Lowering, operation: Operation, values: list[TtirValue])
             return build.assembly(f"{_INSTRUCTIONS[declaration]}{flush}.f32", values, "f32")
     if "flush_to_zero" in operation.attributes and not lowering.has_ptx:
         values = [flushed(build, value) for value in values]
-        return flushed(build, library.call(lowering, operation, _NAMES[declaration], values))
-    return library.call(lowering, operation, _NAMES[declaration], values)
+        return flushed(build, library.call(lowering, operation, NAMES[declaration], values))
+    return library.call(lowering, operation, NAMES[declaration], values)
 
 
 def _approximate(lowering: Lowering, declaration: OperationDeclaration, values: list[TtirValue]) -> TtirValue | None:

@@ -15,12 +15,14 @@ from tileir.execute.gpu.triton.lowering.context import Lowering
 from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
 
 _MOST_GATHERED: Final = 512
 """Tiles of more elements have layouts that are found."""
-_PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
+_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 """These choose layouts, whatever those of their operands are."""
 
 

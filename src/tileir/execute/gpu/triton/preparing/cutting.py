@@ -13,7 +13,7 @@ from typing import Final, cast
 from tileir.dialect import ops
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value

@@ -20,7 +20,7 @@ from tileir.execute.dtypes import Array, constant_elements, to_bits
 from tileir.execute.interpreter.elementwise import kernel_of
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.traversal import is_pure, pre_order
 from tileir.ir.types import FloatType, IntegerType
 from tileir.ir.values import Value

@@ -15,10 +15,12 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.ir.core import Block, Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import memory_changes, pre_order
 
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
-_PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
+_PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _REDUCTIONS: Final = (ops.REDUCE, ops.SCAN)
 
 

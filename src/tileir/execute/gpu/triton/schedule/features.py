@@ -12,7 +12,6 @@ from tileir.dialect.ops import (
     LOAD_VIEW_TKO,
     MMAF,
     MMAF_SCALED,
-    MMAI,
     PERMUTE,
     REDUCE,
     SCAN,
@@ -24,11 +23,13 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.schedule.early_loads import may_load_early
 from tileir.execute.gpu.triton.targets import triton_target
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, F64, FloatType
 from tileir.ir.values import Value
 
-PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
+PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _LOADS: Final = (LOAD_VIEW_TKO, LOAD_PTR_TKO)
 _STORES: Final = (STORE_VIEW_TKO, STORE_PTR_TKO)
 _MOST_STEPS: Final = 64
