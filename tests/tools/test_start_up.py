@@ -25,7 +25,7 @@ CHECK = {
     "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
     "text": "access_syntax aggregate_syntax alias_reading attribute_syntax attributes building constants cursor dense"
-    " dialect_attributes dialect_types directive draft_spellings enum_syntax format layouts lexer locations parser"
+    " dialect_attributes dialect_types directive draft_spellings enum_syntax format lexer locations parser"
     " plain_form reading regions stack state structure_syntax types values",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
     " memory_model ops types",

@@ -19,7 +19,6 @@ from tileir.text.building import build_operation
 from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
-from tileir.text.layouts import Layouts
 from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.parser import Parser
 from tileir.text.plain_form import PlainForm, plain_form_of
@@ -51,7 +50,6 @@ class OperationParser(Parser):
         self.draft_spellings = draft_spellings
         self.parse_generic: Callable[[OperationParser, str], Operation] = parse_generic
         self.forms: dict[OperationDeclaration, PlainForm] = {}
-        self.layouts: dict[OperationDeclaration, Layouts] = {}
         self.collect_aliases()
 
     # --- the whole text ---
@@ -124,8 +122,7 @@ class OperationParser(Parser):
                     TextLocation(self.source, name_position),
                 )
             else:
-                laid_out = self._read_laid_out(declaration, name_position)
-                operation = self._read_directives(declaration, name_position) if laid_out is None else laid_out
+                operation = self._read_directives(declaration, name_position)
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
             self._place(operation, self.parse_trailing_location())
         block.append(operation)
@@ -144,42 +141,15 @@ class OperationParser(Parser):
         elif names is not None:
             self._bind_results(operation, names, start)
 
-    def _read_laid_out(self, declaration: OperationDeclaration, name_token: int) -> Operation | None:
-        """An operation that is written as one before it was, the values and types aside; None where it is not."""
-        layouts = self.layouts.get(declaration)
-        if layouts is not None:
-            for layout in layouts.found:
-                operands = layout.match(self, name_token)
-                if operands is not None:
-                    layouts.gain(layout)
-                    return Operation(
-                        declaration,
-                        operands,
-                        self.matched_types,
-                        self.matched_attributes,
-                        NO_REGIONS,
-                        TextLocation(self.source, name_token),
-                        layout.segments,
-                    )
-        return None
-
     def _read_directives(self, declaration: OperationDeclaration, name_token: int) -> Operation:
         """An operation as the directives of its format read it."""
         assembly = declaration.assembly
         assert isinstance(assembly, Assembly)
         self.position = name_token + 1
-        told = len(self.diagnostics) + self.type_growth
         state = ParseState(declaration, assembly, name_token, self.source)
         for directive in assembly.directives:
             directive.parse(self, state)
-        operation = build_operation(self, state)
-        layouts = self.layouts.get(declaration)
-        if layouts is None:
-            # Many come once.
-            self.layouts[declaration] = Layouts()
-        elif layouts.balance > 0 and not operation.regions and told == len(self.diagnostics) + self.type_growth:
-            layouts.learn(self, state, operation)
-        return operation
+        return build_operation(self, state)
 
     def _read_plain(self, block: Block) -> None:
         """Read statements as long as they define one value and have nothing but operands and types."""

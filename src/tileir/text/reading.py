@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
 from tileir.ir.collector import CollectorPaused
@@ -13,22 +12,6 @@ from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser
 from tileir.text.values import StopParsing
-
-# In a shorter text few statements are so alike that it is worth finding out.
-LONG_TEXT = 1 << 15
-# The largest share of different lines with which it is, names aside, in long texts and in still longer ones.
-DIFFERENT_LINES = (0.6, 0.85)
-_LONGER_TEXT: Final = 1 << 20
-# So few lines say nothing about the others.
-FEW_LINES = 12
-# Lines are looked at in so many places, and so many characters in each.
-_PLACES: Final = 12
-_AT_A_PLACE: Final = 1 << 9
-# The largest share of different lines with which a text says whole functions again, and how far it is looked at.
-_DIFFERENT_WITH_NAMES: Final = 0.4
-_FIRST_PART: Final = 1 << 17
-# With more comments than one in so many lines hardly anything between two names is as it was before.
-_COMMENTED: Final = 8
 
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
@@ -94,27 +77,9 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    if len(text) >= LONG_TEXT and has_alike_lines(text):
-        # Imported here: most texts are short.
-        from tileir.text.pieces import pieces_of
-        from tileir.text.repeating_text import RepeatingTextParser
-
-        parser: OperationParser = RepeatingTextParser(
-            text,
-            pieces_of(text),
-            name,
-            version,
-            allow_unregistered,
-            first_line,
-            recover,
-            testing,
-            draft_spellings,
-            generic_form,
-        )
-    else:
-        parser = OperationParser(
-            text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
-        )
+    parser = OperationParser(
+        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
+    )
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]
@@ -128,25 +93,6 @@ def read_text(
         module = wrap_top_level(block, parser.source, implicit_module) if partial else None
         return ReadText(module, parser.diagnostics, False)
     return ReadText(wrap_top_level(block, parser.source, implicit_module), parser.diagnostics)
-
-
-def has_alike_lines(text: str) -> bool:
-    """Whether the lines of a long text are so much alike that it is read faster by their shapes."""
-    import re
-
-    if "//" in text and text.count("//") * _COMMENTED > text.count("\n"):
-        return False
-    step = max(len(text) // _PLACES, _AT_A_PLACE)
-    lines: list[str] = []
-    for start in range(0, len(text), step):
-        lines += re.sub(r"%[\w$.\-#]+", "%", text[start : start + _AT_A_PLACE]).split("\n")[1:-1]
-    if len(lines) < FEW_LINES:
-        return False
-    if len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines):
-        return True
-    # Nothing in a few places tells that functions come again: their lines are the same then, names and all.
-    lines = text[:_FIRST_PART].split("\n")
-    return len(set(lines)) <= _DIFFERENT_WITH_NAMES * len(lines)
 
 
 def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:

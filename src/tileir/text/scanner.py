@@ -157,27 +157,6 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
         tokens.append(text[start:position])
 
 
-def split_at_names(text: str) -> list[str]:
-    """A text of ASCII characters as what stands before a name of a value, the name, what stands before the next, .."""
-    data = text.encode("ascii") + b"\0"
-    continuations = _CONTINUATIONS
-    parts: list[str] = []
-    start = 0
-    place = text.find("%")
-    while place >= 0:
-        position = place + 1
-        while continuations[data[position]] & _IN_NAME:
-            position += 1
-        if position > place + 1:
-            position = _number_of_result_end(data, position)
-            parts.append(text[start:place])
-            parts.append(text[place:position])
-            start = position
-        place = text.find("%", position)
-    parts.append(text[start:])
-    return parts
-
-
 def _number_of_result_end(data: bytes, position: int) -> int:
     """Where a name ends that may have the number of a result behind it."""
     if data[position] != 35:

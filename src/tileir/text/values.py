@@ -57,7 +57,7 @@ class ValueCursor(LocationCursor):
         self.declarations: dict[str, OperationDeclaration] = {}
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
-        # What the form of a statement told that was matched last (`text/plain_form.py`, `text/layouts.py`).
+        # What the form of a statement told that was matched last (`text/plain_form.py`).
         self.matched_types: list[Type] = []
         self.matched_attributes: dict[str, Attribute] = {}
         # How many braces are open before each token; counted at the first mistake.
