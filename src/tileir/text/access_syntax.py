@@ -150,37 +150,27 @@ class ViewAccess(Custom):
 
     def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], is_view_first: bool) -> None:
         parser.expect(":")
-        start = parser.position
         types = parser.parse_type_list()
-        tokens = list(range(start, parser.position, 2))
         first = 1 if self.is_load else 2
         if len(types) < first:
             parser.expect(",")
         if is_view_first:
             types[0], types[1] = types[1], types[0]
         if not self.is_load:
-            self.set_types(state, self.moved, [types[0]], tokens[:1])
+            self.set_types(state, self.moved, [types[0]])
         view = types[first - 1]
-        self.set_types(state, "view", [view], tokens[first - 1 : first])
-        index_types = self._index_types(parser, state, types[first:], indices)
-        index_tokens = tokens[first:]
-        if len(index_tokens) == 1:
-            index_tokens *= len(indices)
-        self.set_types(state, "index", index_types, index_tokens)
+        self.set_types(state, "view", [view])
+        self.set_types(state, "index", self._index_types(parser, state, types[first:], indices))
         parser.expect("->")
-        start = parser.position
         if self.is_load:
-            self.set_types(state, "tile", [parser.parse_type()], [start])
+            self.set_types(state, "tile", [parser.parse_type()])
             parser.expect(",")
-            start = parser.position
+        start = parser.position
         token = parser.parse_type()
         if "result_token" in self.slots:
-            self.set_types(state, "result_token", [token], [start])
+            self.set_types(state, "result_token", [token])
         elif token is not TOKEN:
             parser.fail("expected token type", start)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
         """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
@@ -253,11 +243,6 @@ class LoadOperands(Doubtful):
             state.operands[padding], state.operands[mask] = state.operands[mask], None
             state.types[self.slots["paddingValue"]] = types
             state.types[self.slots["mask"]] = None
-
-    def is_regular(self, state: ParseState) -> bool:
-        mask, padding = (state.operands[self.declaration.operand_number(name)] for name in ("mask", "paddingValue"))
-        # Of one that is alone the type tells which it is.
-        return (mask is None) == (padding is None)
 
     def is_ambiguous(self, operation: Operation) -> bool:
         padding = operation.operand("paddingValue")

@@ -246,9 +246,6 @@ class ShiftAmount(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
 
-    def is_regular(self, state: ParseState) -> bool:
-        return True
-
     def print(self, printer: Printer, operation: Operation) -> None:
         return None
 
@@ -290,17 +287,14 @@ class ComparisonTypes(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        self.set_types(state, "lhs", [type], [start])
+        self.set_types(state, "lhs", [type])
         if "rhs" in self.slots:
-            self.set_types(state, "rhs", [type], [start])
+            self.set_types(state, "rhs", [type])
         result = draft_spellings.comparison_result(parser, type, start)
         if result is None:
             parser.expect("->")
             result = parser.parse_type()
-        self.set_types(state, "result", [result], [parser.position - 1])
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
+        self.set_types(state, "result", [result])
 
     def print(self, printer: Printer, operation: Operation) -> None:
         left = operation.operands[0].type.spelling
@@ -317,15 +311,11 @@ class GridType(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        start = parser.position
         type = draft_spellings.grid_type(parser)
         if type is None:
             type = parser.parse_type()
         for name in self.slots:
-            self.set_types(state, name, [type], [start])
-
-    def is_regular(self, state: ParseState) -> bool:
-        return True
+            self.set_types(state, name, [type])
 
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")

@@ -166,7 +166,6 @@ class TrailingType(Directive):
         else:
             parser.position = position + 2
         state.types[self.type.slot] = [found]
-        state.type_tokens[self.type.slot] = [position + 1]
 
     def print(self, printer: Printer, operation: Operation) -> None:
         if operation.attributes:

@@ -40,10 +40,6 @@ class Directive:
         """Whether the operation has what this piece prints; asked of the anchor of an optional group."""
         raise TypeError(type(self).__name__)
 
-    def is_regular(self, state: ParseState) -> bool:
-        """Whether all it read but the types, whose tokens are noted, depends on words alone (`text/layouts.py`)."""
-        return True
-
 
 def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> NoReturn:
     """Refuse the text with the operation's name in front, as MLIR does for messages of an operation's own parser."""
@@ -117,14 +113,8 @@ class Custom(Directive):
         """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
         return ""
 
-    def is_regular(self, state: ParseState) -> bool:
-        return False
-
-    def set_types(self, state: ParseState, name: str, types: list[Type], tokens: list[int] | None = None) -> None:
-        """Note the types of an operand or result, and the token of each where it is one."""
-        slot = self.slots[name]
-        state.types[slot] = types
-        state.type_tokens[slot] = tokens
+    def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
+        state.types[self.slots[name]] = types
 
     def set_operands(self, state: ParseState, name: str, tokens: list[int]) -> None:
         state.operands[self.declaration.operand_number(name)] = tokens
@@ -251,12 +241,7 @@ class TypeOf(Directive):
         self.several: bool = several
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        start = parser.position
-        if self.several:
-            state.types[self.slot] = parser.parse_type_list()
-        else:
-            state.types[self.slot] = [parser.parse_type()]
-        state.type_tokens[self.slot] = list(range(start, parser.position, 2))
+        state.types[self.slot] = parser.parse_type_list() if self.several else [parser.parse_type()]
 
     def print(self, printer: Printer, operation: Operation) -> None:
         if self.index >= 0:
@@ -299,9 +284,6 @@ class Group(Directive):
         if self.pieces[0].is_next(parser):
             for piece in self.pieces:
                 piece.parse(parser, state)
-
-    def is_regular(self, state: ParseState) -> bool:
-        return all(piece.is_regular(state) for piece in self.pieces)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         if self.anchor.is_present(operation):

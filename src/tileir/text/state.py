@@ -54,8 +54,7 @@ class ParseState:
     """Filled by the directives, turned into an operation by `text/building.py`.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
-    slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type), and `type_tokens`
-    the token of each of them, where it is one.
+    slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
     """
 
     __slots__ = (
@@ -68,7 +67,6 @@ class ParseState:
         "operands",
         "regions",
         "source",
-        "type_tokens",
         "types",
     )
 
@@ -81,7 +79,6 @@ class ParseState:
         self.source: SourceText = source
         self.operands: list[list[int] | None] = [None] * assembly.operand_count
         self.types: list[list[Type] | None] = [None] * assembly.slot_count
-        self.type_tokens: list[list[int] | None] = [None] * assembly.slot_count
         self.attributes: dict[str, Attribute] | None = None
         self.regions: list[Region] | None = None
         # Set where an operand is not what its token names but something made from it.
@@ -103,7 +100,6 @@ class ParseState:
         self.assembly = assembly
         self.operands = [None] * assembly.operand_count
         self.types = [None] * assembly.slot_count
-        self.type_tokens = [None] * assembly.slot_count
 
     def add_region(self, region: Region) -> None:
         if self.regions is None:
