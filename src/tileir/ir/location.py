@@ -15,8 +15,6 @@ from tileir.ir.reducing import REDUCING, Reduced
 if TYPE_CHECKING:
     import re
 
-    from tileir.ir.token_starts import TokenStarts
-
 
 class Location(Attribute):
     """Base of all locations; `inside` gives the pieces of the spelling inside `loc(...)`."""
@@ -180,7 +178,7 @@ class SourceText:
         self.name: str = name
         self.first_line: int = first_line
         self.token_pattern: re.Pattern[str] = token_pattern
-        self._starts: TokenStarts | None = None
+        self._starts: list[int] | None = None
         self._line_starts: list[int] | None = None
 
     def __copy__(self) -> SourceText:
@@ -205,12 +203,9 @@ class SourceText:
         if self._starts is None:
             starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
             starts.append(len(self.text.rstrip()))
-            # Imported here: a program without mistakes is read without it.
-            from tileir.ir.token_starts import TokenStarts
-
-            self._starts = TokenStarts(starts, len(self.text))
+            self._starts = starts
         found = self._starts
-        return found[token] if token < found.count else found[-1]
+        return found[token] if token < len(found) else found[-1]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
@@ -253,7 +248,7 @@ class SourceText:
         return self.text[first : min(end, first + _LONGEST_LINE_SHOWN)], start + column - first
 
 
-def renew(source: SourceText, text: str, starts: TokenStarts) -> None:
+def renew(source: SourceText, text: str, starts: list[int]) -> None:
     """Let a source be another text, of which it is known where its tokens begin: after an edit."""
     source.text = text
     source._starts = starts

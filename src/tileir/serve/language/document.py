@@ -15,8 +15,7 @@ from lsprotocol import types as lsp
 from tileir.serve.language.analysis import Analysis, PlacedDiagnostic, Settings, read, verified
 from tileir.serve.language.following import follow
 from tileir.serve.language.syntax import Syntax
-from tileir.text.rereading import EditedText
-from tileir.text.token_text import TokenChange, TokenText
+from tileir.text.edits import EditedText, TokenChange, TokenText
 
 _LOG = logging.getLogger(__name__)
 # A text of more characters than these, some 200,000 operations, is not read while it is written.
