@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
@@ -11,52 +11,38 @@ from tileir.text.state import ParseState
 from tileir.text.values import ValueCursor
 
 
-def build_operation(cursor: ValueCursor, state: ParseState) -> Operation:
-    """Look the operands up and make the operation."""
+def build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Operation:
+    """Look the operands up, and append the operation to a block."""
     assembly = state.assembly
+    names, values = cursor.tokens, cursor.values
     operands: list[Value] = []
-    if assembly.uniform and state.made_operand is None:
-        shown = state.types[0]
-        if shown is not None:
-            type = shown[0]
-            for tokens in state.operands:
-                if tokens is not None:
-                    operands.append(cursor.resolve(tokens[0], type))
-            attributes = state.attributes
-            return Operation(
-                state.declaration,
-                operands,
-                shown,
-                NO_ATTRIBUTES if attributes is None else attributes,
-                NO_REGIONS,
-                TextLocation(state.source, state.name_token),
-            )
-    for index in range(assembly.operand_count):
-        tokens = state.operands[index]
+    for index, tokens in enumerate(state.operands):
         if tokens is None:
             continue
         slot = assembly.operand_slots[index]
         types = state.types[slot] if slot >= 0 else None
         if state.made_operand is not None and index == state.made_index:
             operands.append(state.made_operand)
-        elif types is not None and len(tokens) == 1 and len(types) == 1:
-            operands.append(cursor.resolve(tokens[0], types[0]))
-        else:
+        elif types is None or len(types) != len(tokens):
             _resolve_group(cursor, state, index, tokens, types, operands)
-    result_types: list[Type] = []
-    for index in range(len(assembly.result_slots)):
-        slot = assembly.result_slots[index]
-        types = state.types[slot] if slot >= 0 else None
-        if types is None:
-            fixed = assembly.result_fixed[index]
-            if fixed is not None:
-                result_types.append(fixed)
-            elif assembly.result_counts[index] == ONE:
-                result_types.append(_inferred_result(cursor, state, operands, index))
-        elif assembly.result_counts[index] == ONE:
-            result_types.append(types[0])
         else:
-            result_types.extend(types)
+            for place, token in enumerate(tokens):
+                type = types[place]
+                value = values.get(names[token])
+                known = value is not None and value.type is type
+                operands.append(value if value is not None and known else cursor.resolve(token, type))
+    result_types: list[Type] = []
+    for index, slot in enumerate(assembly.result_slots):
+        types = state.types[slot] if slot >= 0 else None
+        is_single = assembly.result_counts[index] == ONE
+        if types is not None:
+            result_types += types[:1] if is_single else types
+            continue
+        fixed = assembly.result_fixed[index]
+        if fixed is not None:
+            result_types.append(fixed)
+        elif is_single:
+            result_types.append(_inferred_result(cursor, state, operands, index))
     segments: tuple[int, ...] | None = None
     if assembly.segmented:
         segments = tuple([0 if tokens is None else len(tokens) for tokens in state.operands])
@@ -70,6 +56,8 @@ def build_operation(cursor: ValueCursor, state: ParseState) -> Operation:
         NO_REGIONS if regions is None else regions,
         TextLocation(state.source, state.name_token),
         segments,
+        None,
+        block,
     )
 
 
@@ -81,22 +69,19 @@ def _resolve_group(
     types: list[Type] | None,
     operands: list[Value],
 ) -> None:
-    fixed = state.assembly.fixed[index]
+    """Look values up whose types the text does not show one by one."""
     if types is not None:
-        if len(types) != len(tokens):
-            cursor.fail(
-                f"custom op '{state.declaration.name}' number of operands and types do not match: got "
-                f"{len(tokens)} operands and {len(types)} types",
-                tokens[0] if tokens else state.name_token,
-            )
-        for token, type in zip(tokens, types, strict=True):
-            operands.append(cursor.resolve(token, type))
-        return
+        cursor.fail(
+            f"custom op '{state.declaration.name}' number of operands and types do not match: got "
+            f"{len(tokens)} operands and {len(types)} types",
+            tokens[0] if tokens else state.name_token,
+        )
+    fixed = state.assembly.fixed[index]
     for token in tokens:
-        type_found = fixed if fixed is not None else cursor.value_type(token)
-        if type_found is None:
+        type = fixed if fixed is not None else cursor.value_type(token)
+        if type is None:
             cursor.fail(f"use of undeclared SSA value name '{cursor.tokens[token]}'", token)
-        operands.append(cursor.resolve(token, type_found))
+        operands.append(cursor.resolve(token, type))
 
 
 def _inferred_result(cursor: ValueCursor, state: ParseState, operands: list[Value], index: int) -> Type:

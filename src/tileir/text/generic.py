@@ -12,9 +12,10 @@ from tileir.ir.types import I32, FunctionType
 from tileir.text.operation_parser import OperationParser
 
 
-def parse_generic(parser: OperationParser, name: str) -> Operation:
+def parse_generic(parser: OperationParser, block: Block) -> Operation:
     """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
     name_position = parser.position
+    name = parser.tokens[name_position]
     parser.position += 1
     full = parser.string_value(name, name_position) if len(name) > 1 else ""
     if not full:
@@ -68,6 +69,7 @@ def parse_generic(parser: OperationParser, name: str) -> Operation:
         TextLocation(parser.source, name_position),
         segments,
         successors,
+        block,
     )
 
 

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.text.cursor import SyntaxFailure
@@ -33,6 +34,8 @@ class Parser(ValueCursor):
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
         self.end_is_missing: bool = False
+        # Whether operations of the test dialect have names.
+        self.testing: bool = False
         # The dialects whose prefix may be left out, the innermost last.
         self.dialects: list[str] = ["cuda_tile"]
 
@@ -42,6 +45,10 @@ class Parser(ValueCursor):
 
     def parse_as(self, declaration: OperationDeclaration, state: ParseState) -> None:
         """Go on as another operation: the text turned out to be a draft spelling of it."""
+        raise NotImplementedError
+
+    def parse_module_body(self) -> Region:
+        """The region of a module of the dialect, in which the names of operations need no prefix."""
         raise NotImplementedError
 
     def append_before(self, operation: Operation) -> None:
@@ -205,3 +212,61 @@ class Parser(ValueCursor):
         if not self.end_is_missing:
             self.end_is_missing = True
             self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
+
+    # --- names of operations ---
+
+    def find_declaration(self, name: str) -> OperationDeclaration:
+        """The declaration that an unquoted name means here."""
+        if not (name[:1].isalpha() or name[:1] == "_"):
+            self.fail("expected operation name in quotes")
+        # Outside of everything a bare `module` is MLIR's own, as its printer writes it.
+        dialect = "builtin" if name == "module" and self.nesting == 0 else self.dialects[-1]
+        found = self.lookup(name if "." in name else f"{dialect}.{name}")
+        if found is None and "." not in name:
+            found = self.lookup(f"builtin.{name}")
+        if found is None:
+            tried = "" if "." in name else f" (tried '{self.dialects[-1]}.{name}' as well)"
+            self.fail(f"custom op '{name}' is unknown{tried}")
+        if found.syntax == "":
+            self.fail(f"custom op '{name}' has no custom assembly form")
+        return found
+
+    def remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
+        """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
+        mnemonic = name.rpartition(".")[2]
+        if mnemonic not in found.aliases:
+            return False
+        self.remark(f"'{mnemonic}' is read as '{found.spelled_name(self.version)}'", token)
+        return True
+
+    def lookup(self, name: str) -> OperationDeclaration | None:
+        """The declaration of a full name, if the dialect version has it."""
+        found = REGISTRY.find(name)
+        if found is None or (found.testing and not self.testing):
+            return None
+        if found.testing:
+            return found
+        if found.since is not None and found.since > self.version:
+            return None
+        return found if self._is_name_known(found, name) else None
+
+    def _is_name_known(self, declaration: OperationDeclaration, name: str) -> bool:
+        """Whether an operation goes by a name: some operations and names are in the drafts only."""
+        if self.draft_spellings:
+            return True
+        word = name.rpartition(".")[2]
+        too_new = word == declaration.newer_mnemonic and word != declaration.spelled_name(self.version)
+        return declaration.since is not None and word not in declaration.aliases and not too_new
+
+    def fail_unregistered(self, name: str, token: int) -> NoReturn:
+        if name.startswith("cuda_tile."):
+            self.fail(
+                f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
+                "operations",
+                token,
+            )
+        self.fail(
+            "operation being parsed with an unregistered dialect. If this is intended, please use "
+            "-allow-unregistered-dialect with the MLIR opt tool used",
+            token,
+        )

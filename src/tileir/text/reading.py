@@ -27,11 +27,11 @@ def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, nam
 PRINTING.print_operation = _print_when_asked
 
 
-def generic_form(parser: OperationParser, name: str) -> Operation:
+def generic_form(parser: OperationParser, block: Block) -> Operation:
     # Imported here: people and most tools write the custom form.
     from tileir.text.generic import parse_generic
 
-    return parse_generic(parser, name)
+    return parse_generic(parser, block)
 
 
 class ReadText:

@@ -165,15 +165,7 @@ class Module(Doubtful):
         name = draft_spellings.module_name(parser, state)
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name() if name is None else name))
         parse_attributes_with_keyword(parser, state)
-        parser.dialects.append("cuda_tile")
-        outer = parser.declarations
-        parser.declarations = {}
-        try:
-            region = parser.parse_region([], isolated=True)
-        finally:
-            parser.declarations = outer
-            parser.dialects.pop()
-        state.add_region(region)
+        state.add_region(parser.parse_module_body())
 
     def print(self, printer: Printer, operation: Operation) -> None:
         name = operation.symbol_name

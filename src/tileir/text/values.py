@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import OperationDeclaration, Version
+from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
 from tileir.ir.registry import REGISTRY
@@ -53,13 +53,8 @@ class ValueCursor(LocationCursor):
         self.defined: list[str] = []
         self.forward: dict[str, ForwardReference] = {}
         self.poisoned: set[str] = set()
-        # What the names of operations mean that were met.
-        self.declarations: dict[str, OperationDeclaration] = {}
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
-        # What the form of a statement told that was matched last (`text/plain_form.py`).
-        self.matched_types: list[Type] = []
-        self.matched_attributes: dict[str, Attribute] = {}
         # How many braces are open before each token; counted at the first mistake.
         self.braces: list[int] = []
 
