@@ -24,9 +24,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 CHECK = {
     "tools": "arguments check main preloading programs reporting",
     "bytecode": "magic",
-    "text": "access_syntax aggregate_syntax alias_reading attribute_syntax attributes building cursor dense"
-    " dialect_attributes dialect_types directive draft_spellings enum_syntax format lexer locations parser"
-    " reading stack state statement_form structure_syntax types values",
+    "text": "access_syntax aggregate_syntax alias_reading attribute_syntax attributes cursor dense"
+    " dialect_attributes dialect_types directive draft_spellings enum_syntax format lexer locations"
+    " operation_parser parser reading state statement_form structure_syntax types values",
     "dialect": "attributes calls constraints construct control_flow_rules debug_info enums functions hints inference"
     " memory_model ops types",
     # The chapters of the operations that the program has.

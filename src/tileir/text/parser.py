@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, NoReturn
+import _thread
+
+from tileir.annotations import Callable, Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
@@ -14,7 +16,6 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
@@ -23,6 +24,43 @@ from tileir.text.values import ValueCursor
 _REGIONS_PER_STACK: Final = 60
 # The modules and the function around what bytecode counts.
 _AROUND: Final = 4
+
+
+class _Outcome:
+    """What a call on another stack raised."""
+
+    __slots__ = ("error",)
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+
+def _on_fresh_stack(action: Callable[[], None]) -> bool:
+    """Do something on the stack of another thread, and wait for it; False where there can be no other thread.
+
+    The parser of regions calls itself, so deep nesting needs a deep stack.  Python's recursion limit is a setting of
+    the process that is not ours to change.
+    """
+    outcome = _Outcome()
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            action()
+        except BaseException as error:
+            outcome.error = error
+        finally:
+            done.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        return False
+    done.acquire()
+    if outcome.error is not None:
+        raise outcome.error
+    return True
 
 
 class Parser(ValueCursor):
@@ -84,7 +122,7 @@ class Parser(ValueCursor):
             return
         self.stack_base = self.nesting
         try:
-            if not on_fresh_stack(lambda: self._parse_region_body(region, arguments)):
+            if not _on_fresh_stack(lambda: self._parse_region_body(region, arguments)):
                 self.fail(f"nesting is too deep (more than {self.nesting} levels)")
         finally:
             self.stack_base = outer

@@ -10,7 +10,7 @@ from tileir.bytecode.layouts import LAYOUTS
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
-from tileir.text.heads import HeadPrinter
+from tileir.text.listing import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script
