@@ -23,11 +23,11 @@ from tileir.text.operation_parser import OperationParser
 from tileir.text.reading import generic_form, wrap_top_level
 from tileir.text.types import DIALECT_TYPES
 
-# An edit may change so many tokens before it: `1.5e+` and what follows are four.
+# The most tokens before an edit that it may change: `1.5e+` and what follows are four.
 _BEFORE: Final = 5
 # Empty tokens at the end, so that looking ahead never runs out.
 _EMPTY: Final = 3
-# The parser of the statement before a function looks at so many tokens of the function.
+# The parser looks ahead so far: the statement before a function may depend on these tokens of the function.
 _AHEAD: Final = 3
 
 

@@ -56,7 +56,7 @@ def parse_generic(parser: OperationParser, block: Block) -> Operation:
     parser.require_prefixes(start)
     if len(type.inputs) != len(operands):
         parser.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
-    values = [parser.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
+    values = [parser.resolve(token, expected) for token, expected in zip(operands, type.inputs, strict=True)]
     segments = _take_segments(parser, attributes, name_position)
     _read_enumerations(declaration, attributes)
     kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}

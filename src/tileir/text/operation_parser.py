@@ -1,9 +1,8 @@
-"""Text into operations.
+"""The parser of operations.
 
-The grammar of each operation comes from its declaration: `text/format.py` turns the assembly format into directives
-once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one, so that a
-file's mistakes are all reported; names the broken operation would have defined are remembered so that their uses do
-not add noise.
+The grammar of each operation comes from its declaration.  `text/statement_form.py` reads statements of regular syntax,
+the directives of the assembly format (`text/format.py`) all others.  An error ends one operation and parsing goes on at
+the next, so all errors of a file are reported; uses of what the broken operation would have defined are no errors.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tileir.text.values import ValueCursor
 class OperationParser(Parser):
     """Parses operations.
 
-    `allow_unregistered` accepts operations nobody declared, in generic form, which `parse_generic` reads.
+    `allow_unregistered` accepts operations without a declaration, in the generic form, which `parse_generic` reads.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class OperationParser(Parser):
                 self.defined.append(token)
 
     def _parse_directives(self, form: StatementForm | None, block: Block) -> Operation:
-        """custom-operation ::= name, and what the assembly format of the operation says"""
+        """custom-operation ::= name, then the assembly format of the operation"""
         if form is None:
             return self.parse_generic(self, block)
         state = ParseState(form.declaration, form.assembly, self.position, self.source)
@@ -145,17 +144,6 @@ class OperationParser(Parser):
         """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`; name, count and token number of each"""
         names: list[tuple[str, int, int]] = []
         tokens = self.tokens
-        # Names alone, with commas between them.
-        place = self.position
-        while tokens[place][:1] == "%" and "#" not in tokens[place]:
-            names.append((tokens[place], 1, place))
-            if tokens[place + 1] == "=":
-                self.position = place + 2
-                return names
-            if tokens[place + 1] != ",":
-                break
-            place += 2
-        names = []
         while True:
             place = self.position
             name = tokens[place]
@@ -191,11 +179,7 @@ class OperationParser(Parser):
             self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token)
         index = 0
         for name, count, place in names:
-            if name in self.values:
-                self.define(name, results[index], place)
-            else:
-                self.values[name] = results[index]
-                self.defined.append(name)
+            self.define(name, results[index], place)
             if count > 1:
                 self.values[f"{name}#0"] = results[index]
                 self.defined.append(f"{name}#0")
@@ -209,7 +193,7 @@ class OperationParser(Parser):
             return None
         declaration = self.find_declaration(name)
         form = form_of(declaration)
-        # A draft spelling is not remembered, so that each use of it is remarked upon.
+        # A draft spelling is not kept: every use of it gets a remark.
         if not self.remark_alias(name, declaration, self.position):
             self.forms[name] = form
         return form
@@ -232,7 +216,7 @@ class OperationParser(Parser):
     # --- failures ---
 
     def leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
-        """Say what is wrong in the statement that starts at a token, and leave all that it was in the middle of."""
+        """Report the error in the statement that starts at a token, and leave all that it has entered."""
         self.note_failure(self.named_failure(failure, start))
         self.nesting = nesting
         self.open_aliases.clear()

@@ -1,6 +1,6 @@
-"""The parser that directives read with: tokens, types, attributes, values, blocks and regions.
+"""Blocks, regions and names of operations: the parser as directives see it.
 
-`text/operation_parser.py` adds the operations themselves, which are read by directives.
+`text/operation_parser.py` adds the operations themselves, which directives parse.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
-# So many regions fit well into a stack, with all that may stand around them.
+# Regions that fit into one stack, with everything that may surround them.
 _REGIONS_PER_STACK: Final = 60
-# The modules and the function around what bytecode counts.
+# The modules and the function, which DEEPEST_REGION does not count.
 _AROUND: Final = 4
 
 
@@ -64,7 +64,7 @@ def _on_fresh_stack(action: Callable[[], None]) -> bool:
 
 
 class Parser(ValueCursor):
-    """Adds blocks and regions to the cursor, and what directives ask of the parser of operations."""
+    """Adds blocks, regions and names of operations to the cursor."""
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
@@ -144,7 +144,7 @@ class Parser(ValueCursor):
                 self.values.pop(name, None)
             self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
         if self.at_end() and self.recover:
-            # What was read so far is kept, for those who want to know about a text that is still written.
+            # The part that was read is kept for editors.
             self.note_missing_end()
         else:
             self.expect("}")
@@ -162,7 +162,7 @@ class Parser(ValueCursor):
             if arguments:
                 self.fail("invalid block name in region with named arguments")
         elif self.peek() == "}":
-            # An empty region has no block unless something gives it one.
+            # An empty region has no block unless its arguments are given.
             if arguments is not None:
                 region.append(first)
         else:
@@ -172,7 +172,7 @@ class Parser(ValueCursor):
             self._parse_labelled_block(region)
 
     def _skip_entry_label(self) -> bool:
-        """The label of the first block of a region whose arguments are known, which the draft writes (A9)."""
+        """Skip the label of the first block of a region whose arguments are known, a draft spelling (A9)."""
         label = self.peek()
         if label[:1] != "^" or not self.draft_spellings or self.tokens[self.position + 1] != ":":
             return False
@@ -229,7 +229,7 @@ class Parser(ValueCursor):
             self.position += 1
 
     def require_prefixes(self, start: int) -> None:
-        """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
+        """Refuse dialect types without `!cuda_tile.`, as MLIR's own syntax does; for the drop-ins."""
         if self.draft_spellings:
             return
         for position in range(start, self.position):
@@ -246,7 +246,7 @@ class Parser(ValueCursor):
             block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
 
     def note_missing_end(self) -> None:
-        """Say, once, that the text ends within a region."""
+        """Report once that the text ends within a region."""
         if not self.end_is_missing:
             self.end_is_missing = True
             self.note_failure(Diagnostic("error", "expected '}'", self.gap()))

@@ -1,4 +1,4 @@
-"""A whole text into a module."""
+"""Entry point of the parser: a whole text into a module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    # Reading needs no printer; what was read is printed all the same when somebody asks.
+    # Imported here: reading needs no printer.
     from tileir.text.printer import print_for_core
 
     return print_for_core(operation, generic, debug_info, names, version)
@@ -35,9 +35,9 @@ def generic_form(parser: OperationParser, block: Block) -> Operation:
 
 
 class ReadText:
-    """What came of a text: the module if it could be read, and everything there is to say about it.
+    """The module of a text, if it could be read, and the diagnostics.
 
-    `complete` says whether the module is all of the text: what is read for an editor may lack what is broken.
+    `complete` is false where the module, read for an editor, lacks what is broken.
     """
 
     __slots__ = ("complete", "diagnostics", "module")
@@ -65,14 +65,13 @@ def read_text(
 
     Otherwise a text that is one module is that module, and bare entries and globals (what NVIDIA's disassembler
     prints) are put into a `cuda_tile.module @kernels`.  With `partial`, for editors, there is a module also where the
-    text is broken: operations with mistakes are missing in it, and what they would have defined is a value that no
-    operation has.
+    text is broken: it lacks the operations with errors, and what they would have defined is a value of no operation.
     """
     if not text.isascii():
-        # Editors on Windows put a byte order mark before a text: no part of it, and no column of its first line.
+        # A byte order mark, as editors on Windows write it, is no column of the first line.
         text = text.removeprefix(_BYTE_ORDER_MARK)
         try:
-            # What is no text at all is refused here, so that every string can be printed.
+            # Refused here, so that every string can be printed.
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
@@ -115,7 +114,7 @@ def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> O
 
 
 def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Operation:
-    """The module a text describes; every mistake in it is in the `ParseError`."""
+    """The module a text describes; all errors in it are in the `ParseError`."""
     found = read_text(text, name, version=version, allow_unregistered=allow_unregistered)
     if found.module is None:
         raise ParseError([d for d in found.diagnostics if d.severity == "error"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region
-from tileir.ir.declaration import ONE, SEGMENTS, OperationDeclaration
+from tileir.ir.declaration import SEGMENTS, OperationDeclaration
 from tileir.ir.location import SourceText
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -26,7 +26,6 @@ class TypeSlots:
         "result_slots",
         "segmented",
         "slot_count",
-        "uniform",
     )
 
     def __init__(
@@ -40,14 +39,6 @@ class TypeSlots:
         self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
         self.result_counts: list[int] = [r.count for r in declaration.results]
         self.segmented: bool = bool(declaration.traits & SEGMENTS)
-        # Single operands and one single result, all of the one type the text shows: the common case.
-        self.uniform: bool = (
-            declaration.plain_operands
-            and slot_count == 1
-            and not any(operand_slots)
-            and result_slots == [0]
-            and self.result_counts == [ONE]
-        )
 
 
 class ParseState:

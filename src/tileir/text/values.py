@@ -1,4 +1,4 @@
-"""What the text calls things: values by name, before or after their definition, and the way out of a mistake."""
+"""Names of values, used before or after their definition, and recovery after an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _open_braces(tokens: list[str]) -> list[int]:
 
 
 class StopParsing(Exception):
-    """Raised after the first mistake when recovery is off."""
+    """Raised after the first error when recovery is off."""
 
 
 class ForwardReference(Value):
@@ -47,15 +47,15 @@ class ValueCursor(LocationCursor):
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
-        # The values in sight, the names the innermost region has defined, the references that wait for a definition,
-        # and the names that a mistake kept from being defined.
+        # The visible values, the names that the innermost region defines, the references that wait for a definition,
+        # and the names that broken operations would have defined.
         self.values: dict[str, Value] = {}
         self.defined: list[str] = []
         self.forward: dict[str, ForwardReference] = {}
         self.poisoned: set[str] = set()
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
-        # How many braces are open before each token; counted at the first mistake.
+        # How many braces are open before each token; counted at the first error.
         self.braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
@@ -77,15 +77,15 @@ class ValueCursor(LocationCursor):
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
     def fail_definition(self, name: str, waiting: ForwardReference, found: Type, token: int) -> NoReturn:
-        """Say that a definition is not what was used before it."""
+        """Refuse a definition whose type is not that of the uses before it."""
         numbered = name if "#" in name else f"{name}#0"
         message = f"definition of SSA value '{numbered}' has type '{found.text}'"
         notes = [note(f"previously used here with type '{waiting.type.text}'", self.location(waiting.token))]
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
-    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
+    def fail_type(self, name: str, expected: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
         base = name.partition("#")[0]
-        message = f"use of value '{base}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
+        message = f"use of value '{base}' expects different type than prior uses: '{expected.text}' vs '{found.text}'"
         notes = [note("prior use here", prior)] if prior is not None else []
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
@@ -113,7 +113,7 @@ class ValueCursor(LocationCursor):
             return value.location if isinstance(value, BlockArgument) else UNKNOWN
         place = operation.location
         if isinstance(place, TextLocation) and place.source is self.source:
-            # The location is that of the operation's name; the results stand before it on the way back to the start.
+            # The location is that of the operation's name; the results stand before it.
             base = name.partition("#")[0]
             token = place.token - 1
             while token >= 0 and (self.tokens[token][:1] in "%=,:" or self.tokens[token].isdigit()):
@@ -182,7 +182,7 @@ class ValueCursor(LocationCursor):
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
         last = self.diagnostics[-1] if self.diagnostics else None
-        # Where a text ends too early, each region that is still open misses the same thing: once is enough.
+        # Where a text ends too early, every open region reports the same.
         if last is not None and last.message == diagnostic.message and last.position == diagnostic.position:
             return
         self.diagnostics.append(diagnostic)
@@ -190,9 +190,9 @@ class ValueCursor(LocationCursor):
             raise StopParsing()
 
     def recover_after(self, start: int) -> None:
-        """Go to where the next operation seems to begin.
+        """Skip to where the next operation seems to begin.
 
-        Brackets the broken operation opened are closed again by skipping; what it would have defined is poisoned.
+        Braces that the broken operation opened are closed; the names it would have defined are poisoned.
         """
         tokens = self.tokens
         failed = self.position
