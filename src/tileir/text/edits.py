@@ -21,6 +21,7 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser
 from tileir.text.reading import generic_form, wrap_top_level
+from tileir.text.statement_form import StatementForm
 from tileir.text.types import DIALECT_TYPES
 
 # The most tokens before an edit that it may change: `1.5e+` and what follows are four.
@@ -159,12 +160,12 @@ class _FunctionParser(OperationParser):
         self.tokens = edited.tokens.tokens
         self.functions: list[_Function] = []
 
-    def parse_operation(self, block: Block) -> None:
+    def parse_custom(self, form: StatementForm, block: Block) -> Operation:
         start = self.position
-        super().parse_operation(block)
-        operation = block.last
-        if operation is not None and operation.declaration is ENTRY:
+        operation = super().parse_custom(form, block)
+        if form.declaration is ENTRY and (start == 0 or self.tokens[start - 1] != "="):
             self.functions.append(_Function(start, self.position, operation, self.nesting, list(self.dialects)))
+        return operation
 
     def has_only_functions_that_stand_alone(self) -> bool:
         """Whether a function means the same wherever it stands: nothing has aliases, and every region has an end."""

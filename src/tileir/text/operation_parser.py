@@ -10,7 +10,6 @@ from __future__ import annotations
 from tileir.annotations import Callable
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ONE, OperationDeclaration, Version
-from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -78,7 +77,7 @@ class OperationParser(Parser):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.leave_broken(failure, start, nesting)
+                self._leave_broken(failure, start, nesting)
                 self.recover_after(start)
 
     # --- operations ---
@@ -100,7 +99,8 @@ class OperationParser(Parser):
         operation = form.parse(self, name_token, block) if form is not None else None
         if operation is None:
             self.position = name_token
-            operation = self._parse_directives(form or self._find_form(name), block)
+            form = form or self._find_form(name)
+            operation = self.parse_generic(self, block) if form is None else self.parse_custom(form, block)
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
             self._parse_location(operation)
         results = operation.results
@@ -115,10 +115,8 @@ class OperationParser(Parser):
                 self.values[token] = results[0]
                 self.defined.append(token)
 
-    def _parse_directives(self, form: StatementForm | None, block: Block) -> Operation:
+    def parse_custom(self, form: StatementForm, block: Block) -> Operation:
         """custom-operation ::= name, then the assembly format of the operation"""
-        if form is None:
-            return self.parse_generic(self, block)
         state = ParseState(form.declaration, form.assembly, self.position, self.source)
         self.position += 1
         for directive in form.assembly.directives:
@@ -213,17 +211,8 @@ class OperationParser(Parser):
         for directive in assembly.directives:
             directive.parse(self, state)
 
-    # --- failures ---
-
-    def leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
+    def _leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
         """Report the error in the statement that starts at a token, and leave all that it has entered."""
-        self.note_failure(self.named_failure(failure, start))
-        self.nesting = nesting
-        self.open_aliases.clear()
-        self.locating = 0
-
-    def named_failure(self, failure: SyntaxFailure, start: int) -> Diagnostic:
-        """The diagnostic of a failure in the operation that starts at a token."""
         diagnostic = failure.diagnostic
         if failure.wants_name:
             index = start
@@ -234,7 +223,10 @@ class OperationParser(Parser):
             form = self.forms.get(self.tokens[index])
             if form is not None:
                 diagnostic.message = f"custom op '{form.declaration.name}' {diagnostic.message}"
-        return diagnostic
+        self.note_failure(diagnostic)
+        self.nesting = nesting
+        self.open_aliases.clear()
+        self.locating = 0
 
 
 def _build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Operation:

@@ -144,8 +144,10 @@ class Parser(ValueCursor):
                 self.values.pop(name, None)
             self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
         if self.at_end() and self.recover:
-            # The part that was read is kept for editors.
-            self.note_missing_end()
+            # The part that was read is kept for editors.  Of all open regions one reports the missing end.
+            if not self.end_is_missing:
+                self.end_is_missing = True
+                self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
         else:
             self.expect("}")
         self.leave()
@@ -244,12 +246,6 @@ class Parser(ValueCursor):
         last = block.last
         if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
             block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
-
-    def note_missing_end(self) -> None:
-        """Report once that the text ends within a region."""
-        if not self.end_is_missing:
-            self.end_is_missing = True
-            self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
 
     # --- names of operations ---
 

@@ -14,19 +14,6 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.locations import LocationCursor
 
 
-def _open_braces(tokens: list[str]) -> list[int]:
-    """How many braces are open before each token, and behind the last one."""
-    found = [0]
-    depth = 0
-    for token in tokens:
-        if token == "{":
-            depth += 1
-        elif token == "}":
-            depth -= 1
-        found.append(depth)
-    return found
-
-
 class StopParsing(Exception):
     """Raised after the first error when recovery is off."""
 
@@ -55,8 +42,9 @@ class ValueCursor(LocationCursor):
         self.poisoned: set[str] = set()
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
-        # How many braces are open before each token; counted at the first error.
-        self.braces: list[int] = []
+        # The tokens that are braces; found at the first error.
+        self.opening_braces: list[int] = []
+        self.closing_braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
         """Give a value its name."""
@@ -64,30 +52,16 @@ class ValueCursor(LocationCursor):
         if known is not None:
             waiting = self.forward.pop(name, None)
             if waiting is None:
-                self.fail_redefined(name, known, token)
+                message = f"redefinition of SSA value '{name.partition('#')[0]}'"
+                self._fail_noting(message, token, "previously defined here", self._definition(name, known))
             if waiting.type is not value.type and not waiting.poisoned:
-                self.fail_definition(name, waiting, value.type, token)
+                numbered = name if "#" in name else f"{name}#0"
+                message = f"definition of SSA value '{numbered}' has type '{value.type.text}'"
+                before = f"previously used here with type '{waiting.type.text}'"
+                self._fail_noting(message, token, before, self.location(waiting.token))
             waiting.replace_all_uses_with(value)
         self.values[name] = value
         self.defined.append(name)
-
-    def fail_redefined(self, name: str, known: Value, token: int) -> NoReturn:
-        notes = [note("previously defined here", self._definition(name, known))]
-        message = f"redefinition of SSA value '{name.split('#')[0]}'"
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def fail_definition(self, name: str, waiting: ForwardReference, found: Type, token: int) -> NoReturn:
-        """Refuse a definition whose type is not that of the uses before it."""
-        numbered = name if "#" in name else f"{name}#0"
-        message = f"definition of SSA value '{numbered}' has type '{found.text}'"
-        notes = [note(f"previously used here with type '{waiting.type.text}'", self.location(waiting.token))]
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def fail_type(self, name: str, expected: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
-        base = name.partition("#")[0]
-        message = f"use of value '{base}' expects different type than prior uses: '{expected.text}' vs '{found.text}'"
-        notes = [note("prior use here", prior)] if prior is not None else []
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
     def resolve(self, token: int, type: Type) -> Value:
         """The value a token names, which must have the type."""
@@ -95,14 +69,20 @@ class ValueCursor(LocationCursor):
         value = self.values.get(name)
         if value is None:
             return self._resolve_forward(name, token, type)
+        if isinstance(value, ForwardReference) and value.poisoned and value.type is not type:
+            return ForwardReference(type, token, True)
+        return self._checked(name, value, token, type)
+
+    def _checked(self, name: str, value: Value, token: int, type: Type) -> Value:
+        """A value that must have a type."""
         if value.type is not type:
-            if isinstance(value, ForwardReference) and value.poisoned:
-                return ForwardReference(type, token, True)
-            self._fail_use(name, value, token, type)
+            texts = f"'{type.text}' vs '{value.type.text}'"
+            message = f"use of value '{name.partition('#')[0]}' expects different type than prior uses: {texts}"
+            self._fail_noting(message, token, "prior use here", self._definition(name, value))
         return value
 
-    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> NoReturn:
-        self.fail_type(name, type, value.type, token, self._definition(name, value))
+    def _fail_noting(self, message: str, token: int, remark: str, location: Location) -> NoReturn:
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), [note(remark, location)]))
 
     def _definition(self, name: str, value: Value) -> Location:
         """Where a value got its name, or was first used."""
@@ -129,7 +109,7 @@ class ValueCursor(LocationCursor):
             if not number.strip("0"):
                 # The first result goes by the plain name.
                 if known is not None:
-                    return self.resolve_value(base, token, type)
+                    return self._checked(base, known, token, type)
                 name = base
             elif known is not None and not isinstance(known, ForwardReference):
                 self.fail("reference to invalid result number", token)
@@ -137,12 +117,6 @@ class ValueCursor(LocationCursor):
         self.values[name] = waiting
         self.forward[name] = waiting
         return waiting
-
-    def resolve_value(self, name: str, token: int, type: Type) -> Value:
-        value = self.values[name]
-        if value.type is not type:
-            self._fail_use(name, value, token, type)
-        return value
 
     def value_type(self, token: int) -> Type | None:
         """The type of a value that is already defined."""
@@ -205,7 +179,7 @@ class ValueCursor(LocationCursor):
             if tokens[index] != ",":
                 break
             index += 1
-        depth = self.opened_between(start, min(failed, len(tokens))) if failed > start else 0
+        depth = self._opened_between(start, min(failed, len(tokens))) if failed > start else 0
         position = max(failed, start)
         if position == start:
             position += 1
@@ -222,11 +196,16 @@ class ValueCursor(LocationCursor):
             position += 1
         self.position = position
 
-    def opened_between(self, start: int, end: int) -> int:
-        """How many braces that open between two tokens are not closed there."""
-        if not self.braces:
-            self.braces = _open_braces(self.tokens)
-        return self.braces[end] - self.braces[start]
+    def _opened_between(self, start: int, end: int) -> int:
+        """How many more braces open than close between two tokens."""
+        # Imported here: a program without errors is read without it.
+        from bisect import bisect_left
+
+        if not self.opening_braces:
+            self.opening_braces = [index for index, token in enumerate(self.tokens) if token == "{"]
+            self.closing_braces = [index for index, token in enumerate(self.tokens) if token == "}"]
+        opened = bisect_left(self.opening_braces, end) - bisect_left(self.opening_braces, start)
+        return opened - bisect_left(self.closing_braces, end) + bisect_left(self.closing_braces, start)
 
     def _begins_operation(self, position: int) -> bool:
         tokens = self.tokens
