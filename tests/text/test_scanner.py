@@ -1,4 +1,4 @@
-"""The scanner of a compiled tileir finds the tokens and the names that the expressions tell."""
+"""The scanner of a compiled tileir finds the tokens that the expression defines."""
 
 from pathlib import Path
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileir.text.lexer import TOKEN, matched_tokens
-from tileir.text.pieces import NAME
-from tileir.text.scanner import scanned_tokens, split_at_names
+from tileir.text.scanner import scanned_tokens
 
 PROGRAMS = sorted(Path(__file__).resolve().parents[2].glob("examples/*.mlir")) + sorted(
     Path(__file__).resolve().parents[1].glob("programs/**/*.mlir")
@@ -45,7 +44,6 @@ def agree(text):
     tokens = [token for token in TOKEN.findall(text) if token]
     assert matched_tokens(text) == tokens
     assert scanned_tokens(text, TOKEN) == tokens
-    assert split_at_names(text) == NAME.split(text)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

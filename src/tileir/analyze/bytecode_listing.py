@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.bytecode.annotated import Annotated, Piece
-from tileir.text.heads import HeadPrinter
+from tileir.text.listing import HeadPrinter
 
 _WIDTH: Final = 120
 _BYTES_IN_A_LINE: Final = 8

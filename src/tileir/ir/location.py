@@ -6,7 +6,7 @@ holds only the token's number until somebody asks for the line (one in a thousan
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final, Iterator
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.hooks import Shared
 from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
@@ -165,59 +165,6 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-class TokenStarts:
-    """Offsets of tokens.  Those before a place count from the begin of the text, those behind it from its end.
-
-    So an edit costs as much as the tokens between it and the edit before it: editors edit in one place for a while.
-    """
-
-    __slots__ = ("_gap", "_items", "_length")
-
-    def __init__(self, items: list[int], length: int) -> None:
-        self._items: list[int] = items
-        self._gap: int = len(items)
-        self._length: int = length
-
-    @property
-    def count(self) -> int:
-        """How many there are.
-
-        It has no length: `bisect` takes no compiled class for a sequence, and so a type checker says so.
-        """
-        return len(self._items)
-
-    def __getitem__(self, token: int) -> int:
-        if token < 0:
-            token += len(self._items)
-        return self._items[token] if token < self._gap else self._items[token] + self._length
-
-    def __iter__(self) -> Iterator[int]:
-        for token in range(len(self._items)):
-            yield self[token]
-
-    def before(self, place: int, count: int) -> int:
-        """How many of the first `count` tokens begin before a place."""
-        low = 0
-        while low < count:
-            middle = (low + count) // 2
-            if self[middle] < place:
-                low = middle + 1
-            else:
-                count = middle
-        return low
-
-    def replace(self, first: int, end: int, new: list[int], length: int) -> None:
-        """Put other tokens in the place of those between two, in a text that is so long now."""
-        items, gap, old = self._items, self._gap, self._length
-        if first > gap:
-            items[gap:first] = [place + old for place in items[gap:first]]
-        elif end < gap:
-            items[end:gap] = [place - old for place in items[end:gap]]
-        items[first:end] = new
-        self._gap = first + len(new)
-        self._length = length
-
-
 class SourceText(Shared):
     """A text being parsed, with the positions of its tokens found on demand.
 
@@ -231,7 +178,7 @@ class SourceText(Shared):
         self.name: str = name
         self.first_line: int = first_line
         self.token_pattern: re.Pattern[str] = token_pattern
-        self._starts: TokenStarts | None = None
+        self._starts: list[int] | None = None
         self._line_starts: list[int] | None = None
 
     def written_tokens(self) -> list[tuple[str, int]]:
@@ -247,9 +194,9 @@ class SourceText(Shared):
         if self._starts is None:
             starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
             starts.append(len(self.text.rstrip()))
-            self._starts = TokenStarts(starts, len(self.text))
+            self._starts = starts
         found = self._starts
-        return found[token] if token < found.count else found[-1]
+        return found[token] if token < len(found) else found[-1]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
@@ -281,7 +228,7 @@ class SourceText(Shared):
         return self.text[first : min(end, first + _LONGEST_LINE_SHOWN)], start + column - first
 
 
-def renew(source: SourceText, text: str, starts: TokenStarts) -> None:
+def renew(source: SourceText, text: str, starts: list[int]) -> None:
     """Let a source be another text, of which it is known where its tokens begin: after an edit."""
     source.text = text
     source._starts = starts

@@ -10,10 +10,10 @@ from tileir.ir.versions import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.types import TypeCursor
 
-# Begins with a line end, which is found more quickly than the begin of a line.
+# Begins with a line end, which is found faster than the beginning of a line.
 _ALIAS_DEFINITION: Final = re.compile(r"\n[ \t]*[#!][\w$.\-]+[ \t]*=")
 
-# More tokens than any text has, where their number is of no interest.
+# More tokens than any text has.
 COUNTLESS: Final = 1 << 60
 
 _OPENING: Final = frozenset("<([{")
@@ -21,7 +21,7 @@ _ENDING: Final = frozenset(">)]}")
 
 
 def has_aliases(text: str) -> bool:
-    """Whether a text defines aliases at all; most do not, and then the tokens need not be looked through."""
+    """Whether a text defines aliases; most do not, and their tokens need not be searched."""
     return ("#" in text or "!" in text) and _ALIAS_DEFINITION.search("\n" + text) is not None
 
 
@@ -29,7 +29,7 @@ class AliasCursor(TypeCursor):
     """Adds aliases of attributes to the cursor.
 
     Aliases may be used before they are defined (MLIR prints location aliases at the end), so a first pass over the
-    tokens notes where each definition stands and `alias` reads it when it is asked for.
+    tokens notes where each definition stands, and `alias` reads it at the first use.
     """
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
@@ -39,8 +39,8 @@ class AliasCursor(TypeCursor):
         self.open_aliases: set[str] = set()
         # How many tokens each alias stands for.
         self.alias_costs: dict[str, int] = {}
-        # How many tokens those definitions have that were read by their form alone.
-        self.alias_lengths: dict[str, int] = {}
+        # Where the definitions end that were read at a use before them.
+        self.alias_ends: dict[str, int] = {}
         # Why a definition could not be read.
         self.broken_aliases: dict[str, SyntaxFailure] = {}
         # Positive while a location is read.
@@ -51,7 +51,7 @@ class AliasCursor(TypeCursor):
         tokens = self.tokens
         if not has_aliases(self.source.text):
             return
-        # Behind the last one there is another, so that each is found without asking whether there is one.
+        # A sentinel, so that `index` always finds one.
         tokens.append("=")
         end = len(tokens) - 1
         index = tokens.index("=")
@@ -78,13 +78,10 @@ class AliasCursor(TypeCursor):
             return
         if self.alias_positions.get(token, self.position) != self.position:
             self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
-        known = self.known_alias(token)
-        if known is None:
-            self.read_alias(token)
-        elif token in self.alias_lengths:
-            self.position += self.alias_lengths[token]
+        if token in self.aliases:
+            self.position = self.alias_ends[token]
         else:
-            self.parse_attribute()
+            self.read_alias(token)
 
     def parse_attribute(self) -> Attribute:
         """Attributes are read one layer further up (`text/attributes.py`)."""
@@ -92,7 +89,7 @@ class AliasCursor(TypeCursor):
 
     def alias(self, name: str, use: int) -> Attribute:
         """The attribute an alias stands for, read now if its definition comes later."""
-        found = self.known_alias(name)
+        found = self.aliases.get(name)
         if found is None:
             found = self._read_alias_of(name, use)
         tokens = self.alias_costs[name]
@@ -102,30 +99,26 @@ class AliasCursor(TypeCursor):
             self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", use)
         return found
 
-    def known_alias(self, name: str) -> Attribute | None:
-        """The attribute an alias stands for, if it is read already or its form alone tells (`text/locations.py`)."""
-        return self.aliases.get(name)
-
     def _read_alias_of(self, name: str, use: int) -> Attribute:
         """Read the definition of an alias, and first of those it uses: they may stand in any order, and be many."""
         back = self.position
         outer_locating = self.locating
         path = [(name, use)]
-        looked: set[str] = set()
+        visited: set[str] = set()
         try:
             while True:
-                top, place = path[-1]
+                top, token = path[-1]
                 where = self.alias_positions.get(top)
                 if where is None:
-                    self.fail(f"undefined symbol alias id '{top[1:]}'", place)
+                    self.fail(f"undefined symbol alias id '{top[1:]}'", token)
                 if top in self.broken_aliases:
                     raise self.broken_aliases[top]
-                if top not in looked:
+                if top not in visited:
                     if top in self.open_aliases:
-                        self.fail(f"alias '{top[1:]}' refers to itself", place)
-                    looked.add(top)
+                        self.fail(f"alias '{top[1:]}' refers to itself", token)
+                    visited.add(top)
                     self.open_aliases.add(top)
-                    waiting = [part for part in self._aliases_in(where) if part[0] not in looked]
+                    waiting = [part for part in self._aliases_in(where) if part[0] not in visited]
                     if waiting:
                         path.extend(waiting)
                         continue
@@ -134,7 +127,7 @@ class AliasCursor(TypeCursor):
                     continue
                 self.position = where
                 self.locating = 0
-                # What is not among the tokens that were looked at is read in the middle of this.
+                # Aliases beyond the tokens that `_aliases_in` searched are read in the middle of this.
                 self.enter()
                 found = self.read_alias(top)
                 self.leave()
@@ -142,15 +135,15 @@ class AliasCursor(TypeCursor):
                 if not path:
                     return found
         except SyntaxFailure as failure:
-            # Those that wait for the broken one are broken as well: the next to use them need not look for it again.
+            # Those that wait for the broken one are broken as well: the next use need not look for it again.
             for waiting_name, _ in path[1:]:
                 # Others on the path have not had their turn yet.
-                if waiting_name in looked:
+                if waiting_name in visited:
                     self.broken_aliases[waiting_name] = failure
             raise
         finally:
-            # A mistake in the definition ends the operation that used it: parsing goes on there.
-            self.open_aliases -= looked
+            # An error in the definition ends the operation that uses it: parsing goes on there.
+            self.open_aliases -= visited
             self.position = back
             self.locating = outer_locating
 
@@ -189,6 +182,7 @@ class AliasCursor(TypeCursor):
         self.alias_costs[name] = min(tokens, COUNTLESS)
         self.expansion = outer_expansion
         self.aliases[name] = found
+        self.alias_ends[name] = self.position
         return found
 
     def is_shared(self, attribute: Attribute) -> bool:

@@ -1,4 +1,4 @@
-"""A place in the tokens, and the ways to step forward or to say what was expected."""
+"""A position in the tokens: stepping forward, literals, and errors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tileir.ir.types import FloatType
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.lexer import TOKEN, tokenize, unescape
 
-# What is read by functions that call themselves may nest this deep on one stack: regions, which go on on another stack
-# (`text/stack.py`), and types of the dialect, of which no valid one nests deeper than three.
+# The deepest nesting of what is parsed recursively on one stack: regions, which then go on on another stack
+# (`text/parser.py`), and types of the dialect, of which no valid one nests deeper than three.
 MAXIMUM_NESTING = 100
-# With aliases of aliases a short text could mean a boundless one.  What an alias stands for, and all function types
-# together, may be this many times as long as the text (beyond what every text may take).
+# With aliases of aliases a short text could expand without bound.  What an alias stands for, and all function types
+# together, may be this many times as long as the text, plus the allowance.
 MAXIMUM_GROWTH = 16
 ALLOWANCE = 1 << 16
 
 
 class SyntaxFailure(Exception):
-    """Ends the parse of one operation; carries what to tell the user.
+    """An error that ends the parse of one operation.
 
-    `wants_name` asks for the name of the operation in front of the message, as MLIR words what an operation's own
-    parser finds.
+    `wants_name` puts the name of the operation in front of the message, as MLIR does for errors of an operation's own
+    parser.
     """
 
     def __init__(self, diagnostic: Diagnostic, wants_name: bool = False) -> None:
@@ -41,12 +41,12 @@ class Cursor:
         self.position: int = 0
         self.version: Version = version
         self.nesting: int = 0
-        # How deep the nesting was where the stack at hand began.
+        # The nesting where the current stack began.
         self.stack_base: int = 0
-        # How long what was read is with its aliases written out; `alias` starts it afresh.
+        # The length of what was read with its aliases written out; `alias` resets it.
         self.expansion: int = 0
         self.draft_spellings: bool = True
-        # Off in the drop-ins, which say what NVIDIA's tools say and no more.
+        # Off in the drop-ins, which report what NVIDIA's tools report and no more.
         self.recover: bool = True
         self.diagnostics: list[Diagnostic] = []
 
@@ -61,7 +61,7 @@ class Cursor:
         raise SyntaxFailure(Diagnostic("error", message, self.location(place)))
 
     def fail_missing(self, message: str) -> NoReturn:
-        """Say that something is missing before the current token: on the line before, if the token begins a line."""
+        """Report what is missing before the current token: on the line before, if the token begins a line."""
         raise SyntaxFailure(Diagnostic("error", message, self.gap()))
 
     def gap(self) -> Location:
@@ -84,7 +84,7 @@ class Cursor:
         raise SyntaxFailure(Diagnostic("error", message, location))
 
     def remark(self, message: str, token: int) -> None:
-        """Tell that a spelling of the drafts was read as its public form (docs/conflicts.md A to D)."""
+        """Report that a spelling of the drafts was read as its public form (docs/conflicts.md A to D)."""
         self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
 
     def enter(self) -> None:

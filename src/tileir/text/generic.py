@@ -13,9 +13,10 @@ from tileir.ir.types import I32, FunctionType
 from tileir.text.operation_parser import OperationParser
 
 
-def parse_generic(parser: OperationParser, name: str) -> Operation:
+def parse_generic(parser: OperationParser, block: Block) -> Operation:
     """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
     name_position = parser.position
+    name = parser.tokens[name_position]
     parser.position += 1
     full = parser.string_value(name, name_position) if len(name) > 1 else ""
     if not full:
@@ -56,7 +57,7 @@ def parse_generic(parser: OperationParser, name: str) -> Operation:
     parser.require_prefixes(start)
     if len(type.inputs) != len(operands):
         parser.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
-    values = [parser.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
+    values = [parser.resolve(token, expected) for token, expected in zip(operands, type.inputs, strict=True)]
     segments = _take_segments(parser, attributes, name_position)
     _read_enumerations(declaration, attributes)
     kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}
@@ -69,6 +70,7 @@ def parse_generic(parser: OperationParser, name: str) -> Operation:
         TextLocation(parser.source, name_position),
         segments,
         successors,
+        block,
     )
 
 

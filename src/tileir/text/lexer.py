@@ -1,8 +1,8 @@
 """Text into tokens.
 
-Tokens are plain strings from one `findall`, or from `text/scanner.py` where tileir is compiled; a position is a token's
-number and becomes a line and column only when a diagnostic asks (docs/architecture.md, "Why the parser is fast").  A
-whole dialect type such as `tile<4x8xf32>` is one token, so that reading a type is one dictionary look-up.
+Tokens are plain strings from one `findall`, or from `text/scanner.py` in a compiled build.  A position is the number of
+a token; it becomes a line and column only for a diagnostic (docs/architecture.md, "Why the parser is fast").  A whole
+dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary look-up.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from tileir.annotations import Final
 from tileir.ir.interning import IS_COMPILED
 
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.  No type
-# has the name of a value in it: one that is not closed is looked at up to there, not to the end of the text.
+# contains the name of a value, so the search for the end of an unclosed type stops there.
 _NESTED: Final = r'<[^<>"/%]*(?:<[^<>"/%]*(?:<[^<>"/%]*>[^<>"/%]*)*>[^<>"/%]*)*>'
 # The same with comments in it, which may hold any bracket; tried only where the quick one fails.
 _PLAIN: Final = r'[^<>"/%]*(?://[^\n]*\n[^<>"/%]*)*'
 _COMMENTED: Final = f"<{_PLAIN}(?:<{_PLAIN}(?:<{_PLAIN}>{_PLAIN})*>{_PLAIN})*>"
 
-# A comment is a match without a token: looking for one before every token would take longer.  What most programs have
-# most of comes first, and characters are written out, since a set of them is quicker than a class beside others.
-# The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.  So does taking a
-# string that is not closed, up to the end of its line, for one token: `unescape` refuses it.
+# A comment is a match without a token, which is faster than skipping comments before every token.  Frequent tokens come
+# first, and character sets are written out, which is faster than classes.  The trailing `\Z` matches any tail of blanks
+# and so keeps the scan linear; so does the token for an unclosed string up to the end of its line, which `unescape`
+# refuses.
 TOKEN: Final = re.compile(
     r"[ \t\n\r\f\v]*(?:("
     r"%[A-Za-z0-9_$.\-]+(?:#[0-9]+)?"
@@ -56,11 +56,11 @@ def matched_tokens(text: str) -> list[str]:
     """All tokens of a text, found by the expression."""
     code = text
     if "//" in text:
-        # Without comments there are fewer matches.  What a string has in it looks like one, but is none.
+        # Without comments there are fewer matches.  A string may contain what looks like one.
         code = text if '"' in text else _COMMENT.sub("", text)
     found: list[str] = TOKEN.findall(code)
     if code is not text and "\n" in "".join(found):
-        # A type that goes over lines may have a comment in it.
+        # A type over several lines may contain a comment.
         code = text
         found = TOKEN.findall(text)
     if code is text and "//" in text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
 from tileir.dialect.debug_info import (
     DebugScope,
     DICompileUnit,
@@ -23,10 +22,9 @@ from tileir.ir.location import (
     fused_location,
     name_location,
 )
-from tileir.text.alias_reading import COUNTLESS
 from tileir.text.attributes import AttributeCursor, OpenAttribute
 
-# The fields of each debug attribute, as (name, what it holds, whether it may be left out).
+# The fields of each debug attribute: name, kind, and whether it is optional.
 _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "di_compile_unit": (("file", "di_file", False),),
     "di_subprogram": (
@@ -44,17 +42,6 @@ _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("column", "integer", True),
     ),
 }
-
-# So many tokens have `loc("file":1:2)`, `#cuda_tile.di_loc<#loc in #scope>` and `loc(#loc)`.
-_PLACE_LENGTH: Final = 8
-_PLACED_LENGTH: Final = 6
-TRAILING_LENGTH: Final = 4
-# A number of so many digits is one of a line or column.
-_FEW_DIGITS: Final = 9
-
-
-def _is_short(number: str) -> bool:
-    return number.isascii() and number.isdigit() and len(number) <= _FEW_DIGITS
 
 
 class _OpenLocation(OpenAttribute):
@@ -171,8 +158,8 @@ class _OpenScope(OpenAttribute):
 
     def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
         assert isinstance(cursor, LocationCursor)
-        wanted = {"di_file": DIFile, "di_compile_unit": DICompileUnit, "scope": LocalScope}[self.kinds[self.field]]
-        if not isinstance(part, wanted):
+        expected = {"di_file": DIFile, "di_compile_unit": DICompileUnit, "scope": LocalScope}[self.kinds[self.field]]
+        if not isinstance(part, expected):
             cursor.fail("invalid kind of attribute specified", self.start)
         self.fields[self.field] = part
         return self.next_field(cursor) if cursor.accept(",") else self._end(cursor)
@@ -192,67 +179,14 @@ class LocationCursor(AttributeCursor):
     def is_shared(self, attribute: Attribute) -> bool:
         return isinstance(attribute, (Location, DebugScope))
 
-    def known_alias(self, name: str) -> Attribute | None:
-        found = self.aliases.get(name)
-        if found is None and name in self.alias_positions:
-            found = self._plain_definition(name)
-        return found
-
-    def _plain_definition(self, name: str) -> Attribute | None:
-        """What an alias stands for whose definition is a place in a file, or such a one in a scope that is known.
-
-        Every operation may have two of them.  None, and nothing done, where it is another.
-        """
-        tokens = self.tokens
-        start = self.alias_positions[name]
-        head = tokens[start]
-        found: Attribute
-        if head == "loc":
-            if tokens[start + 1] != "(" or start + _PLACE_LENGTH > len(tokens) or tokens[start + 7] != ")":
-                return None
-            file, line, column = tokens[start + 2], tokens[start + 4], tokens[start + 6]
-            if file[:1] != '"' or file[-1:] != '"' or "\\" in file or len(file) < 2:
-                return None
-            if tokens[start + 3] != ":" or tokens[start + 5] != ":" or not _is_short(line) or not _is_short(column):
-                return None
-            found = file_location(file[1:-1], int(line), int(column))
-            length = cost = _PLACE_LENGTH
-        elif head == "#cuda_tile.di_loc":
-            if tokens[start + 1] != "<" or start + _PLACED_LENGTH > len(tokens) or tokens[start + 5] != ">":
-                return None
-            place, scope = tokens[start + 2], tokens[start + 4]
-            inner, known = self.aliases.get(place), self.aliases.get(scope)
-            if inner is None and tokens[self.alias_positions.get(place, start)] == "loc":
-                inner = self._plain_definition(place)
-            if tokens[start + 3] != "in" or not isinstance(inner, Location) or not isinstance(known, LocalScope):
-                return None
-            found = di_location(inner, known)
-            length = _PLACED_LENGTH
-            cost = min(self.alias_costs[place] + self.alias_costs[scope], COUNTLESS) + length
-        else:
-            return None
-        self.aliases[name] = found
-        self.alias_costs[name] = cost
-        self.alias_lengths[name] = length
-        return found
-
-    def trailing_alias(self, start: int) -> Location | None:
-        """The location of `loc(#alias)` at a token, if that is known; nothing is done where it is not."""
-        tokens = self.tokens
-        if tokens[start + 1] != "(" or tokens[start + 2][:1] != "#" or tokens[start + 3] != ")":
-            return None
-        name = tokens[start + 2]
-        found = self.aliases.get(name)
-        if found is None:
-            found = self.known_alias(name)
-        return found if isinstance(found, Location) else None
-
     def parse_trailing_location(self) -> Location:
         """A location after an operation or an argument: `loc` `(` location-body `)`"""
-        known = self.trailing_alias(self.position)
-        if known is not None:
-            self.position += TRAILING_LENGTH
-            return known
+        start = self.position
+        if self.tokens[start + 1] == "(" and self.tokens[start + 3] == ")":
+            known = self.aliases.get(self.tokens[start + 2])
+            if isinstance(known, Location):
+                self.position += 4
+                return known
         path: list[OpenAttribute] = []
         found = self.begin_location(path)
         if found is None:
@@ -284,22 +218,22 @@ class LocationCursor(AttributeCursor):
             return self._begin_fused(path)
         self.fail("expected location instance")
 
-    def _open(self, place: OpenAttribute, path: list[OpenAttribute]) -> Attribute | None:
+    def _open(self, opened: OpenAttribute, path: list[OpenAttribute]) -> Attribute | None:
         self.locating += 1
-        path.append(place)
+        path.append(opened)
         return None
 
     def _begin_fused(self, path: list[OpenAttribute]) -> Attribute | None:
         """`fused` (`<` attribute `>`)? `[` location (`,` location)* `]`"""
         self.position += 1
-        place = _OpenLocation("fused")
+        opened = _OpenLocation("fused")
         if self.accept("<"):
-            place.wants_metadata = True
+            opened.wants_metadata = True
         else:
             self.expect("[")
             if self.accept("]"):
                 return fused_location((), None)
-        return self._open(place, path)
+        return self._open(opened, path)
 
     def parse_line_or_column(self, what: str) -> int:
         value = self.integer_token(self.peek())
@@ -325,12 +259,12 @@ class LocationCursor(AttributeCursor):
             return self._open(_OpenDebugLocation(self.position), path)
         if name not in _FIELDS:
             self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
-        place = _OpenScope(name)
+        opened = _OpenScope(name)
         self.locating += 1
         self.expect("<")
-        found = place.next_field(self)
+        found = opened.next_field(self)
         if found is None:
-            path.append(place)
+            path.append(opened)
         return found
 
 

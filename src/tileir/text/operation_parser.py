@@ -1,36 +1,31 @@
-"""Text into operations.
+"""The parser of operations.
 
-The grammar of each operation comes from its declaration: `text/syntax/format.py` turns the assembly format into
-directives once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one,
-so that a file's mistakes are all reported; names the broken operation would have defined are remembered so that their
-uses do not add noise.
+The grammar of each operation comes from its declaration.  `text/statement_form.py` reads statements of regular syntax,
+the directives of the assembly format (`text/format.py`) all others.  An error ends one operation and parsing goes on at
+the next, so all errors of a file are reported; uses of what the broken operation would have defined are no errors.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, NoReturn
-from tileir.dialect.ops import CONSTANT
-from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.location import Location, TextLocation
-from tileir.ir.registry import REGISTRY
+from tileir.annotations import Callable
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.location import TextLocation
+from tileir.ir.types import Type
+from tileir.ir.values import Value
 from tileir.ir.versions import Version
-from tileir.text.building import build_operation
-from tileir.text.constants import ConstantForm
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.layouts import Layouts
-from tileir.text.locations import TRAILING_LENGTH
 from tileir.text.parser import Parser
-from tileir.text.plain_form import PlainForm, plain_form_of
 from tileir.text.state import ParseState
-from tileir.text.syntax.format import Assembly, assembly_of
+from tileir.text.statement_form import StatementForm, form_of
+from tileir.text.syntax.format import assembly_of
+from tileir.text.values import ValueCursor
 
 
 class OperationParser(Parser):
     """Parses operations.
 
-    `allow_unregistered` accepts operations nobody declared, in generic form, which `parse_generic` reads.
+    `allow_unregistered` accepts operations without a declaration, in the generic form, which `parse_generic` reads.
     """
 
     def __init__(
@@ -43,16 +38,16 @@ class OperationParser(Parser):
         recover: bool,
         testing: bool,
         draft_spellings: bool,
-        parse_generic: Callable[[OperationParser, str], Operation],
+        parse_generic: Callable[[OperationParser, Block], Operation],
     ) -> None:
         super().__init__(text, name, version, first_line)
         self.allow_unregistered: bool = allow_unregistered
         self.recover = recover
-        self.testing: bool = testing
+        self.testing = testing
         self.draft_spellings = draft_spellings
-        self.parse_generic: Callable[[OperationParser, str], Operation] = parse_generic
-        self.forms: dict[OperationDeclaration, PlainForm] = {}
-        self.layouts: dict[OperationDeclaration, Layouts] = {}
+        self.parse_generic: Callable[[OperationParser, Block], Operation] = parse_generic
+        # What the names of operations mean in the module at hand.
+        self.forms: dict[str, StatementForm] = {}
         self.collect_aliases()
 
     # --- the whole text ---
@@ -65,27 +60,25 @@ class OperationParser(Parser):
         self.close_scope()
 
     def parse_operations(self, block: Block) -> None:
+        """operations ::= (operation | alias-definition)*, up to the end, a closing brace or a block label"""
         tokens = self.tokens
         outer = self.block
         nesting = self.nesting
         self.block = block
         while True:
-            self._read_plain(block)
             start = self.position
             token = tokens[start]
-            if token == "}" or token == "" or token[:1] == "^":
+            first = token[:1]
+            if first == "}" or first == "" or first == "^":
                 self.block = outer
                 return
             try:
-                if token[:1] in ("#", "!") and tokens[start + 1] == "=":
+                if (first == "#" or first == "!") and tokens[start + 1] == "=":
                     self.parse_alias_definition()
-                    while tokens[self.position] in self.alias_lengths and tokens[self.position + 1] == "=":
-                        start = self.position
-                        self.parse_alias_definition()
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.leave_broken(failure, start, nesting)
+                self._leave_broken(failure, start, nesting)
                 self.recover_after(start)
 
     # --- operations ---
@@ -93,151 +86,51 @@ class OperationParser(Parser):
     def parse_operation(self, block: Block) -> None:
         """operation ::= (results `=`)? (custom-operation | generic-operation) location?"""
         tokens = self.tokens
-        start = self.position
+        start = name_token = self.position
         token = tokens[start]
         names: list[tuple[str, int, int]] | None = None
-        single = False
         if token[:1] == "%":
             if tokens[start + 1] == "=" and "#" not in token:
-                single = True
-                self.position = start + 2
+                name_token = start + 2
             else:
                 names = self._parse_result_names()
-        name_position = self.position
-        name = tokens[name_position]
-        declaration = self.declarations.get(name)
-        if declaration is None:
-            declaration = self._find_declaration(name)
-        if declaration is None:
-            operation = self.parse_generic(self, name)
-        else:
-            form = self.forms.get(declaration)
-            if form is None:
-                form = self.forms[declaration] = self._form_of(declaration)
-            operands = form.match(self, name_position)
-            if operands is not None:
-                operation = Operation(
-                    declaration,
-                    operands,
-                    self.matched_types,
-                    self.matched_attributes,
-                    NO_REGIONS,
-                    TextLocation(self.source, name_position),
-                )
-            else:
-                laid_out = self._read_laid_out(declaration, name_position)
-                operation = self._read_directives(declaration, name_position) if laid_out is None else laid_out
+                name_token = self.position
+        name = tokens[name_token]
+        form = self.forms.get(name)
+        operation = form.parse(self, name_token, block) if form is not None else None
+        if operation is None:
+            self.position = name_token
+            form = form or self._find_form(name)
+            operation = self.parse_generic(self, block) if form is None else self.parse_custom(form, block)
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
-            self._place(operation, self.parse_trailing_location())
-        block.append(operation)
+            self._parse_location(operation)
         results = operation.results
-        if single:
-            if len(results) == 1:
-                name = token
-                # `define`, without the call, for the common case.
-                if name in self.values:
-                    self.define(name, results[0], start)
-                else:
-                    self.values[name] = results[0]
-                    self.defined.append(name)
-            else:
-                self._bind_results(operation, [(token, 1, start)], start)
-        elif names is not None:
+        if names is not None:
             self._bind_results(operation, names, start)
-
-    def _read_laid_out(self, declaration: OperationDeclaration, name_token: int) -> Operation | None:
-        """An operation that is written as one before it was, the values and types aside; None where it is not."""
-        layouts = self.layouts.get(declaration)
-        if layouts is not None:
-            for layout in layouts.found:
-                operands = layout.match(self, name_token)
-                if operands is not None:
-                    layouts.gain(layout)
-                    return Operation(
-                        declaration,
-                        operands,
-                        self.matched_types,
-                        self.matched_attributes,
-                        NO_REGIONS,
-                        TextLocation(self.source, name_token),
-                        layout.segments,
-                    )
-        return None
-
-    def _read_directives(self, declaration: OperationDeclaration, name_token: int) -> Operation:
-        """An operation as the directives of its format read it."""
-        assembly = declaration.assembly
-        assert isinstance(assembly, Assembly)
-        self.position = name_token + 1
-        told = len(self.diagnostics) + self.type_growth
-        state = ParseState(declaration, assembly, name_token, self.source)
-        for directive in assembly.directives:
-            directive.parse(self, state)
-        operation = build_operation(self, state)
-        layouts = self.layouts.get(declaration)
-        if layouts is None:
-            # Many come once.
-            self.layouts[declaration] = Layouts()
-        elif layouts.balance > 0 and not operation.regions and told == len(self.diagnostics) + self.type_growth:
-            layouts.learn(self, state, operation)
-        return operation
-
-    def _read_plain(self, block: Block) -> None:
-        """Read statements as long as they define one value and have nothing but operands and types."""
-        tokens = self.tokens
-        declarations = self.declarations
-        forms = self.forms
-        values = self.values
-        defined = self.defined
-        source = self.source
-        while True:
-            start = self.position
-            name = tokens[start]
-            # Where an `=` follows there is a token.
-            if tokens[start + 1] != "=" or name[0] != "%" or name in values or "#" in name:
-                return
-            declaration = declarations.get(tokens[start + 2])
-            if declaration is None:
-                return
-            form = forms.get(declaration)
-            operands = form.match(self, start + 2) if form is not None else None
-            if operands is None:
-                return
-            location: Location
-            if tokens[self.position] == "loc":
-                known = self.trailing_alias(self.position)
-                if known is None:
-                    self.position = start
-                    return
-                self.position += TRAILING_LENGTH
-                location = known
+        elif name_token != start:
+            if len(results) != 1:
+                self._bind_results(operation, [(token, 1, start)], start)
+            elif token in self.values:
+                self.define(token, results[0], start)
             else:
-                location = TextLocation(source, start + 2)
-            operation = Operation(
-                declaration,
-                operands,
-                self.matched_types,
-                self.matched_attributes,
-                NO_REGIONS,
-                location,
-                None,
-                None,
-                block,
-            )
-            values[name] = operation.results[0]
-            defined.append(name)
+                self.values[token] = results[0]
+                self.defined.append(token)
 
-    def _form_of(self, declaration: OperationDeclaration) -> PlainForm:
-        assembly = assembly_of(declaration)
-        form = assembly.plain_form
-        if form is None:
-            form = ConstantForm() if declaration is CONSTANT else plain_form_of(declaration, assembly)
-            assembly.plain_form = form
-        assert isinstance(form, PlainForm)
-        return form
+    def parse_custom(self, form: StatementForm, block: Block) -> Operation:
+        """custom-operation ::= name, then the assembly format of the operation"""
+        state = ParseState(form.declaration, form.assembly, self.position, self.source)
+        self.position += 1
+        for directive in form.assembly.directives:
+            directive.parse(self, state)
+        return _build_operation(self, state, block)
 
-    def _place(self, operation: Operation, location: Location) -> None:
-        """Give an operation its location, and the terminators the text left out with it."""
+    def _parse_location(self, operation: Operation) -> None:
+        """Give an operation the location behind it, and with it the terminators that the text leaves out."""
+        try:
+            location = self.parse_trailing_location()
+        except SyntaxFailure:
+            operation.detach()
+            raise
         own = operation.location
         for region in operation.regions:
             last = region.blocks[-1].last if region.blocks else None
@@ -250,17 +143,6 @@ class OperationParser(Parser):
         """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`; name, count and token number of each"""
         names: list[tuple[str, int, int]] = []
         tokens = self.tokens
-        # Names alone, with commas between them.
-        place = self.position
-        while tokens[place][:1] == "%" and "#" not in tokens[place]:
-            names.append((tokens[place], 1, place))
-            if tokens[place + 1] == "=":
-                self.position = place + 2
-                return names
-            if tokens[place + 1] != ",":
-                break
-            place += 2
-        names = []
         while True:
             place = self.position
             name = tokens[place]
@@ -296,11 +178,7 @@ class OperationParser(Parser):
             self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token)
         index = 0
         for name, count, place in names:
-            if name in self.values:
-                self.define(name, results[index], place)
-            else:
-                self.values[name] = results[index]
-                self.defined.append(name)
+            self.define(name, results[index], place)
             if count > 1:
                 self.values[f"{name}#0"] = results[index]
                 self.defined.append(f"{name}#0")
@@ -308,34 +186,25 @@ class OperationParser(Parser):
                     self.define(f"{name}#{number}", results[index + number], place)
             index += count
 
-    def _find_declaration(self, name: str) -> OperationDeclaration | None:
-        """The declaration a custom operation's name means; None for a quoted name."""
+    def _find_form(self, name: str) -> StatementForm | None:
+        """The form of the operation that a name means here; None for a quoted one, in front of the generic form."""
         if name[:1] == '"':
             return None
-        if not (name[:1].isalpha() or name[:1] == "_"):
-            self.fail("expected operation name in quotes")
-        # Outside of everything a bare `module` is MLIR's own, as its printer writes it.
-        dialect = "builtin" if name == "module" and self.nesting == 0 else self.dialects[-1]
-        found = self.lookup(name if "." in name else f"{dialect}.{name}")
-        if found is None and "." not in name:
-            found = self.lookup(f"builtin.{name}")
-        if found is None:
-            tried = "" if "." in name else f" (tried '{self.dialects[-1]}.{name}' as well)"
-            self.fail(f"custom op '{name}' is unknown{tried}")
-        if found.syntax == "":
-            self.fail(f"custom op '{name}' has no custom assembly form")
-        # A draft spelling is not remembered, so that each use of it is remarked upon.
-        if not self.remark_alias(name, found, self.position):
-            self.declarations[name] = found
-        return found
+        declaration = self.find_declaration(name)
+        form = form_of(declaration)
+        # A draft spelling is not kept: every use of it gets a remark.
+        if not self.remark_alias(name, declaration, self.position):
+            self.forms[name] = form
+        return form
 
-    def remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
-        """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
-        mnemonic = name.rpartition(".")[2]
-        if mnemonic not in found.aliases:
-            return False
-        self.remark(f"'{mnemonic}' is read as '{found.spelled_name(self.version)}'", token)
-        return True
+    def parse_module_body(self) -> Region:
+        outer, self.forms = self.forms, {}
+        self.dialects.append("cuda_tile")
+        try:
+            return self.parse_region([], isolated=True)
+        finally:
+            self.dialects.pop()
+            self.forms = outer
 
     def parse_as(self, declaration: OperationDeclaration, state: ParseState) -> None:
         assembly = assembly_of(declaration)
@@ -343,49 +212,8 @@ class OperationParser(Parser):
         for directive in assembly.directives:
             directive.parse(self, state)
 
-    def lookup(self, name: str) -> OperationDeclaration | None:
-        """The declaration of a full name, if the dialect version has it."""
-        found = REGISTRY.find(name)
-        if found is None or (found.testing and not self.testing):
-            return None
-        if found.testing:
-            return found
-        if found.since is not None and found.since > self.version:
-            return None
-        return found if self._is_name_known(found, name) else None
-
-    def _is_name_known(self, declaration: OperationDeclaration, name: str) -> bool:
-        """Whether an operation goes by a name: some operations and names are in the drafts only."""
-        if self.draft_spellings:
-            return True
-        word = name.rpartition(".")[2]
-        too_new = word == declaration.newer_mnemonic and word != declaration.spelled_name(self.version)
-        return declaration.since is not None and word not in declaration.aliases and not too_new
-
-    def fail_unregistered(self, name: str, token: int) -> NoReturn:
-        if name.startswith("cuda_tile."):
-            self.fail(
-                f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
-                "operations",
-                token,
-            )
-        self.fail(
-            "operation being parsed with an unregistered dialect. If this is intended, please use "
-            "-allow-unregistered-dialect with the MLIR opt tool used",
-            token,
-        )
-
-    # --- failures ---
-
-    def leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
-        """Say what is wrong in the statement that starts at a token, and leave all that it was in the middle of."""
-        self.note_failure(self.named_failure(failure, start))
-        self.nesting = nesting
-        self.open_aliases.clear()
-        self.locating = 0
-
-    def named_failure(self, failure: SyntaxFailure, start: int) -> Diagnostic:
-        """The diagnostic of a failure in the operation that starts at a token."""
+    def _leave_broken(self, failure: SyntaxFailure, start: int, nesting: int) -> None:
+        """Report the error in the statement that starts at a token, and leave all that it has entered."""
         diagnostic = failure.diagnostic
         if failure.wants_name:
             index = start
@@ -393,7 +221,98 @@ class OperationParser(Parser):
                 while self.tokens[index] not in ("=", ""):
                     index += 1
                 index += 1
-            declaration = self.declarations.get(self.tokens[index])
-            if declaration is not None:
-                diagnostic.message = f"custom op '{declaration.name}' {diagnostic.message}"
-        return diagnostic
+            form = self.forms.get(self.tokens[index])
+            if form is not None:
+                diagnostic.message = f"custom op '{form.declaration.name}' {diagnostic.message}"
+        self.note_failure(diagnostic)
+        self.nesting = nesting
+        self.open_aliases.clear()
+        self.locating = 0
+
+
+def _build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Operation:
+    """Look the operands up, and append the operation to a block."""
+    assembly = state.assembly
+    names, values = cursor.tokens, cursor.values
+    operands: list[Value] = []
+    for index, tokens in enumerate(state.operands):
+        if tokens is None:
+            continue
+        slot = assembly.operand_slots[index]
+        types = state.types[slot] if slot >= 0 else None
+        if state.made_operand is not None and index == state.made_index:
+            operands.append(state.made_operand)
+        elif types is None or len(types) != len(tokens):
+            _resolve_group(cursor, state, index, tokens, types, operands)
+        else:
+            for place, token in enumerate(tokens):
+                type = types[place]
+                value = values.get(names[token])
+                known = value is not None and value.type is type
+                operands.append(value if value is not None and known else cursor.resolve(token, type))
+    result_types: list[Type] = []
+    for index, slot in enumerate(assembly.result_slots):
+        types = state.types[slot] if slot >= 0 else None
+        is_single = assembly.result_counts[index] == ONE
+        if types is not None:
+            result_types += types[:1] if is_single else types
+            continue
+        fixed = assembly.result_fixed[index]
+        if fixed is not None:
+            result_types.append(fixed)
+        elif is_single:
+            result_types.append(_inferred_result(cursor, state, operands, index))
+    segments: tuple[int, ...] | None = None
+    if assembly.segmented:
+        segments = tuple([0 if tokens is None else len(tokens) for tokens in state.operands])
+    attributes = state.attributes
+    regions = state.regions
+    return Operation(
+        state.declaration,
+        operands,
+        result_types,
+        NO_ATTRIBUTES if attributes is None else attributes,
+        NO_REGIONS if regions is None else regions,
+        TextLocation(state.source, state.name_token),
+        segments,
+        None,
+        block,
+    )
+
+
+def _resolve_group(
+    cursor: ValueCursor,
+    state: ParseState,
+    index: int,
+    tokens: list[int],
+    types: list[Type] | None,
+    operands: list[Value],
+) -> None:
+    """Look values up whose types the text does not show one by one."""
+    if types is not None:
+        cursor.fail(
+            f"custom op '{state.declaration.name}' number of operands and types do not match: got "
+            f"{len(tokens)} operands and {len(types)} types",
+            tokens[0] if tokens else state.name_token,
+        )
+    fixed = state.assembly.fixed[index]
+    for token in tokens:
+        type = fixed if fixed is not None else cursor.value_type(token)
+        if type is None:
+            cursor.fail(f"use of undeclared SSA value name '{cursor.tokens[token]}'", token)
+        operands.append(cursor.resolve(token, type))
+
+
+def _inferred_result(cursor: ValueCursor, state: ParseState, operands: list[Value], index: int) -> Type:
+    """A result whose type is that of an operand of the same group."""
+    declaration = state.declaration
+    name = declaration.results[index].name
+    for group in declaration.same_types:
+        if name in group:
+            position = 0
+            for number, declared in enumerate(declaration.operands):
+                tokens = state.operands[number]
+                if tokens and declared.name in group:
+                    return operands[position].type
+                position += 0 if tokens is None else len(tokens)
+    cursor.fail(f"custom op '{declaration.name}' cannot infer the type of result '{name}'", state.name_token)

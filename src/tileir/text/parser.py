@@ -1,15 +1,16 @@
-"""The parser that directives read with: tokens, types, attributes, values, blocks and regions.
+"""Blocks, regions and names of operations: the parser as directives see it.
 
-`text/operation_parser.py` adds the operations themselves, which are read by directives.
+`text/operation_parser.py` adds the operations themselves, which directives parse.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
+from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
@@ -19,14 +20,14 @@ from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
-# So many regions fit well into a stack, with all that may stand around them.
+# Regions that fit into one stack, with everything that may surround them.
 _REGIONS_PER_STACK: Final = 60
-# The modules and the function around what bytecode counts.
+# The modules and the function, which DEEPEST_REGION does not count.
 _AROUND: Final = 4
 
 
 class Parser(ValueCursor):
-    """Adds blocks and regions to the cursor, and what directives ask of the parser of operations."""
+    """Adds blocks, regions and names of operations to the cursor."""
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
@@ -34,6 +35,8 @@ class Parser(ValueCursor):
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
         self.end_is_missing: bool = False
+        # Whether operations of the test dialect have names.
+        self.testing: bool = False
         # The dialects whose prefix may be left out, the innermost last.
         self.dialects: list[str] = ["cuda_tile"]
 
@@ -43,6 +46,10 @@ class Parser(ValueCursor):
 
     def parse_as(self, declaration: OperationDeclaration, state: ParseState) -> None:
         """Go on as another operation: the text turned out to be a draft spelling of it."""
+        raise NotImplementedError
+
+    def parse_module_body(self) -> Region:
+        """The region of a module of the dialect, in which the names of operations need no prefix."""
         raise NotImplementedError
 
     def append_before(self, operation: Operation) -> None:
@@ -100,7 +107,7 @@ class Parser(ValueCursor):
                 self.values.pop(name, None)
             self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
         if self.at_end() and self.recover:
-            # What was read so far is kept, for those who want to know about a text that is still written.
+            # The part that was read is kept for editors.
             self.note_missing_end()
         else:
             self.expect("}")
@@ -118,7 +125,7 @@ class Parser(ValueCursor):
             if arguments:
                 self.fail("invalid block name in region with named arguments")
         elif self.peek() == "}":
-            # An empty region has no block unless something gives it one.
+            # An empty region has no block unless its arguments are given.
             if arguments is not None:
                 region.append(first)
         else:
@@ -128,7 +135,7 @@ class Parser(ValueCursor):
             self._parse_labelled_block(region)
 
     def _skip_entry_label(self) -> bool:
-        """The label of the first block of a region whose arguments are known, which the draft writes (A9)."""
+        """Skip the label of the first block of a region whose arguments are known, a draft spelling (A9)."""
         label = self.peek()
         if label[:1] != "^" or not self.draft_spellings or self.tokens[self.position + 1] != ":":
             return False
@@ -185,7 +192,7 @@ class Parser(ValueCursor):
             self.position += 1
 
     def require_prefixes(self, start: int) -> None:
-        """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
+        """Refuse dialect types without `!cuda_tile.`, as MLIR's own syntax does; for the drop-ins."""
         if self.draft_spellings:
             return
         for position in range(start, self.position):
@@ -202,7 +209,65 @@ class Parser(ValueCursor):
             block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
 
     def note_missing_end(self) -> None:
-        """Say, once, that the text ends within a region."""
+        """Report once that the text ends within a region."""
         if not self.end_is_missing:
             self.end_is_missing = True
             self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
+
+    # --- names of operations ---
+
+    def find_declaration(self, name: str) -> OperationDeclaration:
+        """The declaration that an unquoted name means here."""
+        if not (name[:1].isalpha() or name[:1] == "_"):
+            self.fail("expected operation name in quotes")
+        # Outside of everything a bare `module` is MLIR's own, as its printer writes it.
+        dialect = "builtin" if name == "module" and self.nesting == 0 else self.dialects[-1]
+        found = self.lookup(name if "." in name else f"{dialect}.{name}")
+        if found is None and "." not in name:
+            found = self.lookup(f"builtin.{name}")
+        if found is None:
+            tried = "" if "." in name else f" (tried '{self.dialects[-1]}.{name}' as well)"
+            self.fail(f"custom op '{name}' is unknown{tried}")
+        if found.syntax == "":
+            self.fail(f"custom op '{name}' has no custom assembly form")
+        return found
+
+    def remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
+        """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
+        mnemonic = name.rpartition(".")[2]
+        if mnemonic not in found.aliases:
+            return False
+        self.remark(f"'{mnemonic}' is read as '{found.spelled_name(self.version)}'", token)
+        return True
+
+    def lookup(self, name: str) -> OperationDeclaration | None:
+        """The declaration of a full name, if the dialect version has it."""
+        found = REGISTRY.find(name)
+        if found is None or (found.testing and not self.testing):
+            return None
+        if found.testing:
+            return found
+        if found.since is not None and found.since > self.version:
+            return None
+        return found if self._is_name_known(found, name) else None
+
+    def _is_name_known(self, declaration: OperationDeclaration, name: str) -> bool:
+        """Whether an operation goes by a name: some operations and names are in the drafts only."""
+        if self.draft_spellings:
+            return True
+        word = name.rpartition(".")[2]
+        too_new = word == declaration.newer_mnemonic and word != declaration.spelled_name(self.version)
+        return declaration.since is not None and word not in declaration.aliases and not too_new
+
+    def fail_unregistered(self, name: str, token: int) -> NoReturn:
+        if name.startswith("cuda_tile."):
+            self.fail(
+                f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
+                "operations",
+                token,
+            )
+        self.fail(
+            "operation being parsed with an unregistered dialect. If this is intended, please use "
+            "-allow-unregistered-dialect with the MLIR opt tool used",
+            token,
+        )

@@ -238,7 +238,7 @@ def _properties(operation: Operation) -> list[str]:
             values[declared.name] = entry_text(declared.name, value)
     segments = operation.segments
     if segments is None and declaration.traits & SEGMENTS:
-        segments = tuple(declaration.segment_lengths(operation))
+        segments = tuple(operation.segment_lengths())
     if segments is not None:
         sizes = ", ".join([str(size) for size in segments])
         values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"

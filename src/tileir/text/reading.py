@@ -1,8 +1,7 @@
-"""A whole text into a module."""
+"""Entry point of the parser: a whole text into a module."""
 
 from __future__ import annotations
 
-from tileir.annotations import Final
 from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
@@ -15,28 +14,12 @@ from tileir.text.lexer import TOKEN
 from tileir.text.operation_parser import OperationParser
 from tileir.text.values import StopParsing
 
-# In a shorter text few statements are so alike that it is worth finding out.
-LONG_TEXT = 1 << 15
-# The largest share of different lines with which it is, names aside, in long texts and in still longer ones.
-DIFFERENT_LINES = (0.6, 0.85)
-_LONGER_TEXT: Final = 1 << 20
-# So few lines say nothing about the others.
-FEW_LINES = 12
-# Lines are looked at in so many places, and so many characters in each.
-_PLACES: Final = 12
-_AT_A_PLACE: Final = 1 << 9
-# The largest share of different lines with which a text says whole functions again, and how far it is looked at.
-_DIFFERENT_WITH_NAMES: Final = 0.4
-_FIRST_PART: Final = 1 << 17
-# With more comments than one in so many lines hardly anything between two names is as it was before.
-_COMMENTED: Final = 8
-
 _PRODUCER = "// Producer: "
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 def _print_when_asked(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    # Reading needs no printer; what was read is printed all the same when somebody asks.
+    # Imported here: reading needs no printer.
     from tileir.text.printer import print_for_core
 
     return print_for_core(operation, generic, debug_info, names, version)
@@ -45,17 +28,17 @@ def _print_when_asked(operation: object, generic: bool, debug_info: bool, names:
 HOOKS.print_operation = _print_when_asked
 
 
-def generic_form(parser: OperationParser, name: str) -> Operation:
+def generic_form(parser: OperationParser, block: Block) -> Operation:
     # Imported here: people and most tools write the custom form.
     from tileir.text.generic import parse_generic
 
-    return parse_generic(parser, name)
+    return parse_generic(parser, block)
 
 
 class ReadText:
-    """What came of a text: the module if it could be read, and everything there is to say about it.
+    """The module of a text, if it could be read, and the diagnostics.
 
-    `complete` says whether the module is all of the text: what is read for an editor may lack what is broken.
+    `complete` is false where the module, read for an editor, lacks what is broken.
     """
 
     __slots__ = ("complete", "diagnostics", "module")
@@ -83,39 +66,20 @@ def read_text(
 
     Otherwise a text that is one module is that module, and bare entries and globals (what NVIDIA's disassembler
     prints) are put into a `cuda_tile.module @kernels`.  With `partial`, for editors, there is a module also where the
-    text is broken: operations with mistakes are missing in it, and what they would have defined is a value that no
-    operation has.
+    text is broken: it lacks the operations with errors, and what they would have defined is a value of no operation.
     """
     if not text.isascii():
-        # Editors on Windows put a byte order mark before a text: no part of it, and no column of its first line.
+        # A byte order mark, as editors on Windows write it, is no column of the first line.
         text = text.removeprefix(_BYTE_ORDER_MARK)
         try:
-            # What is no text at all is refused here, so that every string can be printed.
+            # Refused here, so that every string can be printed.
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    if len(text) >= LONG_TEXT and has_alike_lines(text):
-        # Imported here: most texts are short.
-        from tileir.text.pieces import pieces_of
-        from tileir.text.repeating_text import RepeatingTextParser
-
-        parser: OperationParser = RepeatingTextParser(
-            text,
-            pieces_of(text),
-            name,
-            version,
-            allow_unregistered,
-            first_line,
-            recover,
-            testing,
-            draft_spellings,
-            generic_form,
-        )
-    else:
-        parser = OperationParser(
-            text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
-        )
+    parser = OperationParser(
+        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, generic_form
+    )
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]
@@ -129,25 +93,6 @@ def read_text(
         module = wrap_top_level(block, parser.source, implicit_module) if partial else None
         return ReadText(module, parser.diagnostics, False)
     return ReadText(wrap_top_level(block, parser.source, implicit_module), parser.diagnostics)
-
-
-def has_alike_lines(text: str) -> bool:
-    """Whether the lines of a long text are so much alike that it is read faster by their shapes."""
-    import re
-
-    if "//" in text and text.count("//") * _COMMENTED > text.count("\n"):
-        return False
-    step = max(len(text) // _PLACES, _AT_A_PLACE)
-    lines: list[str] = []
-    for start in range(0, len(text), step):
-        lines += re.sub(r"%[\w$.\-#]+", "%", text[start : start + _AT_A_PLACE]).split("\n")[1:-1]
-    if len(lines) < FEW_LINES:
-        return False
-    if len(set(lines)) <= DIFFERENT_LINES[len(text) >= _LONGER_TEXT] * len(lines):
-        return True
-    # Nothing in a few places tells that functions come again: their lines are the same then, names and all.
-    lines = text[:_FIRST_PART].split("\n")
-    return len(set(lines)) <= _DIFFERENT_WITH_NAMES * len(lines)
 
 
 def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:
@@ -170,7 +115,7 @@ def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> O
 
 
 def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Operation:
-    """The module a text describes; every mistake in it is in the `ParseError`."""
+    """The module a text describes; all errors in it are in the `ParseError`."""
     found = read_text(text, name, version=version, allow_unregistered=allow_unregistered)
     if found.module is None:
         raise ParseError([d for d in found.diagnostics if d.severity == "error"])

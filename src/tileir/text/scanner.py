@@ -1,7 +1,8 @@
-"""Text into tokens, character by character: what a compiled tileir does in the place of the lexer's expression.
+"""The lexer of a compiled build: text into tokens, character by character.
 
-Compiled, this finds the tokens in a third of the time; as Python it would take many times as long.  The expression says
-what a token is: what is seldom or hard to tell is left to it, and `tests/text/test_scanner.py` holds both to the same.
+Compiled, it takes a third of the time of the lexer's regular expression, which would be most of the time of parsing; as
+Python it would take many times as long.  The expression defines the tokens and reads the rare and difficult ones;
+`tests/text/test_scanner.py` compares the two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from tileir.annotations import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import re
 
-# What a token may begin with.
+# Classes of first characters of tokens.
 _OTHER: Final = 0
 _BLANK: Final = 1
 _VALUE: Final = 2
@@ -25,7 +26,7 @@ _COLON: Final = 9
 _MINUS: Final = 10
 _SLASH: Final = 11
 
-# What a token may go on with.
+# Classes of further characters.
 _IN_NAME: Final = 1
 _IN_WORD: Final = 2
 _IN_STRING: Final = 4
@@ -36,7 +37,7 @@ _IN_HEXADECIMAL: Final = 32
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 _DIGITS: Final = b"0123456789"
 
-# So many levels of brackets a type may have.
+# The most levels of brackets in a type.
 _DEEPEST: Final = 3
 
 
@@ -88,8 +89,8 @@ _TYPES: Final = frozenset(
 
 
 def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
-    """All tokens of a text of ASCII characters, as the lexer's expression tells them."""
-    # A character behind the end that nothing goes on with.
+    """All tokens of a text of ASCII characters, as the lexer's expression defines them."""
+    # A terminator that no token continues with.
     data = text.encode("ascii") + b"\0"
     length = len(text)
     beginnings, continuations = _BEGINNINGS, _CONTINUATIONS
@@ -123,7 +124,7 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
             elif kind == _ALIAS:
                 position = _alias_end(data, start)
             if position == 0:
-                position = _leave(text, start, expression, tokens)
+                position = _match(text, start, expression, tokens)
                 continue
         elif kind == _DIGIT:
             position = _number_end(data, start)
@@ -137,7 +138,7 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
             while continuations[data[position]] & _IN_STRING:
                 position += 1
             if data[position] != 34:
-                position = _leave(text, start, expression, tokens)
+                position = _match(text, start, expression, tokens)
                 continue
             position += 1
         elif kind == _SYMBOL and beginnings[data[position]] == _WORD:
@@ -152,34 +153,13 @@ def scanned_tokens(text: str, expression: re.Pattern[str]) -> list[str]:
         elif start >= length:
             return tokens
         else:
-            position = _leave(text, start, expression, tokens)
+            position = _match(text, start, expression, tokens)
             continue
         tokens.append(text[start:position])
 
 
-def split_at_names(text: str) -> list[str]:
-    """A text of ASCII characters as what stands before a name of a value, the name, what stands before the next, .."""
-    data = text.encode("ascii") + b"\0"
-    continuations = _CONTINUATIONS
-    parts: list[str] = []
-    start = 0
-    place = text.find("%")
-    while place >= 0:
-        position = place + 1
-        while continuations[data[position]] & _IN_NAME:
-            position += 1
-        if position > place + 1:
-            position = _number_of_result_end(data, position)
-            parts.append(text[start:place])
-            parts.append(text[place:position])
-            start = position
-        place = text.find("%", position)
-    parts.append(text[start:])
-    return parts
-
-
 def _number_of_result_end(data: bytes, position: int) -> int:
-    """Where a name ends that may have the number of a result behind it."""
+    """Where a name ends that may be followed by the number of a result."""
     if data[position] != 35:
         return position
     end = position + 1
@@ -188,8 +168,8 @@ def _number_of_result_end(data: bytes, position: int) -> int:
     return end if end > position + 1 else position
 
 
-def _leave(text: str, start: int, expression: re.Pattern[str], tokens: list[str]) -> int:
-    """Leave a token to the lexer's expression; give where it ends."""
+def _match(text: str, start: int, expression: re.Pattern[str], tokens: list[str]) -> int:
+    """Match a token with the lexer's expression; return where it ends."""
     match = expression.match(text, start)
     assert match is not None
     token: str = match[1]
@@ -198,7 +178,7 @@ def _leave(text: str, start: int, expression: re.Pattern[str], tokens: list[str]
 
 
 def _type_end(data: bytes, start: int) -> int:
-    """Where a type ends whose first bracket is in some place; 0 where that is hard to tell."""
+    """Where a type ends whose first bracket is at `start`; 0 if the expression must decide."""
     continuations = _CONTINUATIONS
     position = start
     depth = 0
@@ -220,7 +200,7 @@ def _type_end(data: bytes, start: int) -> int:
 
 
 def _alias_end(data: bytes, start: int) -> int:
-    """Where a token ends that begins with `#` or `!`; 0 where that is hard to tell."""
+    """Where a token ends that begins with `#` or `!`; 0 if the expression must decide."""
     position = start + 1
     kind = _BEGINNINGS[data[position]]
     if kind == _DIGIT and data[start] == 35:

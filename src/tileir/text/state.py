@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region
-from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import SourceText
 from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import Type
@@ -27,7 +27,6 @@ class TypeSlots:
         "result_slots",
         "segmented",
         "slot_count",
-        "uniform",
     )
 
     def __init__(
@@ -41,22 +40,13 @@ class TypeSlots:
         self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
         self.result_counts: list[int] = [r.count for r in declaration.results]
         self.segmented: bool = bool(declaration.traits & SEGMENTS)
-        # Single operands and one single result, all of the one type the text shows: the common case.
-        self.uniform: bool = (
-            declaration.plain_operands
-            and slot_count == 1
-            and not any(operand_slots)
-            and result_slots == [0]
-            and self.result_counts == [ONE]
-        )
 
 
 class ParseState:
     """Filled by the directives, turned into an operation by `text/building.py`.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
-    slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type), and `type_tokens`
-    the token of each of them, where it is one.
+    slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
     """
 
     __slots__ = (
@@ -69,7 +59,6 @@ class ParseState:
         "operands",
         "regions",
         "source",
-        "type_tokens",
         "types",
     )
 
@@ -82,7 +71,6 @@ class ParseState:
         self.source: SourceText = source
         self.operands: list[list[int] | None] = [None] * assembly.operand_count
         self.types: list[list[Type] | None] = [None] * assembly.slot_count
-        self.type_tokens: list[list[int] | None] = [None] * assembly.slot_count
         self.attributes: dict[str, Attribute] | None = None
         self.regions: list[Region] | None = None
         # Set where an operand is not what its token names but something made from it.
@@ -104,7 +92,6 @@ class ParseState:
         self.assembly = assembly
         self.operands = [None] * assembly.operand_count
         self.types = [None] * assembly.slot_count
-        self.type_tokens = [None] * assembly.slot_count
 
     def add_region(self, region: Region) -> None:
         if self.regions is None:

@@ -1,6 +1,6 @@
-"""What tools and editors add to a message of the readers: what may have been meant, what a newer version has.
+"""Notes that tools and editors add to errors: close names, and the version that has an operation.
 
-The messages are NVIDIA's, word for word, so what is known beyond them comes as notes.
+The messages themselves are NVIDIA's, word for word.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _UNAVAILABLE = re.compile(r"operation '(cuda_tile\.[^']*)' is not available in b
 _OPCODE = re.compile(r"(?:unsupported opcode (\d{1,9}) for|unknown or unimplemented opcode: (\d{1,9})$)")
 _KEYWORD = re.compile(r"enum value for attribute '([^']*)' is not available in bytecode version (\d+\.\d+)")
 
-# What misspelled names may have been meant to be.  A text that is no program at all has thousands of them, and to
-# compare one with all there are takes longer than reading it.
+# Notes for misspelled names.  A text that is no program has thousands of them, and comparing a name with all operations
+# takes longer than parsing it, so only the first are compared.
 _meant: dict[str, str] = {}
 _MOST_LOOKED_UP = 100
 
 
 def begin_text() -> None:
-    """Another text is looked at: by who looks at one after the other, as while it is written."""
+    """Begin with another text, or another state of an edited one."""
     if len(_meant) >= _MOST_LOOKED_UP:
         _meant.clear()
 
@@ -35,17 +35,17 @@ def suggest(diagnostic: Diagnostic) -> None:
     """Add notes to an error, if there is anything to add."""
     message = diagnostic.message
     if found := _UNKNOWN_NAME.search(message):
-        words = _about_name(found[1] or found[2])
+        text = _about_name(found[1] or found[2])
     elif found := _UNAVAILABLE.search(message):
-        words = _since(REGISTRY.by_name.get(found[1]))
+        text = _since(REGISTRY.by_name.get(found[1]))
     elif found := _OPCODE.search(message):
-        words = _about_opcode(int(found[1] or found[2]))
+        text = _about_opcode(int(found[1] or found[2]))
     elif found := _KEYWORD.search(message):
-        words = _about_keywords(found[1], version_named(found[2]))
+        text = _about_keywords(found[1], version_named(found[2]))
     else:
         return
-    if words:
-        diagnostic.notes.append(note(words, diagnostic.location))
+    if text:
+        diagnostic.notes.append(note(text, diagnostic.location))
 
 
 def _about_name(name: str) -> str:
@@ -76,7 +76,7 @@ def _about_opcode(opcode: int) -> str:
 
 
 def _about_keywords(attribute: str, version: Version) -> str:
-    """The keywords of an attribute that a version has not: the message does not say which it is."""
+    """The keywords of an attribute that a version lacks: the message does not name the one."""
     # Imported here: the readers do not need it.
     from tileir.dialect.enums import enum_kind_of
 

@@ -1,10 +1,9 @@
-"""What the text calls things: values by name, before or after their definition, and the way out of a mistake."""
+"""Names of values, used before or after their definition, and recovery after an error."""
 
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.attributes import Attribute
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
 from tileir.ir.registry import REGISTRY
@@ -15,21 +14,8 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.locations import LocationCursor
 
 
-def _open_braces(tokens: list[str]) -> list[int]:
-    """How many braces are open before each token, and behind the last one."""
-    found = [0]
-    depth = 0
-    for token in tokens:
-        if token == "{":
-            depth += 1
-        elif token == "}":
-            depth -= 1
-        found.append(depth)
-    return found
-
-
 class StopParsing(Exception):
-    """Raised after the first mistake when recovery is off."""
+    """Raised after the first error when recovery is off."""
 
 
 class ForwardReference(Value):
@@ -48,21 +34,17 @@ class ValueCursor(LocationCursor):
 
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
-        # The values in sight, the names the innermost region has defined, the references that wait for a definition,
-        # and the names that a mistake kept from being defined.
+        # The visible values, the names that the innermost region defines, the references that wait for a definition,
+        # and the names that broken operations would have defined.
         self.values: dict[str, Value] = {}
         self.defined: list[str] = []
         self.forward: dict[str, ForwardReference] = {}
         self.poisoned: set[str] = set()
-        # What the names of operations mean that were met.
-        self.declarations: dict[str, OperationDeclaration] = {}
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
-        # What the form of a statement told that was matched last (`text/plain_form.py`, `text/layouts.py`).
-        self.matched_types: list[Type] = []
-        self.matched_attributes: dict[str, Attribute] = {}
-        # How many braces are open before each token; counted at the first mistake.
-        self.braces: list[int] = []
+        # The tokens that are braces; found at the first error.
+        self.opening_braces: list[int] = []
+        self.closing_braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
         """Give a value its name."""
@@ -70,30 +52,16 @@ class ValueCursor(LocationCursor):
         if known is not None:
             waiting = self.forward.pop(name, None)
             if waiting is None:
-                self.fail_redefined(name, known, token)
+                message = f"redefinition of SSA value '{name.partition('#')[0]}'"
+                self._fail_noting(message, token, "previously defined here", self._definition(name, known))
             if waiting.type is not value.type and not waiting.poisoned:
-                self.fail_definition(name, waiting, value.type, token)
+                numbered = name if "#" in name else f"{name}#0"
+                message = f"definition of SSA value '{numbered}' has type '{value.type.text}'"
+                before = f"previously used here with type '{waiting.type.text}'"
+                self._fail_noting(message, token, before, self.location(waiting.token))
             waiting.replace_all_uses_with(value)
         self.values[name] = value
         self.defined.append(name)
-
-    def fail_redefined(self, name: str, known: Value, token: int) -> NoReturn:
-        notes = [note("previously defined here", self._definition(name, known))]
-        message = f"redefinition of SSA value '{name.split('#')[0]}'"
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def fail_definition(self, name: str, waiting: ForwardReference, found: Type, token: int) -> NoReturn:
-        """Say that a definition is not what was used before it."""
-        numbered = name if "#" in name else f"{name}#0"
-        message = f"definition of SSA value '{numbered}' has type '{found.text}'"
-        notes = [note(f"previously used here with type '{waiting.type.text}'", self.location(waiting.token))]
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
-        base = name.partition("#")[0]
-        message = f"use of value '{base}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
-        notes = [note("prior use here", prior)] if prior is not None else []
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
     def resolve(self, token: int, type: Type) -> Value:
         """The value a token names, which must have the type."""
@@ -101,14 +69,20 @@ class ValueCursor(LocationCursor):
         value = self.values.get(name)
         if value is None:
             return self._resolve_forward(name, token, type)
+        if isinstance(value, ForwardReference) and value.poisoned and value.type is not type:
+            return ForwardReference(type, token, True)
+        return self._checked(name, value, token, type)
+
+    def _checked(self, name: str, value: Value, token: int, type: Type) -> Value:
+        """A value that must have a type."""
         if value.type is not type:
-            if isinstance(value, ForwardReference) and value.poisoned:
-                return ForwardReference(type, token, True)
-            self._fail_use(name, value, token, type)
+            texts = f"'{type.text}' vs '{value.type.text}'"
+            message = f"use of value '{name.partition('#')[0]}' expects different type than prior uses: {texts}"
+            self._fail_noting(message, token, "prior use here", self._definition(name, value))
         return value
 
-    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> NoReturn:
-        self.fail_type(name, type, value.type, token, self._definition(name, value))
+    def _fail_noting(self, message: str, token: int, remark: str, location: Location) -> NoReturn:
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), [note(remark, location)]))
 
     def _definition(self, name: str, value: Value) -> Location:
         """Where a value got its name, or was first used."""
@@ -119,7 +93,7 @@ class ValueCursor(LocationCursor):
             return value.location if isinstance(value, BlockArgument) else UNKNOWN
         place = operation.location
         if isinstance(place, TextLocation) and place.source is self.source:
-            # The location is that of the operation's name; the results stand before it on the way back to the start.
+            # The location is that of the operation's name; the results stand before it.
             base = name.partition("#")[0]
             token = place.token - 1
             while token >= 0 and (self.tokens[token][:1] in "%=,:" or self.tokens[token].isdigit()):
@@ -135,7 +109,7 @@ class ValueCursor(LocationCursor):
             if not number.strip("0"):
                 # The first result goes by the plain name.
                 if known is not None:
-                    return self.resolve_value(base, token, type)
+                    return self._checked(base, known, token, type)
                 name = base
             elif known is not None and not isinstance(known, ForwardReference):
                 self.fail("reference to invalid result number", token)
@@ -143,12 +117,6 @@ class ValueCursor(LocationCursor):
         self.values[name] = waiting
         self.forward[name] = waiting
         return waiting
-
-    def resolve_value(self, name: str, token: int, type: Type) -> Value:
-        value = self.values[name]
-        if value.type is not type:
-            self._fail_use(name, value, token, type)
-        return value
 
     def value_type(self, token: int) -> Type | None:
         """The type of a value that is already defined."""
@@ -188,7 +156,7 @@ class ValueCursor(LocationCursor):
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
         last = self.diagnostics[-1] if self.diagnostics else None
-        # Where a text ends too early, each region that is still open misses the same thing: once is enough.
+        # Where a text ends too early, every open region reports the same.
         if last is not None and last.message == diagnostic.message and last.position == diagnostic.position:
             return
         self.diagnostics.append(diagnostic)
@@ -196,9 +164,9 @@ class ValueCursor(LocationCursor):
             raise StopParsing()
 
     def recover_after(self, start: int) -> None:
-        """Go to where the next operation seems to begin.
+        """Skip to where the next operation seems to begin.
 
-        Brackets the broken operation opened are closed again by skipping; what it would have defined is poisoned.
+        Braces that the broken operation opened are closed; the names it would have defined are poisoned.
         """
         tokens = self.tokens
         failed = self.position
@@ -211,7 +179,7 @@ class ValueCursor(LocationCursor):
             if tokens[index] != ",":
                 break
             index += 1
-        depth = self.opened_between(start, min(failed, len(tokens))) if failed > start else 0
+        depth = self._opened_between(start, min(failed, len(tokens))) if failed > start else 0
         position = max(failed, start)
         if position == start:
             position += 1
@@ -228,11 +196,16 @@ class ValueCursor(LocationCursor):
             position += 1
         self.position = position
 
-    def opened_between(self, start: int, end: int) -> int:
-        """How many braces that open between two tokens are not closed there."""
-        if not self.braces:
-            self.braces = _open_braces(self.tokens)
-        return self.braces[end] - self.braces[start]
+    def _opened_between(self, start: int, end: int) -> int:
+        """How many more braces open than close between two tokens."""
+        # Imported here: a program without errors is read without it.
+        from bisect import bisect_left
+
+        if not self.opening_braces:
+            self.opening_braces = [index for index, token in enumerate(self.tokens) if token == "{"]
+            self.closing_braces = [index for index, token in enumerate(self.tokens) if token == "}"]
+        opened = bisect_left(self.opening_braces, end) - bisect_left(self.opening_braces, start)
+        return opened - bisect_left(self.closing_braces, end) + bisect_left(self.closing_braces, start)
 
     def _begins_operation(self, position: int) -> bool:
         tokens = self.tokens

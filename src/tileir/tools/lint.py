@@ -34,7 +34,7 @@ from tileir.tools.programs import (
 from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 if TYPE_CHECKING:
-    from tileir.text.placing import PlacedText
+    from tileir.text.listing import PlacedText
 
 USAGE = Usage(
     "tileir lint",
@@ -182,7 +182,7 @@ class Linter:
             if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
                 # Bytecode without locations.
                 if printed is None:
-                    from tileir.text.placing import placed_text
+                    from tileir.text.listing import placed_text
 
                     printed = placed_text(program.module)
                 reasons = (*_shown_operation(finding.operation, printed), *reasons)

@@ -11,7 +11,7 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.ir.verify_context import VerifyContext
-from tileir.text.heads import HeadPrinter
+from tileir.text.listing import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script

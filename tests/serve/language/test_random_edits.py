@@ -9,7 +9,7 @@ from tests.serve.language.wire import Editor
 from tests.text.edits import PROGRAMS, random_edits
 
 from tileir.serve.language.document import Document
-from tileir.text.token_text import TokenText
+from tileir.text.edits import TokenText
 
 QUESTIONS = [
     ("text_document_hover_async", lsp.HoverParams),

@@ -10,7 +10,7 @@ from tileir.analyze.difference.matching import Matching, Naming
 from tileir.analyze.runs import in_order
 from tileir.ir.core import Operation
 from tileir.ir.location import TextLocation, UnknownLocation
-from tileir.text.placing import PlacedText, placed_text
+from tileir.text.listing import PlacedText, placed_text
 
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
 _WORD: Final = re.compile(r"[%@#^]?[\w$.]+|\s+|->|.", re.DOTALL)

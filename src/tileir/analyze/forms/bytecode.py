@@ -9,7 +9,7 @@ from tileir.bytecode.annotated import Piece, annotate
 from tileir.dialect.ops import CONSTANT
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
-from tileir.text.heads import HeadPrinter
+from tileir.text.listing import HeadPrinter
 
 
 def bytecode_form(data: bytes, entry: str | None) -> Form:

@@ -17,7 +17,7 @@ from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_words
-from tileir.text.placing import placed_text
+from tileir.text.listing import placed_text
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel

@@ -15,7 +15,7 @@ from tileir.analyze.runs import longest_run
 from tileir.ir.core import Operation
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.passes.pipeline import PassReport, optimize
-from tileir.text.placing import PlacedText, placed_text
+from tileir.text.listing import PlacedText, placed_text
 
 _State = tuple[object, ...]
 

@@ -13,7 +13,7 @@ from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.ir.core import Operation
-from tileir.text.placing import placed_text
+from tileir.text.listing import placed_text
 
 
 def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:

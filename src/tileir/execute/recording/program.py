@@ -18,8 +18,8 @@ from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.values import OperationResult, Value
+from tileir.text.listing import PlacedText, placed_text
 from tileir.text.names import Naming
-from tileir.text.placing import PlacedText, placed_text
 
 _LONGEST_LINE: Final = 2000
 """Constants may be long; nobody reads so much of one in a line."""

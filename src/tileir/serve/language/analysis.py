@@ -15,9 +15,8 @@ from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
-from tileir.text.rereading import EditedText
+from tileir.text.edits import EditedText, TokenText
 from tileir.text.suggestions import begin_text, suggest
-from tileir.text.token_text import TokenText
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,6 @@ class Analysis:
         syntax: Syntax,
         module: Operation | None,
         diagnostics: list[PlacedDiagnostic],
-        read: EditedText | None = None,
     ) -> None:
         self.syntax = syntax
         self.module = module
@@ -98,7 +96,6 @@ class Analysis:
         self.is_advised = False
         """Whether what lint says is among them."""
         self._facts: Facts | None = None
-        self._read = read
 
     @property
     def facts(self) -> Facts:
@@ -110,14 +107,9 @@ class Analysis:
 
     def operation_of(self, written: WrittenOperation) -> Operation | None:
         """The operation that was read from what is written, None where it could not be."""
-        if written.name < 0 or self._read is None:
+        if written.name < 0 or self.module is None:
             return None
-        near = self._read.operations_at(written.name)
-        found = _named_at(near, written.name)
-        if found is None:
-            # Not all regions are read in parts.
-            found = _named_at([inner for operation in near for inner in operation.walk()], written.name)
-        return found
+        return _named_at(self.module, written.name)
 
     def value_of(self, name: Name) -> Value | None:
         """The value that has a name, None where its definition could not be read."""
@@ -167,15 +159,31 @@ class Analysis:
         return None
 
 
-def _named_at(operations: list[Operation], token: int) -> Operation | None:
-    found: Operation | None = None
-    for operation in operations:
-        location = operation.location
-        if isinstance(location, TextLocation) and location.token == token:
-            # Of several that one name stands for, the last is what is written; terminators may be added.
-            if found is None or not operation.declaration.is_terminator:
-                found = operation
-    return found
+def _named_at(module: Operation, token: int) -> Operation | None:
+    """The operation whose name is a token, looked for in the operations around it alone."""
+    place = module.location
+    if isinstance(place, TextLocation) and place.token == token and not isinstance(place, CharacterLocation):
+        return module
+    around = [module]
+    while around:
+        found: Operation | None = None
+        inside: list[Operation] = []
+        for region in [region for operation in around for region in operation.regions]:
+            for operation in [operation for block in region.blocks for operation in block]:
+                location = operation.location
+                if isinstance(location, TextLocation) and location.token == token:
+                    # One name may stand for several operations: the last is what is written.
+                    found = operation
+                elif not operation.regions:
+                    continue
+                elif not isinstance(location, TextLocation):
+                    inside.append(operation)
+                elif location.token < token:
+                    inside = [operation]
+        if found is not None:
+            return found
+        around = inside
+    return None
 
 
 def analyze(text: str, syntax: Syntax, settings: Settings) -> Analysis:
@@ -200,7 +208,7 @@ def verified(syntax: Syntax, found: EditedText, settings: Settings) -> Analysis:
         context = VerifyContext(settings.version, settings.hints)
         verify_operation(found.module, context)
         placed.extend([place(each, syntax, "verification") for each in context.diagnostics])
-    analysis = Analysis(syntax, found.module, in_order(placed), found)
+    analysis = Analysis(syntax, found.module, in_order(placed))
     analysis.is_verified = found.module is not None and found.complete
     return analysis
 
@@ -244,6 +252,6 @@ def extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, i
         token = syntax.token_at(start)
         return start, max(syntax.end(token), start) if token is not None else start
     if isinstance(location, TextLocation):
-        token = min(location.token, syntax.starts.count - 1)
+        token = min(location.token, len(syntax.starts) - 1)
         return syntax.starts[token], syntax.end(token)
     return nowhere, nowhere

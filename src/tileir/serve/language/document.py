@@ -12,11 +12,11 @@ from bisect import bisect_left, bisect_right
 
 from lsprotocol import types as lsp
 
+from tileir.collector import CollectorPaused
 from tileir.serve.language.analysis import Analysis, PlacedDiagnostic, Settings, read, verified
 from tileir.serve.language.following import follow
 from tileir.serve.language.syntax import Syntax
-from tileir.text.rereading import EditedText
-from tileir.text.token_text import TokenChange, TokenText
+from tileir.text.edits import EditedText, TokenChange, TokenText
 
 _LOG = logging.getLogger(__name__)
 # A text of more characters than these, some 200,000 operations, is not read while it is written.
@@ -247,13 +247,14 @@ class Document:
                 self._analysis = Analysis(self.syntax, None, [_TOO_LARGE])
                 return self._analysis
             written = self._tokens()
-            if self._edited is None:
-                self._edited = read(written, self.settings)
-            elif self._change is not None:
-                change, self._change = self._change, None
-                self._edited = self._read_again(self._edited, change, written)
-            self._change = None
-            self._analysis = verified(self.syntax, self._edited, self.settings)
+            with CollectorPaused():
+                if self._edited is None:
+                    self._edited = read(written, self.settings)
+                elif self._change is not None:
+                    change, self._change = self._change, None
+                    self._edited = self._read_again(self._edited, change, written)
+                self._change = None
+                self._analysis = verified(self.syntax, self._edited, self.settings)
         return self._analysis
 
     def _read_again(self, edited: EditedText, change: TokenChange, written: TokenText) -> EditedText:

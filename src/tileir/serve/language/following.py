@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from tileir.serve.language.structure import Scanner, Structure, WrittenOperation, WrittenRegion
-from tileir.text.token_text import TokenChange
+from tileir.text.edits import TokenChange
 
 # What the scanner looks at behind a token before it decides what the token is.
 _AHEAD = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ class Problem:
         self.analysis = analysis
         self.diagnostic = diagnostic
         self.code, self.values = coded(diagnostic.message)
-        index = syntax.starts.before(diagnostic.start + 1, syntax.count) - 1
+        index = bisect_right(syntax.starts, diagnostic.start, 0, syntax.count) - 1
         self.token = max(index, 0)
         """The token at the place, or the last before it."""
         self.operation: WrittenOperation | None = syntax.operation_at(diagnostic.start)

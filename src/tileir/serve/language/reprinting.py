@@ -9,7 +9,7 @@ from tileir.serve.language.analysis import Analysis
 from tileir.serve.language.layout import Edit
 from tileir.serve.language.syntax import Syntax, WrittenOperation
 from tileir.text.lexer import TOKEN
-from tileir.text.placing import placed_text
+from tileir.text.listing import placed_text
 from tileir.text.printer import Printer
 
 

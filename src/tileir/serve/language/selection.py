@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from lsprotocol import types as lsp
 
 from tileir.serve.language.document import Document
@@ -56,7 +58,7 @@ def _in_operation(syntax: Syntax, operation: WrittenOperation, offset: int) -> l
     if not syntax.starts[operation.first] <= offset <= _span(syntax, head, head)[1]:
         return []
     open_at: list[int] = []
-    last = syntax.starts.before(offset + 1, head + 1) - 1
+    last = bisect_right(syntax.starts, offset, 0, head + 1) - 1
     for index in range(operation.first, last + 1):
         text = syntax.tokens[index]
         if text in _CLOSING and syntax.starts[index] < offset:

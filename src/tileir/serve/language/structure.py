@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.location import TokenStarts
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
-from tileir.text.token_text import TokenText
+from tileir.text.edits import TokenText
 
 _CLOSING = {")": "(", "]": "[", ">": "<", "}": "{"}
 _OPENING = frozenset("([<{")
@@ -96,7 +95,7 @@ class Structure:
         self.written = written if written is not None else TokenText(text)
         self.text = text
         self.tokens: list[str] = self.written.tokens
-        self.starts: TokenStarts = self.written.starts
+        self.starts: list[int] = self.written.starts
         self.count: int = self.written.count
         """How many tokens there are; empty ones follow."""
         self._top: WrittenRegion | None = None
@@ -126,7 +125,7 @@ class Structure:
 
     def token_at(self, offset: int) -> int | None:
         """The token at an offset, or else the one that ends there."""
-        index = self.starts.before(offset + 1, self.count) - 1
+        index = bisect_right(self.starts, offset, 0, self.count) - 1
         if index < 0:
             return None
         if offset < self.end(index):
@@ -135,7 +134,7 @@ class Structure:
 
     def token_before(self, offset: int) -> int:
         """The last token that begins before an offset; -1 where there is none."""
-        return self.starts.before(offset, self.count) - 1
+        return bisect_left(self.starts, offset, 0, self.count) - 1
 
     def is_first_on_line(self, token: int) -> bool:
         if token == 0:

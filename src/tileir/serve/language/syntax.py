@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tileir.serve.language.lookup import nearest, symbols, value_at, visible
 from tileir.serve.language.names import Name, Names
 from tileir.serve.language.structure import Structure, WrittenOperation, WrittenRegion, declaration_named
-from tileir.text.token_text import TokenText
+from tileir.text.edits import TokenText
 
 # As many names are looked up one by one.
 _FEW = 8

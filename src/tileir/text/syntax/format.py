@@ -153,7 +153,7 @@ class Assembly(TypeSlots):
         )
         self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
         self.plain_form: object | None = None
-        """What `text/plain_form.py` makes of it, for the parser, when it is first wanted."""
+        """What `text/statement_form.py` compiles from it, for the parser, when it is first wanted."""
 
 
 class _Compiler:

@@ -156,15 +156,7 @@ class Module(Doubtful):
         name = draft_spellings.module_name(parser, state)
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name() if name is None else name))
         parse_attributes(parser, state, "attributes")
-        parser.dialects.append("cuda_tile")
-        outer = parser.declarations
-        parser.declarations = {}
-        try:
-            region = parser.parse_region([], isolated=True)
-        finally:
-            parser.declarations = outer
-            parser.dialects.pop()
-        state.add_region(region)
+        state.add_region(parser.parse_module_body())
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         _print_module(printer, operation, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.text.placing import placed_text
+from tileir.text.listing import placed_text
 
 TEXT = """cuda_tile.module @kernels {
   entry @k(%source: tile<ptr<f32>>, %count: tile<i32>) {

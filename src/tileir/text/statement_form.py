@@ -1,0 +1,186 @@
+"""Statements of regular syntax: the form of each operation, compiled from its assembly format.
+
+Most statements are operands and types alone, `%a, %b : type -> type`, or a constant of one number.  A form reads such
+a statement in one step; the directives of the assembly format read every other one, and report what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tileir.annotations import Final
+from tileir.dialect.constraints import NUMBER
+from tileir.dialect.ops import CONSTANT
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.dense import dense_attribute, element_bytes
+from tileir.ir.floats import FORMATS, parse_float
+from tileir.ir.location import TextLocation
+from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.values import Value
+from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
+from tileir.text.syntax.directive import Blank, Literal, OperandRow, TypeOf
+from tileir.text.syntax.format import Assembly, assembly_of
+from tileir.text.values import ValueCursor
+
+_NUMBER: Final = re.compile(r"-?\d{1,30}(\.\d*(?:[eE][+\-]?\d+)?)?", re.ASCII)
+# Directives that read nothing where a colon comes.
+_OPTIONAL: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
+
+
+class StatementForm:
+    """`value (, value)* : type (mark type)*`: an assembly format without what is optional in it.
+
+    `marks` stand before the types; there are none where the format has no such form.  `operand_types` has for each
+    operand the number of its type, `result_type` that of the only result.
+    """
+
+    __slots__ = ("assembly", "declaration", "marks", "operand_types", "result_type", "to_types")
+
+    def __init__(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.assembly: Assembly = assembly
+        self.operand_types: list[int] = []
+        self.marks: list[str] = []
+        self.result_type: int = 0
+        self._compile()
+        # From the name of the operation to the first mark.
+        self.to_types: int = 2 * len(self.operand_types) or 1
+
+    def _compile(self) -> None:
+        assembly = self.assembly
+        if not self.declaration.plain_operands or assembly.segmented or assembly.result_counts != [ONE]:
+            return
+        operand_slots, result_slot = assembly.operand_slots, assembly.result_slots[0]
+        directives = [directive for directive in assembly.directives if not isinstance(directive, _OPTIONAL)]
+        if operand_slots:
+            head = directives.pop(0) if directives else None
+            if not isinstance(head, OperandRow):
+                return
+        marks: list[str] = []
+        slots: list[int] = []
+        for directive in directives:
+            if isinstance(directive, Literal) and len(marks) == len(slots):
+                marks.append(directive.text)
+            elif isinstance(directive, TypeOf) and not directive.several and len(marks) == len(slots) + 1:
+                slots.append(directive.slot)
+            else:
+                return
+        if len(marks) != len(slots) or marks[:1] != [":"] or not {result_slot, *operand_slots} <= set(slots):
+            return
+        self.marks = marks
+        self.operand_types = [slots.index(slot) for slot in operand_slots]
+        self.result_type = slots.index(result_slot)
+
+    def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
+        """Append the operation whose name is at a token; None, and nothing done, if it is not written in this form.
+
+        Nor is it where a value or a type is new: the directives know what to do with those.
+        """
+        marks = self.marks
+        if not marks:
+            return None
+        tokens = cursor.tokens
+        position = name_token + self.to_types
+        if position + 2 * len(marks) >= len(tokens) or tokens[position] != ":":
+            return None
+        known = cursor.known_types
+        types: list[Type] = []
+        for mark in marks:
+            if tokens[position] != mark:
+                return None
+            type = known.get(tokens[position + 1])
+            if type is None:
+                return None
+            types.append(type)
+            position += 2
+        values = cursor.values
+        operands: list[Value] = []
+        place = name_token + 1
+        for number in self.operand_types:
+            value = values.get(tokens[place])
+            if value is None or value.type is not types[number] or (operands and tokens[place - 1] != ","):
+                return None
+            operands.append(value)
+            place += 2
+        cursor.position = position
+        return Operation(
+            self.declaration,
+            operands,
+            types if len(types) == 1 else [types[self.result_type]],
+            NO_ATTRIBUTES,
+            NO_REGIONS,
+            TextLocation(cursor.source, name_token),
+            None,
+            None,
+            block,
+        )
+
+
+class ConstantForm(StatementForm):
+    """`<f32: 1.0> : tile<4xf32>`: a constant of one decimal number, or of `true` or `false`."""
+
+    __slots__ = ()
+
+    def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
+        tokens = cursor.tokens
+        place = name_token + 4
+        if tokens[name_token + 1] != "<" or tokens[name_token + 3] != ":":
+            return None
+        number = tokens[place]
+        if number == "-":
+            place += 1
+            number = f"-{tokens[place]}"
+        if tokens[place + 1] != ">" or tokens[place + 2] != ":" or tokens[place + 4] == "{":
+            return None
+        type = cursor.known_types.get(tokens[place + 3])
+        if not isinstance(type, TileType) or cursor.known_types.get(tokens[name_token + 2]) is not type.element:
+            return None
+        attributes = cursor.constants.get((type, number))
+        if attributes is None:
+            value = _scalar(type, number)
+            if value is None or not NUMBER.accepts(type):
+                return None
+            attributes = cursor.constants[(type, number)] = {"value": value}
+        cursor.position = place + 4
+        location = TextLocation(cursor.source, name_token)
+        return Operation(self.declaration, [], [type], attributes, NO_REGIONS, location, None, None, block)
+
+
+def _scalar(type: TileType, number: str) -> Attribute | None:
+    """The value of a constant that is one number; None where the directive has to look at it."""
+    element = type.element
+    match = _NUMBER.fullmatch(number)
+    if match is None:
+        if element is not I1 or number not in ("true", "false"):
+            return None
+        bits = 1 if number == "true" else 0
+    elif isinstance(element, FloatType):
+        if match[1] is None:
+            return None
+        try:
+            bits = parse_float(FORMATS[element.name], number)
+        except ValueError:
+            return None
+    elif isinstance(element, IntegerType) and match[1] is None:
+        bits = int(number)
+        if not -(1 << (element.width - 1)) <= bits < 1 << element.width:
+            return None
+        bits &= (1 << element.width) - 1
+    else:
+        return None
+    return dense_attribute(type, type.shape, element, bits.to_bytes(element_bytes(element), "little"))
+
+
+def form_of(declaration: OperationDeclaration) -> StatementForm:
+    """The form of an operation, compiled on first use."""
+    assembly = assembly_of(declaration)
+    form = assembly.plain_form
+    if form is None:
+        is_constant = declaration is CONSTANT
+        form = ConstantForm(declaration, assembly) if is_constant else StatementForm(declaration, assembly)
+        assembly.plain_form = form
+    assert isinstance(form, StatementForm)
+    return form
