@@ -28,20 +28,20 @@ else:
 
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
-annotations ir ir.quoting tools.arguments bytecode bytecode.magic ir.floats ir.interning ir.hooks
-ir.types ir.attributes ir.enums ir.location ir.values ir.core ir.diagnostics ir.versions ir.symbols ir.verify_context
-ir.declaration ir.registry ir.verifier tools.programs dialect ir.dense dialect.attributes dialect.ops
-dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints dialect.debug_info dialect.functions
-dialect.hints dialect.inference dialect.control_flow_rules dialect.ops.control_flow dialect.ops.structure ir.collector
-ir.traversal text text.state text.syntax text.syntax.draft_spellings text.syntax.directive
-text.syntax.attribute_directives text.syntax.format dialect.ops.core text.syntax.structure text.syntax.aggregates
-text.syntax.accesses dialect.ops.elementwise dialect.ops.integer dialect.ops.floating_point
+annotations bytecode bytecode.magic ir ir.floats ir.quoting ir.hooks ir.interning ir.types ir.attributes ir.dense
+ir.enums ir.location ir.values ir.named_parts ir.accessors ir.core ir.diagnostics ir.traits ir.symbols ir.versions
+ir.verify_context ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
+dialect.ops dialect.attributes dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints
+ir.traversal dialect.debug_info dialect.functions dialect.hints dialect.inference dialect.ops.control_flow
+dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings text.syntax.directive
+text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
+dialect.ops.elementwise dialect.ops.integer dialect.memory_model dialect.ops.memory text.syntax.accesses
+dialect.ops.floating_point
 """
 DISASSEMBLING = """
-bytecode.primitives bytecode.container bytecode.origin bytecode.layouts ir.equality text.aliases text.names
-text.output text.printer tools.disassemble bytecode.constants bytecode.strings bytecode.debug dialect.availability
-bytecode.types bytecode.tables bytecode.attributes bytecode.records bytecode.heads bytecode.region_reader
-bytecode.body_reader bytecode.reader
+bytecode.primitives bytecode.container bytecode.records bytecode.layouts text.aliases text.names text.output
+text.printer tools.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types
+bytecode.tables bytecode.attributes bytecode.region_reader bytecode.body_reader bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 
