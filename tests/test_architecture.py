@@ -52,7 +52,10 @@ LAYERS = {
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.
 PARTS = {
-    "an operation has a declaration, which checks operations": ("ir.core -> ir.declaration",),
+    "an operation has a declaration, which checks operations": (
+        "ir.core -> ir.declaration",
+        "ir.named_parts -> ir.declaration",
+    ),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
 }
 
