@@ -8,6 +8,9 @@ import tileir
 
 torch: Any = pytest.importorskip("torch")
 
+# Kept until the process ends: torch 2.6 cannot compile anything once the operators of a library are gone.
+LIBRARIES: list[Any] = []
+
 
 def doubled(seen):
     def double(x: torch.Tensor) -> torch.Tensor:
@@ -45,6 +48,7 @@ def test_each_device_has_the_kernel_registered_for_it():
 
 def test_libraries_implement_operators_for_each_device():
     library = torch.library.Library("tileir_tests_library", "DEF")
+    LIBRARIES.append(library)
     library.define("where(Tensor x) -> Tensor")
     library.define("only(Tensor x) -> Tensor")
     library.impl("where", lambda x: x + 1, "CPU")
