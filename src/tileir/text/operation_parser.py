@@ -1,7 +1,7 @@
 """The parser of operations.
 
 The grammar of each operation comes from its declaration.  `text/statement_form.py` reads statements of regular syntax,
-the directives of the assembly format (`text/format.py`) all others.  An error ends one operation and parsing goes on at
+the directives of the assembly format (`text/syntax/format.py`) all others.  An error ends one operation and parsing goes on at
 the next, so all errors of a file are reported; uses of what the broken operation would have defined are no errors.
 """
 
