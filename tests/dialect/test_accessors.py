@@ -10,7 +10,6 @@ from tests.dialect.built_operations import OPERATIONS, built
 import tileir
 from tileir.declarations import declarations
 from tileir.dialect.ops.integer import CMPI
-from tileir.ir.accessors import Accessors
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
@@ -23,7 +22,7 @@ from tileir.ir.attributes import (
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
 from tileir.ir.enums import EnumAttribute
-from tileir.ir.named_parts import NamedParts, accessor_name
+from tileir.ir.accessors import Accessors, NamedParts, accessor_name
 from tileir.ir.registry import unregistered
 from tileir.ir.types import I1
 
