@@ -7,7 +7,7 @@ with the parameters on their own.  What an attribute must satisfy together with 
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, cast
 from tileir.ir.attributes import (
     BODY,
     WHOLE,
@@ -319,11 +319,9 @@ SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
 
 def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribute:
     key = ("hints", entries)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, OptimizationHintsAttribute(entries))
-    assert isinstance(found, OptimizationHintsAttribute)
-    return found
+    return cast(
+        OptimizationHintsAttribute, COMPOSITES.get(key) or intern(COMPOSITES, key, OptimizationHintsAttribute(entries))
+    )
 
 
 _cute: Final[dict[tuple[str, str], CuteAttribute]] = {}
@@ -333,10 +331,7 @@ register(_cute, LEAF)
 def cute_attribute(kind: str, term: str) -> CuteAttribute:
     """The attribute of a term that is spelled as it is printed."""
     key = (kind, term)
-    found = _cute.get(key)
-    if found is None:
-        found = intern(_cute, key, CuteAttribute(kind, term))
-    return found
+    return _cute.get(key) or intern(_cute, key, CuteAttribute(kind, term))
 
 
 # --- constraints ---

@@ -21,17 +21,6 @@ class Call:
     that describe the result type (`type`, `shape`, `tile`), as they were passed.  `symbols` are those around.
     """
 
-    __slots__ = (
-        "attributes",
-        "block",
-        "declaration",
-        "extras",
-        "given",
-        "operands",
-        "regions",
-        "symbols",
-    )
-
     def __init__(self, declaration: OperationDeclaration, block: Block, symbols: Symbols) -> None:
         self.declaration: OperationDeclaration = declaration
         self.block: Block = block

@@ -349,10 +349,7 @@ def _dims(shape: tuple[int, ...]) -> str:
 
 def tile_type(shape: tuple[int, ...], element: Type) -> TileType:
     key = (shape, element)
-    found = _tiles.get(key)
-    if found is None:
-        found = intern(_tiles, key, TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element))
-    return found
+    return _tiles.get(key) or intern(_tiles, key, TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element))
 
 
 def scalar_tile(element: Type) -> TileType:

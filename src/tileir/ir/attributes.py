@@ -7,7 +7,7 @@ a prefix ask for `bare_text`.  As with types, build attributes through the facto
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, cast
 from tileir.ir.floats import FORMATS, format_float, from_double
 from tileir.ir.hooks import Shared
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
@@ -305,10 +305,7 @@ register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_
 
 def integer_attribute(type: Type, value: int) -> IntegerAttribute:
     key = (type, value)
-    found = _integers.get(key)
-    if found is None:
-        found = intern(_integers, key, IntegerAttribute(type, value))
-    return found
+    return _integers.get(key) or intern(_integers, key, IntegerAttribute(type, value))
 
 
 def bool_attribute(value: bool) -> IntegerAttribute:
@@ -317,66 +314,49 @@ def bool_attribute(value: bool) -> IntegerAttribute:
 
 def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
     key = (type, bits)
-    found = _floats.get(key)
-    if found is None:
-        found = intern(_floats, key, FloatAttribute(type, bits))
-    return found
+    return _floats.get(key) or intern(_floats, key, FloatAttribute(type, bits))
 
 
 def string_attribute(value: str) -> StringAttribute:
-    found = _strings.get(value)
-    if found is None:
-        found = intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
-    return found
+    return _strings.get(value) or intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
 
 
 def type_attribute(type: Type) -> TypeAttribute:
-    found = _types.get(type)
-    if found is None:
-        found = intern(_types, type, TypeAttribute(type))
-    return found
+    return _types.get(type) or intern(_types, type, TypeAttribute(type))
 
 
 def symbol_attribute(*path: str) -> SymbolAttribute:
-    found = _symbols.get(path)
-    if found is None:
-        found = intern(_symbols, path, SymbolAttribute(path))
-    return found
+    return _symbols.get(path) or intern(_symbols, path, SymbolAttribute(path))
 
 
 def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
     key = ("[]", elements)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, ArrayAttribute(elements), 1 + len(elements) // 32)
-    assert isinstance(found, ArrayAttribute)
-    return found
+    return cast(
+        ArrayAttribute,
+        COMPOSITES.get(key) or intern(COMPOSITES, key, ArrayAttribute(elements), 1 + len(elements) // 32),
+    )
 
 
 def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
     parts = tuple([(name, entries[name]) for name in sorted(entries)])
     key = ("{}", parts)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DictionaryAttribute(parts), 1 + len(parts) // 8)
-    assert isinstance(found, DictionaryAttribute)
-    return found
+    return cast(
+        DictionaryAttribute,
+        COMPOSITES.get(key) or intern(COMPOSITES, key, DictionaryAttribute(parts), 1 + len(parts) // 8),
+    )
 
 
 def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseArrayAttribute:
     key = (element_type, values)
-    found = _dense_arrays.get(key)
-    if found is None:
-        weight = 1 + len(values) * 16 // BYTES_PER_THING
-        found = intern(_dense_arrays, key, DenseArrayAttribute(element_type, values), weight)
-    return found
+    return _dense_arrays.get(key) or intern(
+        _dense_arrays, key, DenseArrayAttribute(element_type, values), 1 + len(values) * 16 // BYTES_PER_THING
+    )
 
 
 def opaque_attribute(spelling: str) -> OpaqueAttribute:
-    found = _opaques.get(spelling)
-    if found is None:
-        found = intern(_opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING)
-    return found
+    return _opaques.get(spelling) or intern(
+        _opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING
+    )
 
 
 def plain_attributes(value: object) -> list[Attribute]:

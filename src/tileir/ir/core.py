@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
 NO_REGIONS: Final[list[Region]] = []
-NO_OPERANDS: Final[list[Value]] = []
 
 
 class Operation(Accessors):

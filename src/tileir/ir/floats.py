@@ -19,13 +19,6 @@ NAN_NONE = "none"
 class FloatFormat:
     """The layout of one float element type: `[sign] exponent mantissa`, high bits first."""
 
-    __slots__ = (
-        "bias", "decimal_digits", "exponent_bits", "has_infinity", "has_sign", "has_zero",
-        "infinity", "largest", "magnitude_mask", "mantissa_bits", "minimum_exponent", "name",
-        "nan_encoding", "overflow", "parsed", "precision", "printed", "quiet_nan", "sign_mask",
-        "storage_bytes", "width",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,

@@ -168,21 +168,17 @@ def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> V
     pool = POOL
     with pool.lock:
         found = table.get(key)
-        return found if found is not None else add(table, key, made, weight)
-
-
-def add(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Value:
-    """The thing of a key that is not in its table, for those who hold the lock of the pool."""
-    pool = POOL
-    if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
-        # A signal handler in the middle of a sweep.
-        pool.hand_table.setdefault(key, pool.hand)
-        return table[key]
-    table[key] = made
-    pool.added += weight
-    if pool.added > pool.limit and not pool.sweeping:
-        pool.sweep()
-    return made
+        if found is not None:
+            return found
+        if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
+            # A signal handler in the middle of a sweep.
+            pool.hand_table.setdefault(key, pool.hand)
+            return table[key]
+        table[key] = made
+        pool.added += weight
+        if pool.added > pool.limit and not pool.sweeping:
+            pool.sweep()
+        return made
 
 
 register(COMPOSITES, COMPOSITE)

@@ -87,10 +87,7 @@ register(_opaques, ELEMENT)
 def integer_type(width: int, sign: str = "") -> IntegerType:
     """The integer type of `width` bits; `sign` is "", "s" or "u"."""
     spelling = f"{sign}i{width}"
-    found = _integers.get(spelling)
-    if found is None:
-        found = intern(_integers, spelling, IntegerType(spelling, width))
-    return found
+    return _integers.get(spelling) or intern(_integers, spelling, IntegerType(spelling, width))
 
 
 def type_list(types: tuple[Type, ...]) -> str:
@@ -128,10 +125,7 @@ def flattened(type: Type) -> list[Type]:
 
 
 def opaque_type(text: str) -> OpaqueType:
-    found = _opaques.get(text)
-    if found is None:
-        found = intern(_opaques, text, OpaqueType(text, text))
-    return found
+    return _opaques.get(text) or intern(_opaques, text, OpaqueType(text, text))
 
 
 I1: Final = integer_type(1)

@@ -35,19 +35,6 @@ class _Open:
     from `visible` at its end, where blocks outside or after it share the set (`shares`).
     """
 
-    __slots__ = (
-        "block",
-        "blocks",
-        "defined",
-        "errors",
-        "next",
-        "operation",
-        "shares",
-        "sound",
-        "unordered",
-        "visible",
-    )
-
     def __init__(self, operation: Operation, sound: bool, errors: int, visible: set[Value]) -> None:
         declaration = operation.declaration
         is_isolated = declaration.has_trait(ISOLATED)

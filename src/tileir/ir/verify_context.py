@@ -25,18 +25,6 @@ class VerifyContext:
     about, where it is about one.  `symbols` knows what references mean.
     """
 
-    __slots__ = (
-        "diagnostics",
-        "errors",
-        "first_only",
-        "hints",
-        "stopped",
-        "subjects",
-        "symbols",
-        "text_left",
-        "version",
-    )
-
     def __init__(
         self,
         version: Version = NEWEST,
