@@ -24,7 +24,7 @@ from tileir.dialect import types as tiles
 from tileir.ir import attributes, dense, enums, location, types
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.hooks import Reduced
+from tileir.ir.interning import Reduced
 from tileir.ir.quoting import type_words
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value

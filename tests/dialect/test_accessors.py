@@ -15,6 +15,7 @@ from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     TypeAttribute,
@@ -22,7 +23,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.registry import unregistered
 from tileir.ir.types import I1
 

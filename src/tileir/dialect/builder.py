@@ -29,7 +29,7 @@ from tileir.dialect.signature import Signature, bind, made_operation, make_opera
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
 from tileir.ir.core import Block, InsertionPoint, Operation, Region
-from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
@@ -40,7 +40,6 @@ from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 
 _PREFIX: Final = "cuda_tile."

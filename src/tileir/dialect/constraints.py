@@ -26,6 +26,8 @@ from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
     DictionaryAttribute,
+    EnumAttribute,
+    EnumKind,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
@@ -35,7 +37,6 @@ from tileir.ir.attributes import (
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from tileir.annotations import Final, cast
 from tileir.ir.attributes import BODY, WHOLE, ArrayAttribute, Attribute, DictionaryAttribute, spell
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext, operation_name
 from tileir.ir.diagnostics import Invalid, shown
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.location import (
@@ -27,7 +28,6 @@ from tileir.ir.location import (
 )
 from tileir.ir.quoting import quote
 from tileir.ir.traversal import is_function, post_order
-from tileir.ir.verify_context import VerifyContext, operation_name
 
 # --- attributes ---
 

@@ -11,9 +11,9 @@ from tileir.dialect.attributes import OptimizationHintsAttribute, hint_entry_mis
 from tileir.dialect.types import is_power_of_two
 from tileir.ir.attributes import Attribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import I1
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_1, V13_4, Version
 
 # The architectures, each with the first dialect version that knows it.

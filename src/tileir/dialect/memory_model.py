@@ -12,10 +12,9 @@ from tileir.dialect.constraints import shape_of
 from tileir.dialect.hints import verify_hints
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TypeRule, named_types
+from tileir.ir.declaration import TypeRule, VerifyContext, named_types
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
-from tileir.ir.verify_context import VerifyContext
 
 _LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")
 _STORE_ORDERINGS: Final = ("weak", "relaxed", "release", "seq_cst")

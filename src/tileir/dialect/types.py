@@ -7,7 +7,7 @@ parameters (the types draft; docs/conflicts.md D).  The factories trust their ca
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.enums import EnumAttribute
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
     BF16,

@@ -13,14 +13,24 @@ from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     TypeAttribute,
+    array_attribute,
+    bool_attribute,
+    dense_array_attribute,
+    dictionary_attribute,
+    float_attribute,
+    integer_attribute,
+    string_attribute,
+    symbol_attribute,
+    type_attribute,
 )
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
-from tileir.ir.hooks import ProgramPart
-from tileir.ir.types import Type
+from tileir.ir.floats import FORMATS, from_double
+from tileir.ir.interning import ProgramPart
+from tileir.ir.types import F64, I8, I16, I32, I64, Type
 from tileir.ir.values import OperationResult, Value
 
 if TYPE_CHECKING:
@@ -173,6 +183,47 @@ class NamedParts(ProgramPart):
             f"'{declaration.name}' has no operand or attribute '{accessor_name(name)}'; "
             f"it has {', '.join(names) or 'none'}"
         )
+
+
+def plain_attributes(value: object) -> list[Attribute]:
+    """The attributes a Python value may stand for, the likeliest first; `TypeError` says what has one."""
+    if isinstance(value, Attribute):
+        return [value]
+    if isinstance(value, bool):
+        return [bool_attribute(value)]
+    if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise TypeError(f"{value} is too large for an attribute of 64 bits")
+        # i64 has no sign: the larger half stands for the negative numbers.
+        wide = value if value < 1 << 63 else value - (1 << 64)
+        found: list[Attribute] = [integer_attribute(I64, wide)]
+        for type in (I32, I16, I8):
+            if -(1 << (type.width - 1)) <= value < 1 << (type.width - 1):
+                found.append(integer_attribute(type, value))
+        return found
+    if isinstance(value, float):
+        return [float_attribute(F64, from_double(FORMATS["f64"], value))]
+    if isinstance(value, str):
+        return [string_attribute(value), symbol_attribute(value)]
+    if isinstance(value, Type):
+        return [type_attribute(value)]
+    if isinstance(value, (list, tuple)):
+        elements = [plain_attributes(element)[0] for element in value]
+        found = [array_attribute(tuple(elements))]
+        numbers = [element for element in value if isinstance(element, int) and not isinstance(element, bool)]
+        if len(numbers) == len(value):
+            found += [dense_array_attribute(I64, tuple(numbers)), dense_array_attribute(I32, tuple(numbers))]
+        return found
+    if isinstance(value, dict):
+        entries: dict[str, Attribute] = {}
+        for name, entry in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"the name of an attribute is a string, not {name!r}")
+            entries[name] = plain_attributes(entry)[0]
+        return [dictionary_attribute(entries)]
+    raise TypeError(
+        f"{value!r} is no attribute: give an Attribute, a string, a number, a boolean, a type, a list or a dictionary"
+    )
 
 
 class Accessor(Generic[Part]):

@@ -149,17 +149,6 @@ def decode(format: FloatFormat, bits: int) -> tuple[bool, int, int]:
     return negative, mantissa | hidden, field - format.bias - mantissa_bits
 
 
-def exact_ratio(format: FloatFormat, bits: int) -> tuple[int, int]:
-    """The finite value as `(numerator, denominator)`; the denominator is a power of two, the
-    fraction need not be reduced."""
-    negative, significand, exponent = decode(format, bits)
-    if negative:
-        significand = -significand
-    if exponent >= 0:
-        return significand << exponent, 1
-    return significand, 1 << -exponent
-
-
 def integral_value(format: FloatFormat, bits: int) -> int | None:
     """The value if it is integral, has no sign (-0.0 has one) and is below 2**64."""
     if bits & format.sign_mask or bits > format.largest:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, cast
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.hooks import Shared
-from tileir.ir.interning import COMPOSITES, LEAF, intern, register
+from tileir.ir.interning import COMPOSITES, LEAF, Shared, intern, register
 from tileir.ir.quoting import quote
 
 if TYPE_CHECKING:

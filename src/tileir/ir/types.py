@@ -9,8 +9,7 @@ the factory returns the one instance there is (the types draft, "TypeStorage and
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.hooks import Shared
-from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
+from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, Shared, intern, register
 
 # Of a type or attribute, a debugger is shown so many characters.
 LONGEST_SHOWN: Final = 200

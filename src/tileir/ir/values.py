@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
-from tileir.ir.hooks import ProgramPart
+from tileir.ir.interning import ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
 from tileir.ir.types import Type

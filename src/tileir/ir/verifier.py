@@ -8,13 +8,20 @@ operations inside) the rules about its regions.  One error is reported per opera
 from __future__ import annotations
 
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import (
+    ONE,
+    OPTIONAL,
+    VARIADIC,
+    OperandDeclaration,
+    OperationDeclaration,
+    VerifyContext,
+    operation_name,
+)
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.symbols import verify_symbol_names
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext, operation_name
 from tileir.ir.versions import Version
 
 

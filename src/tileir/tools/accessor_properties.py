@@ -10,9 +10,9 @@ from pathlib import Path
 from tileir import ir
 from tileir.annotations import Final
 from tileir.declarations import declarations
+from tileir.ir.accessors import NamedParts, accessor_name
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, AttributeDeclaration, OperandDeclaration
-from tileir.ir.accessors import NamedParts, accessor_name
 
 FILE: Final = Path(ir.__path__[0]) / "accessors.py"
 # The generated lines follow this one.

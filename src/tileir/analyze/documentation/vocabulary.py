@@ -31,8 +31,8 @@ from tileir.analyze.lint.rules import RULES
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.floats import FORMATS, FloatFormat
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_text

@@ -28,8 +28,10 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeRule,
+    VerifyContext,
     attribute,
     operand,
+    operation_name,
     result,
 )
 from tileir.ir.dense import DenseAttribute
@@ -37,7 +39,6 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import OPEN_BITS, REGION_EFFECTS, SINGLE_BLOCK
 from tileir.ir.traversal import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type
-from tileir.ir.verify_context import VerifyContext, operation_name
 from tileir.ir.versions import V13_4
 
 CHAPTER: Final = "Core"

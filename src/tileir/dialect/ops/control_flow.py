@@ -17,12 +17,19 @@ from tileir.dialect.inference import Inference, expected_results, expected_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, RegionDeclaration, attribute, operand, result
+from tileir.ir.declaration import (
+    VARIADIC,
+    OperationDeclaration,
+    RegionDeclaration,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import I1, FunctionType, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_4
 
 CHAPTER: Final = "Control flow"

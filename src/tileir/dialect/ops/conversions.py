@@ -32,6 +32,7 @@ from tileir.ir.declaration import (
     TypeConstraint,
     TypeRule,
     Verifier,
+    VerifyContext,
     attribute,
     operand,
     result,
@@ -56,7 +57,6 @@ from tileir.ir.types import (
     IntegerType,
     Type,
 )
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Conversions"

@@ -31,12 +31,20 @@ from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
 from tileir.dialect.types import scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, TypeRule, attribute, operand, result, same_type
+from tileir.ir.declaration import (
+    VARIADIC,
+    OperationDeclaration,
+    TypeRule,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+    same_type,
+)
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import CONSTANT_LIKE, ELEMENTWISE, PURE
 from tileir.ir.types import F4E2M1FN, I32, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_4
 
 CHAPTER: Final = "Core"

@@ -19,10 +19,9 @@ from tileir.dialect.ops.floating_point import (
 )
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, FUNCTION_COST, FUSIBLE, OPEN_BITS, PURE, ElementCost
 from tileir.ir.types import I1, I8, I16, I32
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_3, V13_4, Version
 
 CHAPTER: Final = "Floating point"

@@ -16,10 +16,9 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import DIVISION, ELEMENTWISE, NO_MEMORY_EFFECT, PURE, ElementCost
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2
 
 CHAPTER: Final = "Integer"

@@ -14,7 +14,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
 from tileir.ir.types import (
@@ -31,7 +31,6 @@ from tileir.ir.types import (
     TF32,
     Type,
 )
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Floating point"

@@ -31,11 +31,10 @@ from tileir.dialect.memory_model import (
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import PURE, SEGMENTS, SIDE_EFFECT, TOKEN_ORDERED
 from tileir.ir.types import Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Memory"

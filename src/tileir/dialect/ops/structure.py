@@ -29,7 +29,7 @@ from tileir.dialect.ops.control_flow import RETURN
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration, RegionDeclaration, attribute, result
+from tileir.ir.declaration import OperationDeclaration, RegionDeclaration, VerifyContext, attribute, result
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.symbols import verify_symbol
@@ -43,7 +43,6 @@ from tileir.ir.traits import (
     SYMBOL_TABLE,
 )
 from tileir.ir.types import I32, I64, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Core"

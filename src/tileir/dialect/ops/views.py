@@ -32,12 +32,20 @@ from tileir.dialect.types import (
     TileViewType,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, TypeConstraint, attribute, operand, result
+from tileir.ir.declaration import (
+    OPTIONAL,
+    VARIADIC,
+    OperationDeclaration,
+    TypeConstraint,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Views"

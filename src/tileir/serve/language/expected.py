@@ -25,14 +25,13 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration, VerifyContext
 from tileir.ir.diagnostics import Invalid, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.

@@ -18,8 +18,8 @@ from tileir.analyze.documentation.vocabulary import find
 from tileir.analyze.documentation.written_types import type_facts
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.types import TileType
+from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumKind
 from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST
 from tileir.serve.language.document import Document
