@@ -31,7 +31,7 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
 )
 from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
-from tileir.dialect.memory_model import optional_same_shape, points_to
+from tileir.dialect.rules import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, OperationDeclaration, VerifyContext, attribute, operand, result

@@ -19,9 +19,8 @@ from typing import Any, Final
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.annotations import Callable
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import described, element, tile, value_type
-from tileir.dialect.inference import result_types
+from tileir.dialect.inference import Call, result_types
 from tileir.dialect.literals import dense_of, literal_shape, number_attribute
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN, YIELD
 from tileir.dialect.scopes import BodyScope, BranchScope, BuilderPosition, EntryScope, LoopScope

@@ -11,9 +11,8 @@ from __future__ import annotations
 from keyword import iskeyword
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import described
-from tileir.dialect.inference import Inference, inference_of, number_type
+from tileir.dialect.inference import Call, Inference, inference_of, number_type
 from tileir.dialect.literals import any_attribute, declared_attribute, dense_of, is_number
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType

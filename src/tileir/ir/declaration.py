@@ -38,11 +38,7 @@ class VerifyContext:
     """
 
     def __init__(
-        self,
-        version: Version = NEWEST,
-        hints: str = "ignore",
-        first_only: bool = False,
-        symbols: Symbols | None = None,
+        self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False, symbols: Symbols | None = None
     ) -> None:
         self.version: Version = version
         self.hints: str = hints

@@ -7,19 +7,11 @@ is the current element and the second what was accumulated so far, in a scan the
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
-from tileir.dialect.constraints import (
-    ANY_TILE,
-    ARRAY,
-    BOOL,
-    INTEGER_I32_NOT_NEGATIVE,
-    SAME_OPERAND_SHAPE,
-    tile_type_of,
-)
+from tileir.dialect.constraints import ANY_TILE, ARRAY, BOOL, INTEGER_I32_NOT_NEGATIVE, SAME_OPERAND_SHAPE, tile_type_of
 from tileir.dialect.construct import described, tile
-from tileir.dialect.functions import verify_terminator
-from tileir.dialect.inference import Inference
+from tileir.dialect.inference import Call, Inference
 from tileir.dialect.ops.control_flow import YIELD
+from tileir.dialect.rules import verify_terminator
 from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation

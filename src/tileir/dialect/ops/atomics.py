@@ -17,7 +17,7 @@ from tileir.dialect.constraints import (
     shape_of,
 )
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
-from tileir.dialect.memory_model import (
+from tileir.dialect.rules import (
     index_types,
     is_word,
     optional_same_shape,

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
-from tileir.dialect.constraints import (
-    ANY_TYPE,
-    I1_TILE,
-    SCALAR_I1,
-    SCALAR_INT,
-    STRING,
-    UNIT_ATTRIBUTE,
-)
-from tileir.dialect.functions import quoted, result_types, value_types, verify_carried_values, verify_result_types
-from tileir.dialect.inference import Inference, expected_results, expected_types, given_types
+from tileir.dialect.constraints import ANY_TYPE, I1_TILE, SCALAR_I1, SCALAR_INT, STRING, UNIT_ATTRIBUTE
+from tileir.dialect.inference import Call, Inference, expected_results, expected_types, given_types
+from tileir.dialect.rules import quoted, result_types, value_types, verify_carried_values, verify_result_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation

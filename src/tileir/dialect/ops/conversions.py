@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_FLOAT,
     I8_TILE,
@@ -23,7 +22,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import element, tile
 from tileir.dialect.enums import OVERFLOW, ROUNDING
-from tileir.dialect.inference import CONVERTED, Inference
+from tileir.dialect.inference import CONVERTED, Call, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (

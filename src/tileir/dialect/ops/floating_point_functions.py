@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, tile_of
+from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, elementwise, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.inference import Inference
-from tileir.dialect.ops.elementwise import elementwise
 from tileir.dialect.ops.floating_point import (
     FLUSH_TO_ZERO,
     IEEE_MODES,

@@ -17,20 +17,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I32,
-    TF32,
-    Type,
-)
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I32, TF32, Type
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Floating point"

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import (
-    PREDICATE_ATTRIBUTE,
-    BoundedAttribute,
-    DivByAttribute,
-    SameElementsAttribute,
-)
-from tileir.dialect.constraints import (
-    ANY_TILE,
-    ANY_TYPE,
-    I1_TILE,
-    STRING,
-    TOKEN_TYPE,
-    enum_attribute,
-)
+from tileir.dialect.attributes import PREDICATE_ATTRIBUTE, BoundedAttribute, DivByAttribute, SameElementsAttribute
+from tileir.dialect.constraints import ANY_TILE, ANY_TYPE, I1_TILE, STRING, TOKEN_TYPE, enum_attribute
 from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile

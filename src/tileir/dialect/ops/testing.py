@@ -14,8 +14,8 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
     enum_attribute,
 )
-from tileir.dialect.functions import verify_function, verify_terminator
 from tileir.dialect.ops.control_flow import RETURN
+from tileir.dialect.rules import verify_function, verify_terminator
 from tileir.ir.attributes import EnumKind, integer_attribute
 from tileir.ir.declaration import (
     OPTIONAL,

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import gather_scatter_view, partition_view, strided_view
-from tileir.dialect.inference import inference_of, number_type, result_types
+from tileir.dialect.inference import Call, inference_of, number_type, result_types
 from tileir.dialect.types import (
     TOKEN,
     TensorViewType,
