@@ -285,10 +285,12 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
     """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
     key = _type_key(operation)
     known = key in declaration.verified_types
-    _verify_region_count(operation, declaration)
+    has_regions = declaration.regions or operation.regions
+    if has_regions:
+        _verify_region_count(operation, declaration)
     if not known:
         _verify_counts(operation, declaration)
-    if declaration.traits & TERMINATOR:
+    if declaration.is_terminator:
         parent = operation.parent
         if parent is not None and parent.last is not operation:
             raise Invalid("must be the last operation in the parent block")
@@ -296,7 +298,7 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
         _verify_attributes(operation, declaration)
     if not known:
         _verify_types(operation, declaration, version)
-    if declaration.regions or operation.regions:
+    if has_regions:
         _verify_regions(operation, declaration)
     if not known:
         for rule in declaration.rules:
