@@ -300,8 +300,6 @@ def parse_cute(kind: str, text: str) -> CuteAttribute:
 
 
 class _CuteReader:
-    __slots__ = ("kind", "position", "text")
-
     def __init__(self, kind: str, text: str) -> None:
         self.kind: str = kind
         self.text: str = text

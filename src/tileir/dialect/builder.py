@@ -47,8 +47,6 @@ _PREFIX: Final = "cuda_tile."
 class OperationMethod:
     """An operation of the builder, ready to be called; it prints as its signature."""
 
-    __slots__ = ("_builder", "_signature")
-
     def __init__(self, builder: Builder, declaration: OperationDeclaration) -> None:
         self._builder: Builder = builder
         self._signature: Signature = signature_of(declaration)

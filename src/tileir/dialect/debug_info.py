@@ -287,8 +287,6 @@ def subprogram_of(scope: LocalScope) -> DISubprogram | None:
 class _Subprograms:
     """The subprograms that locations lie in; each location and scope is followed once."""
 
-    __slots__ = ("_locations", "_scopes")
-
     def __init__(self) -> None:
         self._locations: dict[Location, DILocation | None] = {}
         self._scopes: dict[LocalScope, DISubprogram | None] = {}

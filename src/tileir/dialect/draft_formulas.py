@@ -17,16 +17,12 @@ _LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
 class Operand:
     """A number of a formula: its argument, what a step gives, or a constant."""
 
-    __slots__ = ("constant",)
-
     def __init__(self, constant: float = 0.0) -> None:
         self.constant: float = constant
 
 
 class Step:
     """One operation; `predicate` is that of an ordered comparison, empty for others."""
-
-    __slots__ = ("declaration", "operands", "predicate", "result")
 
     def __init__(self, declaration: OperationDeclaration, operands: list[Operand], predicate: str) -> None:
         self.declaration: OperationDeclaration = declaration
@@ -37,8 +33,6 @@ class Step:
 
 class Formula:
     """Steps in the order in which they are computed; the last gives the result."""
-
-    __slots__ = ("argument", "constants", "steps")
 
     def __init__(self) -> None:
         self.argument: Operand = Operand()

@@ -78,8 +78,6 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
 class EnumConstraint(AttributeConstraint):
     """The keywords of one enumeration."""
 
-    __slots__ = ("enumeration",)
-
     def __init__(self, description: str, predicate: Callable[[Attribute], bool], enumeration: EnumKind) -> None:
         super().__init__(description, predicate, "enum")
         self.enumeration: EnumKind = enumeration

@@ -129,8 +129,6 @@ class Inference:
     terminator hands on, `expects` those that an operation with a region expects from a terminator.
     """
 
-    __slots__ = ("carried", "expects", "hidden", "numbers", "optional", "prepare", "required", "rule")
-
     def __init__(
         self,
         rule: Callable[[Call], list[Type]] = _no_types,

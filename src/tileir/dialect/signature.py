@@ -40,8 +40,6 @@ def python_name(name: str) -> str:
 class Parameter:
     """One argument: an operand, an attribute, or where it is neither a part of the result type or the regions."""
 
-    __slots__ = ("attribute", "default", "name", "operand", "required")
-
     def __init__(
         self,
         name: str,
@@ -72,8 +70,6 @@ class Signature:
 
     With `spread` the only positional one is a variadic operand, whose values may stand one by one.
     """
-
-    __slots__ = ("by_name", "declaration", "inference", "keyword_only", "positional", "spread")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         self.declaration: OperationDeclaration = declaration

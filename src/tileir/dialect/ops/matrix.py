@@ -50,8 +50,6 @@ _SHAPES: Final = (
 class _Side:
     """An operand of a matrix product: its name in diagnostics and its shape."""
 
-    __slots__ = ("element", "name", "shape")
-
     def __init__(self, operation: Operation, name: str) -> None:
         (value,) = operation.operand_group(name)
         if not isinstance(value.type, TileType):
