@@ -54,7 +54,7 @@ LAYERS = {
 PARTS = {
     "an operation has a declaration, which checks operations": (
         "ir.core -> ir.declaration",
-        "ir.named_parts -> ir.declaration",
+        "ir.accessors -> ir.declaration",
     ),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
 }

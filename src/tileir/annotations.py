@@ -8,17 +8,27 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Final, NoReturn, Protocol, cast
+    from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar, cast
 
     # A number of four bytes in the compiled build, and what it is told of classes.
     from mypy_extensions import i32, mypyc_attr
+
+    Part = TypeVar("Part")
 else:
     # Loaded with Python itself, unlike `collections.abc`, which comes with all of `collections`.
     from _collections_abc import Callable, Iterable, Iterator, Sequence
 
-    Any = Final = NoReturn = None
+    Any = ClassVar = Final = NoReturn = Part = None
     Protocol = object
     i32 = int
+
+    class Generic:
+        """Base of classes with a type parameter."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, parameter):
+            return cls
 
     def cast(type, value):
         """The value, which is known to be of the type."""
@@ -33,10 +43,13 @@ __all__ = [
     "TYPE_CHECKING",
     "Any",
     "Callable",
+    "ClassVar",
     "Final",
+    "Generic",
     "Iterable",
     "Iterator",
     "NoReturn",
+    "Part",
     "Protocol",
     "Sequence",
     "cast",

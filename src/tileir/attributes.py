@@ -38,6 +38,8 @@ from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
     DictionaryAttribute,
+    EnumAttribute,
+    EnumKind,
     FloatAttribute,
     IntegerAttribute,
     OpaqueAttribute,
@@ -56,7 +58,6 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.dense import DenseAttribute, dense_attribute
-from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN as unknown_location
 from tileir.ir.location import (
     CallSiteLocation,

@@ -16,12 +16,12 @@ from tileir.ir.declaration import (
     RegionDeclaration,
     TypeConstraint,
     TypeRule,
+    VerifyContext,
 )
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols, SymbolTable
 from tileir.ir.traits import ElementCost
-from tileir.ir.verify_context import VerifyContext
 
 __all__ = [
     "AttributeConstraint",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from tileir.bytecode.magic import is_bytecode, is_text
 from tileir.ir.core import Operation
+from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
-from tileir.ir.hooks import HOOKS, Reduced
+from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.traversal import clone
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import HINT_MODES, VerifyContext
 from tileir.ir.versions import NEWEST, NEWEST_NAME, version_named
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text

@@ -21,10 +21,10 @@ from tileir.bytecode.documented.attributes import (
 from tileir.dialect import attributes as dialect
 from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
-from tileir.ir import attributes, dense, enums, location, types
+from tileir.ir import attributes, dense, location, types
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.hooks import Reduced
+from tileir.ir.interning import Reduced
 from tileir.ir.quoting import type_words
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
@@ -46,7 +46,7 @@ def _origin_parts(origin: BytecodeOrigin) -> Parts:
     return file.data, file.version, file.tag, tuple(sections)
 
 
-def _enumeration(owner: str, keyword: str) -> enums.EnumAttribute:
+def _enumeration(owner: str, keyword: str) -> attributes.EnumAttribute:
     return _ENUMERATIONS[owner][keyword]
 
 
@@ -54,10 +54,10 @@ def _diagnostic(severity: str, message: str, where: location.Location, *notes: D
     return Diagnostic(severity, message, where, list(notes))
 
 
-def _enumerations() -> dict[str, enums.EnumKind]:
+def _enumerations() -> dict[str, attributes.EnumKind]:
     from tileir.dialect import enums as declared
 
-    return {kind.name: kind for kind in vars(declared).values() if isinstance(kind, enums.EnumKind)}
+    return {kind.name: kind for kind in vars(declared).values() if isinstance(kind, attributes.EnumKind)}
 
 
 _ENUMERATIONS = _enumerations()
@@ -98,7 +98,7 @@ _RECIPES: list[Recipe] = [
         lambda a: (a.entries,),
     ),
     (attributes.DenseArrayAttribute, attributes.dense_array_attribute, lambda a: (a.element_type, a.values)),
-    (enums.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
+    (attributes.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
     (dense.DenseAttribute, dense.dense_attribute, lambda a: (a.type, a.shape, a.element_type, a.data)),
     (attributes.OpaqueAttribute, attributes.opaque_attribute, lambda a: (a.spelling,)),
     (DenseStringAttribute, dense_string_attribute, lambda a: (a.shape, a.strings)),

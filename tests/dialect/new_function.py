@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.dialect.ops.elementwise import elementwise
+from tileir.dialect.constraints import elementwise
 from tileir.execute.arithmetic import exponential
 from tileir.execute.arithmetic.functions import FUNCTIONS
 from tileir.execute.arithmetic.pairs import widened

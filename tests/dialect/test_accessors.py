@@ -10,11 +10,12 @@ from tests.dialect.built_operations import OPERATIONS, built
 import tileir
 from tileir.declarations import declarations
 from tileir.dialect.ops.integer import CMPI
-from tileir.ir.accessors import Accessors
+from tileir.ir.accessors import Accessors, NamedParts, accessor_name
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     TypeAttribute,
@@ -22,8 +23,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
-from tileir.ir.enums import EnumAttribute
-from tileir.ir.named_parts import NamedParts, accessor_name
 from tileir.ir.registry import unregistered
 from tileir.ir.types import I1
 

@@ -10,7 +10,9 @@ from tileir.dialect.debug_info import di_compile_unit, di_file, di_subprogram
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import (
+    FIRST_DRAFT_ONLY_VALUE,
     Attribute,
+    EnumKind,
     array_attribute,
     dense_array_attribute,
     dictionary_attribute,
@@ -21,7 +23,6 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.dense import DenseAttribute, dense_attribute
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.types import F32, I1, I4, I8, I32, I64
 from tileir.ir.versions import V13_3
 from tileir.text.reading import ReadText, read_text

@@ -31,15 +31,14 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
 )
 from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
-from tileir.dialect.memory_model import optional_same_shape, points_to
+from tileir.dialect.rules import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPTIONAL, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, V13_3, V13_4
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub

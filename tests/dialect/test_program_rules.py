@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tileir
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 
 
 def findings(text: str) -> list[Diagnostic]:

@@ -9,8 +9,11 @@ from tileir.dialect.debug_info import di_compile_unit, di_file, di_lexical_block
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import STRING, TOKEN, TileType, tile_type
 from tileir.ir.attributes import (
+    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
+    EnumAttribute,
+    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -24,7 +27,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, call_site_location, file_location
 from tileir.ir.types import (
     F32,

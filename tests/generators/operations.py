@@ -27,7 +27,7 @@ from tileir.ir.attributes import (
     string_attribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import ONE, OPTIONAL, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import ONE, OPTIONAL, OperandDeclaration, OperationDeclaration, VerifyContext
 from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import (
     BF16,
@@ -52,7 +52,6 @@ from tileir.ir.types import (
 )
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 _TRIES = 60

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileir
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.traits import ISOLATED
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 
 PROGRAMS = [tileir.smith.program(seed).text() for seed in range(6)]
 MESSAGE = "operand #{} does not dominate this use"

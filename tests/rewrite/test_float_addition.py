@@ -10,12 +10,12 @@ from random import Random
 import pytest
 from tests.sampling import one_in
 
-from tileir.ir.floats import FORMATS, FloatFormat, exact_ratio, is_finite
+from tileir.ir.floats import FORMATS, FloatFormat, is_finite, to_double
 from tileir.rewrite.folds import ROUNDING_MODES, add_bits
 
 
 def value(form: FloatFormat, bits: int) -> Fraction:
-    return Fraction(*exact_ratio(form, bits))
+    return Fraction(to_double(form, bits))
 
 
 @cache

@@ -30,11 +30,10 @@ from tileir.dialect.types import (
     TokenType,
     number_palette,
 )
-from tileir.ir.attributes import Attribute
+from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import (
     CallSiteLocation,
     FileLocation,

@@ -12,9 +12,11 @@ from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.ir.attributes import (
+    FIRST_DRAFT_ONLY_VALUE,
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
@@ -23,7 +25,6 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
 from tileir.ir.traversal import is_pure
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_1, V13_3, Version

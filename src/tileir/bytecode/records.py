@@ -11,10 +11,9 @@ from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
-from tileir.ir.attributes import Attribute, StringAttribute
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, Attribute, EnumAttribute, EnumKind, StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import Type

@@ -34,7 +34,7 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.enums import EnumAttribute
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

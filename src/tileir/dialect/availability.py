@@ -17,11 +17,10 @@ from tileir.dialect.types import (
     TileType,
     TileViewType,
 )
-from tileir.ir.attributes import Attribute, DenseArrayAttribute, TypeAttribute
+from tileir.ir.attributes import Attribute, DenseArrayAttribute, EnumAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type, flattened
 from tileir.ir.versions import V13_3, V13_4, Version, version_text
 

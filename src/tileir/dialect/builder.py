@@ -19,9 +19,8 @@ from typing import Any, Final
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.annotations import Callable
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import described, element, tile, value_type
-from tileir.dialect.inference import result_types
+from tileir.dialect.inference import Call, result_types
 from tileir.dialect.literals import dense_of, literal_shape, number_attribute
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN, YIELD
 from tileir.dialect.scopes import BodyScope, BranchScope, BuilderPosition, EntryScope, LoopScope
@@ -29,7 +28,7 @@ from tileir.dialect.signature import Signature, bind, made_operation, make_opera
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
 from tileir.ir.core import Block, InsertionPoint, Operation, Region
-from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
@@ -40,7 +39,6 @@ from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
 from tileir.ir.types import Type, function_type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 
 _PREFIX: Final = "cuda_tile."
@@ -48,8 +46,6 @@ _PREFIX: Final = "cuda_tile."
 
 class OperationMethod:
     """An operation of the builder, ready to be called; it prints as its signature."""
-
-    __slots__ = ("_builder", "_signature")
 
     def __init__(self, builder: Builder, declaration: OperationDeclaration) -> None:
         self._builder: Builder = builder

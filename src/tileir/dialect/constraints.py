@@ -1,4 +1,6 @@
-"""The type and attribute constraints that declarations are made of, with the words NVIDIA's diagnostics use."""
+"""What declarations are made of: type and attribute constraints in the words of NVIDIA's diagnostics, rules between types,
+and the shape that most element-wise operations share.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,14 @@ from tileir.dialect.enums import (
     SIGNEDNESS,
     EnumConstraint,
 )
-from tileir.dialect.types import (
-    FLOATS,
-    INTEGERS,
-    PointerType,
-    TensorViewType,
-    TileType,
-    TileViewType,
-    TokenType,
-)
+from tileir.dialect.types import FLOATS, INTEGERS, PointerType, TensorViewType, TileType, TileViewType, TokenType
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
     DictionaryAttribute,
+    EnumAttribute,
+    EnumKind,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
@@ -33,9 +29,19 @@ from tileir.ir.attributes import (
     UnitAttribute,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
+from tileir.ir.declaration import (
+    AttributeConstraint,
+    AttributeDeclaration,
+    OperationDeclaration,
+    TypeConstraint,
+    TypeRule,
+    Verifier,
+    named_types,
+    operand,
+    result,
+)
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute, EnumKind
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, PURE, ElementCost
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -56,6 +62,7 @@ from tileir.ir.types import (
     Type,
 )
 from tileir.ir.values import Value
+from tileir.ir.versions import V13_1, Version
 
 # --- types ---
 
@@ -242,3 +249,68 @@ def tile_type_of(value: Value) -> TileType:
     if not isinstance(type, TileType):
         raise TypeError(f"'{type.text}' is not a tile")
     return type
+
+
+# --- element-wise operations ---
+
+ONE_TILE: Final[dict[str, str]] = {"source": "the input tile"}
+TWO_TILES: Final[dict[str, str]] = {"lhs": "the left operand", "rhs": "the right operand"}
+DIVIDED: Final[dict[str, str]] = {"lhs": "the dividend", "rhs": "the divisor"}
+
+
+def elementwise(
+    name: str,
+    operands: dict[str, str] = ONE_TILE,
+    *,
+    constraint: TypeConstraint = FLOAT,
+    summary: str,
+    description: str,
+    returns: str,
+    example: str = "",
+    section: str = "",
+    opcode: int | None = None,
+    class_name: str = "",
+    since: Version | None = V13_1,
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    modifiers: str = "",
+    trailer: str = "",
+    traits: int = PURE | ELEMENTWISE,
+    cost: ElementCost = ADDITION_COST,
+    reference: Callable[[float], float] | None = None,
+    same_types: tuple[str, ...] = (),
+    verify: Verifier | None = None,
+    aliases: tuple[str, ...] = (),
+    newer_mnemonic: str | None = None,
+    legalization: str = "",
+) -> OperationDeclaration:
+    """Declare `name %a, %b [modifiers] : T` with operands of these names and meanings; `trailer` follows the type.
+
+    `same_types` is written where the verifier does not name the result last.
+    """
+    parts_since = since if since != V13_1 else None
+    if not example:
+        values = "%x" if len(operands) == 1 else ", ".join(["%a", "%b", "%c"][: len(operands)])
+        example = f"%r = {name} {values} : tile<4x{'f32' if constraint is FLOAT else 'i32'}>"
+    names = " ',' ".join([f"${each}" for each in operands])
+    return OperationDeclaration(
+        name,
+        section=section,
+        opcode=opcode,
+        class_name=class_name,
+        since=since,
+        summary=summary,
+        description=description,
+        example=example,
+        operands=tuple([operand(each, constraint, words, since=parts_since) for each, words in operands.items()]),
+        attributes=attributes,
+        results=(result("result", constraint, returns, since=parts_since),),
+        traits=traits,
+        cost=cost,
+        reference=reference,
+        same_types=(same_types or (*operands, "result"),),
+        verify=verify,
+        aliases=aliases,
+        newer_mnemonic=newer_mnemonic,
+        legalization=legalization,
+        syntax=f"{names} {modifiers} attr-dict ':' type($result) {trailer}",
+    )

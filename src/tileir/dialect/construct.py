@@ -30,8 +30,8 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.diagnostics import BuildError
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.quoting import type_words
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
 

@@ -9,11 +9,12 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Final, cast
 from tileir.ir.attributes import BODY, WHOLE, ArrayAttribute, Attribute, DictionaryAttribute, spell
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext, operation_name
 from tileir.ir.diagnostics import Invalid, shown
-from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
+from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.location import (
     UNKNOWN,
     CallSiteLocation,
@@ -27,7 +28,6 @@ from tileir.ir.location import (
 )
 from tileir.ir.quoting import quote
 from tileir.ir.traversal import is_function, post_order
-from tileir.ir.verify_context import VerifyContext, operation_name
 
 # --- attributes ---
 
@@ -192,61 +192,35 @@ register(_files, LEAF)
 
 def di_file(name: str, directory: str) -> DIFile:
     key = (name, directory)
-    found = _files.get(key)
-    if found is None:
-        found = intern(_files, key, DIFile(name, directory))
-    return found
+    return _files.get(key) or intern(_files, key, DIFile(name, directory))
 
 
 def di_compile_unit(file: DIFile) -> DICompileUnit:
     key = ("unit", file)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DICompileUnit(file))
-    assert isinstance(found, DICompileUnit)
-    return found
+    return cast(DICompileUnit, COMPOSITES.get(key) or intern(COMPOSITES, key, DICompileUnit(file)))
 
 
 def di_subprogram(
     file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
 ) -> DISubprogram:
     key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line))
-    assert isinstance(found, DISubprogram)
-    return found
+    return cast(
+        DISubprogram,
+        COMPOSITES.get(key)
+        or intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line)),
+    )
 
 
 def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:
     key = ("block", scope, file, line, column)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
-    assert isinstance(found, DILexicalBlock)
-    return found
+    return cast(
+        DILexicalBlock, COMPOSITES.get(key) or intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
+    )
 
 
 def di_location(source: Location, scope: LocalScope) -> DILocation:
     key = ("in", source, scope)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DILocation(source, scope))
-    assert isinstance(found, DILocation)
-    return found
-
-
-def di_locations(sources: list[FileLocation], scope: LocalScope) -> list[DILocation]:
-    """As `di_location` of each source; the lock is taken once for all."""
-    found: list[DILocation] = []
-    with POOL.lock:
-        for source in sources:
-            key = ("in", source, scope)
-            known = COMPOSITES.get(key)
-            made = known if known is not None else add(COMPOSITES, key, DILocation(source, scope))
-            assert isinstance(made, DILocation)
-            found.append(made)
-    return found
+    return cast(DILocation, COMPOSITES.get(key) or intern(COMPOSITES, key, DILocation(source, scope)))
 
 
 # --- rules ---
@@ -312,8 +286,6 @@ def subprogram_of(scope: LocalScope) -> DISubprogram | None:
 
 class _Subprograms:
     """The subprograms that locations lie in; each location and scope is followed once."""
-
-    __slots__ = ("_locations", "_scopes")
 
     def __init__(self) -> None:
         self._locations: dict[Location, DILocation | None] = {}

@@ -7,9 +7,8 @@ something of their own (`cluster`, `seq_cst`) and read as aliases where they do 
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
-from tileir.ir.attributes import Attribute
+from tileir.ir.attributes import Attribute, EnumKind
 from tileir.ir.declaration import AttributeConstraint, AttributeDeclaration
-from tileir.ir.enums import EnumKind
 from tileir.ir.versions import V13_4
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
@@ -78,8 +77,6 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
 
 class EnumConstraint(AttributeConstraint):
     """The keywords of one enumeration."""
-
-    __slots__ = ("enumeration",)
 
     def __init__(self, description: str, predicate: Callable[[Attribute], bool], enumeration: EnumKind) -> None:
         super().__init__(description, predicate, "enum")

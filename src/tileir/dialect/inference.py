@@ -1,4 +1,4 @@
-"""Types the builder finds by itself: the results of an operation, and the constants that Python numbers become.
+"""One operation being built from Python (`Call`), and the types that the builder finds for it.
 
 Most result types follow from the declaration: a fixed type, the type of an operand in the same `same_types` group, a
 token.  What is left the declaration gives as its `inference`: a function of the call, with the arguments it needs where
@@ -8,15 +8,97 @@ that several operations share are here, below the declarations; those of one ope
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, Final
-from tileir.dialect.calls import Call
+from tileir.annotations import Callable, Final, NoReturn
 from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE
 from tileir.dialect.construct import described, element, extents, tile, value_type
-from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
-from tileir.ir.core import Operation
+from tileir.dialect.types import (
+    TOKEN,
+    PointerType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    scalar_tile,
+    tile_type,
+    with_element,
+)
+from tileir.ir.attributes import Attribute, IntegerAttribute
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import ONE, VARIADIC, OperandDeclaration, OperationDeclaration
+from tileir.ir.diagnostics import BuildError
+from tileir.ir.symbols import Symbols
 from tileir.ir.types import I1, I32, Type
 from tileir.ir.values import Value
+
+
+class Call:
+    """The arguments of one operation.
+
+    `given` holds what was passed for each operand, `operands` the values it became; `extras` holds the arguments
+    that describe the result type (`type`, `shape`, `tile`), as they were passed.  `symbols` are those around.
+    """
+
+    def __init__(self, declaration: OperationDeclaration, block: Block, symbols: Symbols) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.block: Block = block
+        self.given: dict[str, list[object]] = {}
+        self.operands: dict[str, list[Value]] = {}
+        self.extras: dict[str, object] = {}
+        self.attributes: dict[str, Attribute] = {}
+        self.regions: list[Region] = []
+        self.symbols: Symbols = symbols
+
+    def fail(self, message: str) -> NoReturn:
+        """Refuse the call; the builder puts the operation's name in front."""
+        raise BuildError(message)
+
+    def extra(self, name: str) -> object:
+        """An argument that describes the result type; None where it was left out."""
+        return self.extras.get(name)
+
+    def types(self, name: str) -> list[Type]:
+        """The types of the values given for an operand so far."""
+        return [value.type for value in self.operands.get(name, [])]
+
+    def type_of(self, name: str) -> Type:
+        """The type of a single operand."""
+        found = self.types(name)
+        if not found:
+            self.fail(f"the type of '{name}' is not known")
+        return found[0]
+
+    def tile(self, name: str) -> TileType:
+        """The type of an operand that must be a tile."""
+        found = self.type_of(name)
+        if not isinstance(found, TileType):
+            self.fail(f"'{name}' must be a tile, got {described(found)}")
+        return found
+
+    def view(self, name: str) -> TileViewType:
+        found = self.type_of(name)
+        if not isinstance(found, TileViewType):
+            self.fail(f"'{name}' must be a partition, strided or gather/scatter view, got {described(found)}")
+        return found
+
+    def tensor(self, name: str) -> TensorViewType:
+        found = self.type_of(name)
+        if not isinstance(found, TensorViewType):
+            self.fail(f"'{name}' must be a tensor_view, got {described(found)}")
+        return found
+
+    def pointed_to(self, name: str) -> TileType:
+        """The tile that the pointers of an operand point to."""
+        pointers = self.tile(name)
+        if not isinstance(pointers.element, PointerType):
+            self.fail(f"'{name}' must be a tile of pointers, got {described(pointers)}")
+        return tile_type(pointers.shape, pointers.element.pointee)
+
+    def axis(self, name: str, rank: int) -> int:
+        """An attribute that names a dimension."""
+        value = self.attributes.get(name)
+        number = value.value if isinstance(value, IntegerAttribute) else -1
+        if not 0 <= number < rank:
+            self.fail(f"'{name}' must be a dimension from 0 to {rank - 1}, got {number}")
+        return number
 
 
 def _nothing(call: Call) -> None:
@@ -46,8 +128,6 @@ class Inference:
     that a Python number takes as an operand, where nothing in the declaration says it.  `carried` are the types that a
     terminator hands on, `expects` those that an operation with a region expects from a terminator.
     """
-
-    __slots__ = ("carried", "expects", "hidden", "numbers", "optional", "prepare", "required", "rule")
 
     def __init__(
         self,

@@ -28,8 +28,6 @@ class BuilderPosition:
 class Scope:
     """A block of an operation that the builder can go into."""
 
-    __slots__ = ("_outer", "block", "builder", "operation")
-
     def __init__(self, builder: BuilderPosition, operation: Operation, block: Block) -> None:
         self.builder: BuilderPosition = builder
         self.operation: Operation = operation
@@ -110,8 +108,6 @@ class Scope:
 class EntryScope(Scope):
     """A kernel; `with` gives its arguments."""
 
-    __slots__ = ()
-
     def __enter__(self) -> tuple[Value, ...]:
         self._enter()
         return tuple(self.block.arguments)
@@ -119,8 +115,6 @@ class EntryScope(Scope):
 
 class BranchScope(Scope):
     """One side of an `if`; the first side that yields values gives the `if` its results."""
-
-    __slots__ = ()
 
     def __enter__(self) -> BranchScope:
         self._enter()
@@ -142,8 +136,6 @@ class BranchScope(Scope):
 
 class LoopScope(Scope):
     """The body of a `for` or `loop`."""
-
-    __slots__ = ()
 
     def __enter__(self) -> LoopScope:
         self._enter()
@@ -188,8 +180,6 @@ class LoopScope(Scope):
 
 class BodyScope(Scope):
     """The body of a `reduce` or `scan`; `arguments` are, per tile, the element and what was accumulated so far."""
-
-    __slots__ = ()
 
     def __enter__(self) -> BodyScope:
         self._enter()

@@ -11,9 +11,8 @@ from __future__ import annotations
 from keyword import iskeyword
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import described
-from tileir.dialect.inference import Inference, inference_of, number_type
+from tileir.dialect.inference import Call, Inference, inference_of, number_type
 from tileir.dialect.literals import any_attribute, declared_attribute, dense_of, is_number
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
@@ -40,8 +39,6 @@ def python_name(name: str) -> str:
 
 class Parameter:
     """One argument: an operand, an attribute, or where it is neither a part of the result type or the regions."""
-
-    __slots__ = ("attribute", "default", "name", "operand", "required")
 
     def __init__(
         self,
@@ -73,8 +70,6 @@ class Signature:
 
     With `spread` the only positional one is a variadic operand, whose values may stand one by one.
     """
-
-    __slots__ = ("by_name", "declaration", "inference", "keyword_only", "positional", "spread")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         self.declaration: OperationDeclaration = declaration

@@ -6,8 +6,8 @@ parameters (the types draft; docs/conflicts.md D).  The factories trust their ca
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.ir.enums import EnumAttribute
+from tileir.annotations import Final, cast
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
     BF16,
@@ -349,10 +349,7 @@ def _dims(shape: tuple[int, ...]) -> str:
 
 def tile_type(shape: tuple[int, ...], element: Type) -> TileType:
     key = (shape, element)
-    found = _tiles.get(key)
-    if found is None:
-        found = intern(_tiles, key, TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element))
-    return found
+    return _tiles.get(key) or intern(_tiles, key, TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element))
 
 
 def scalar_tile(element: Type) -> TileType:
@@ -410,11 +407,10 @@ def partition_view_type(
 ) -> PartitionViewType:
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
     spelling = _view_spelling("partition_view", tile_shape, "", tensor, padding, _dim_map_tail(mapping))
-    found = _views.get(spelling)
-    if not isinstance(found, PartitionViewType):
-        found = intern(_views, spelling, PartitionViewType(spelling, tile_shape, tensor, padding, mapping))
-        assert isinstance(found, PartitionViewType)
-    return found
+    found = _views.get(spelling) or intern(
+        _views, spelling, PartitionViewType(spelling, tile_shape, tensor, padding, mapping)
+    )
+    return cast(PartitionViewType, found)
 
 
 def strided_view_type(
@@ -427,12 +423,10 @@ def strided_view_type(
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
     strides = f"traversal_strides=[{_list(traversal_strides, ',')}], "
     spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
-    found = _views.get(spelling)
-    if not isinstance(found, StridedViewType):
-        made = StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)
-        found = intern(_views, spelling, made)
-        assert isinstance(found, StridedViewType)
-    return found
+    found = _views.get(spelling) or intern(
+        _views, spelling, StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)
+    )
+    return cast(StridedViewType, found)
 
 
 def gather_scatter_view_type(
@@ -440,8 +434,7 @@ def gather_scatter_view_type(
 ) -> GatherScatterViewType:
     tail = f", sparse_dim={sparse_dim}"
     spelling = _view_spelling("gather_scatter_view", tile_shape, "", tensor, padding, tail)
-    found = _views.get(spelling)
-    if not isinstance(found, GatherScatterViewType):
-        found = intern(_views, spelling, GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim))
-        assert isinstance(found, GatherScatterViewType)
-    return found
+    found = _views.get(spelling) or intern(
+        _views, spelling, GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim)
+    )
+    return cast(GatherScatterViewType, found)

@@ -1,18 +1,17 @@
 """Attributes: compile-time values on operations; interned, immutable, compared with `is`.
 
 `text` is the spelling MLIR's generic form uses (`1 : i32`, `#cuda_tile.overflow<none>`); places that elide a type or
-a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.  Keywords are in
-`ir.enums`, the elements of tiles in `ir.dense`.
+a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.  The elements of tiles
+are in `ir.dense`.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.ir.floats import FORMATS, format_float, from_double
-from tileir.ir.hooks import Shared
-from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
+from tileir.annotations import Final, cast
+from tileir.ir.floats import FORMATS, format_float
+from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, Shared, intern, register
 from tileir.ir.quoting import key_text, quote, symbol_text
-from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, Type
+from tileir.ir.types import F64, I1, I64, LONGEST_SHOWN, FloatType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
 WHOLE: Final = 0
@@ -237,6 +236,70 @@ class OpaqueAttribute(Attribute):
         return self.spelling
 
 
+# --- keywords ---
+
+# Keywords with these values exist only in the drafts and have no public byte (docs/conflicts.md B): they are read where
+# draft spellings are, and a program that holds one is legalized before it is written.
+FIRST_DRAFT_ONLY_VALUE: Final = 100
+
+
+class EnumKind:
+    """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
+
+    `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
+    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
+    that the generic form shows the value instead, as `2 : i32`.
+    """
+
+    __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")
+
+    def __init__(
+        self,
+        name: str,
+        values: dict[str, int],
+        since: dict[str, tuple[int, int]] | None = None,
+        aliases: dict[str, str] | None = None,
+        is_integer: bool = False,
+    ) -> None:
+        self.name: str = name
+        self.is_integer: bool = is_integer
+        self.values: dict[str, int] = values
+        self.since: dict[str, tuple[int, int]] = since or {}
+        self.aliases: dict[str, str] = aliases or {}
+        self.cases: dict[str, EnumAttribute] = {k: EnumAttribute(self, k) for k in values}
+
+    def __getitem__(self, keyword: str) -> EnumAttribute:
+        return self.cases[keyword]
+
+    def keywords(self, version: tuple[int, int]) -> list[str]:
+        """The public spellings of the dialect of `version`, in declaration order."""
+        return [
+            k
+            for k, value in self.values.items()
+            if value < FIRST_DRAFT_ONLY_VALUE and self.since.get(k, version) <= version
+        ]
+
+
+class EnumAttribute(Attribute):
+    """One keyword of an `EnumKind`."""
+
+    __slots__ = ("keyword", "kind")
+
+    def __init__(self, kind: EnumKind, keyword: str) -> None:
+        self.kind: EnumKind = kind
+        self.keyword: str = keyword
+
+    @property
+    def bare_text(self) -> str:
+        return self.keyword
+
+    @property
+    def text(self) -> str:
+        if self.kind.is_integer:
+            return f"{self.kind.values[self.keyword]} : i32"
+        return f"#cuda_tile.{self.kind.name}<{self.keyword}>"
+
+
 # --- spelling ---
 
 _NO_ALIASES: Final[dict[Attribute, str]] = {}
@@ -305,10 +368,7 @@ register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_
 
 def integer_attribute(type: Type, value: int) -> IntegerAttribute:
     key = (type, value)
-    found = _integers.get(key)
-    if found is None:
-        found = intern(_integers, key, IntegerAttribute(type, value))
-    return found
+    return _integers.get(key) or intern(_integers, key, IntegerAttribute(type, value))
 
 
 def bool_attribute(value: bool) -> IntegerAttribute:
@@ -317,104 +377,46 @@ def bool_attribute(value: bool) -> IntegerAttribute:
 
 def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
     key = (type, bits)
-    found = _floats.get(key)
-    if found is None:
-        found = intern(_floats, key, FloatAttribute(type, bits))
-    return found
+    return _floats.get(key) or intern(_floats, key, FloatAttribute(type, bits))
 
 
 def string_attribute(value: str) -> StringAttribute:
-    found = _strings.get(value)
-    if found is None:
-        found = intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
-    return found
+    return _strings.get(value) or intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
 
 
 def type_attribute(type: Type) -> TypeAttribute:
-    found = _types.get(type)
-    if found is None:
-        found = intern(_types, type, TypeAttribute(type))
-    return found
+    return _types.get(type) or intern(_types, type, TypeAttribute(type))
 
 
 def symbol_attribute(*path: str) -> SymbolAttribute:
-    found = _symbols.get(path)
-    if found is None:
-        found = intern(_symbols, path, SymbolAttribute(path))
-    return found
+    return _symbols.get(path) or intern(_symbols, path, SymbolAttribute(path))
 
 
 def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
     key = ("[]", elements)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, ArrayAttribute(elements), 1 + len(elements) // 32)
-    assert isinstance(found, ArrayAttribute)
-    return found
+    return cast(
+        ArrayAttribute,
+        COMPOSITES.get(key) or intern(COMPOSITES, key, ArrayAttribute(elements), 1 + len(elements) // 32),
+    )
 
 
 def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
     parts = tuple([(name, entries[name]) for name in sorted(entries)])
     key = ("{}", parts)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, DictionaryAttribute(parts), 1 + len(parts) // 8)
-    assert isinstance(found, DictionaryAttribute)
-    return found
+    return cast(
+        DictionaryAttribute,
+        COMPOSITES.get(key) or intern(COMPOSITES, key, DictionaryAttribute(parts), 1 + len(parts) // 8),
+    )
 
 
 def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseArrayAttribute:
     key = (element_type, values)
-    found = _dense_arrays.get(key)
-    if found is None:
-        weight = 1 + len(values) * 16 // BYTES_PER_THING
-        found = intern(_dense_arrays, key, DenseArrayAttribute(element_type, values), weight)
-    return found
+    return _dense_arrays.get(key) or intern(
+        _dense_arrays, key, DenseArrayAttribute(element_type, values), 1 + len(values) * 16 // BYTES_PER_THING
+    )
 
 
 def opaque_attribute(spelling: str) -> OpaqueAttribute:
-    found = _opaques.get(spelling)
-    if found is None:
-        found = intern(_opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING)
-    return found
-
-
-def plain_attributes(value: object) -> list[Attribute]:
-    """The attributes a Python value may stand for, the likeliest first; `TypeError` says what has one."""
-    if isinstance(value, Attribute):
-        return [value]
-    if isinstance(value, bool):
-        return [bool_attribute(value)]
-    if isinstance(value, int):
-        if not -(1 << 63) <= value < 1 << 64:
-            raise TypeError(f"{value} is too large for an attribute of 64 bits")
-        # i64 has no sign: the larger half stands for the negative numbers.
-        wide = value if value < 1 << 63 else value - (1 << 64)
-        found: list[Attribute] = [integer_attribute(I64, wide)]
-        for type in (I32, I16, I8):
-            if -(1 << (type.width - 1)) <= value < 1 << (type.width - 1):
-                found.append(integer_attribute(type, value))
-        return found
-    if isinstance(value, float):
-        return [float_attribute(F64, from_double(FORMATS["f64"], value))]
-    if isinstance(value, str):
-        return [string_attribute(value), symbol_attribute(value)]
-    if isinstance(value, Type):
-        return [type_attribute(value)]
-    if isinstance(value, (list, tuple)):
-        elements = [plain_attributes(element)[0] for element in value]
-        found = [array_attribute(tuple(elements))]
-        numbers = [element for element in value if isinstance(element, int) and not isinstance(element, bool)]
-        if len(numbers) == len(value):
-            found += [dense_array_attribute(I64, tuple(numbers)), dense_array_attribute(I32, tuple(numbers))]
-        return found
-    if isinstance(value, dict):
-        entries: dict[str, Attribute] = {}
-        for name, entry in value.items():
-            if not isinstance(name, str):
-                raise TypeError(f"the name of an attribute is a string, not {name!r}")
-            entries[name] = plain_attributes(entry)[0]
-        return [dictionary_attribute(entries)]
-    raise TypeError(
-        f"{value!r} is no attribute: give an Attribute, a string, a number, a boolean, a type, a list or a dictionary"
+    return _opaques.get(spelling) or intern(
+        _opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING
     )

@@ -8,10 +8,9 @@ Lists that are nearly always empty or short are shared or small: a program has m
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
-from tileir.ir.accessors import Accessors
-from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
-from tileir.ir.enums import EnumAttribute
-from tileir.ir.hooks import HOOKS, ProgramPart
+from tileir.ir.accessors import Accessors, plain_attributes
+from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute
+from tileir.ir.interning import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
 from tileir.ir.types import Type
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
 NO_REGIONS: Final[list[Region]] = []
-NO_OPERANDS: Final[list[Value]] = []
 
 
 class Operation(Accessors):

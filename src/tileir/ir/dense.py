@@ -146,8 +146,6 @@ def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data
     if len(data) > size and data == data[:size] * (len(data) // size):
         data = data[:size]
     key = (type, data)
-    found = _dense.get(key)
-    if found is None:
-        weight = 1 + len(data) // BYTES_PER_THING
-        found = intern(_dense, key, DenseAttribute(type, shape, element_type, data), weight)
-    return found
+    return _dense.get(key) or intern(
+        _dense, key, DenseAttribute(type, shape, element_type, data), 1 + len(data) // BYTES_PER_THING
+    )

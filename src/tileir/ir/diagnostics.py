@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.hooks import HOOKS, Reduced
+from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
 from tileir.ir.quoting import harmless, harmless_line
 

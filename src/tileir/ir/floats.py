@@ -19,13 +19,6 @@ NAN_NONE = "none"
 class FloatFormat:
     """The layout of one float element type: `[sign] exponent mantissa`, high bits first."""
 
-    __slots__ = (
-        "bias", "decimal_digits", "exponent_bits", "has_infinity", "has_sign", "has_zero",
-        "infinity", "largest", "magnitude_mask", "mantissa_bits", "minimum_exponent", "name",
-        "nan_encoding", "overflow", "parsed", "precision", "printed", "quiet_nan", "sign_mask",
-        "storage_bytes", "width",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,
@@ -154,17 +147,6 @@ def decode(format: FloatFormat, bits: int) -> tuple[bool, int, int]:
     if field == 0 and format.has_zero:
         return negative, mantissa, format.minimum_exponent - mantissa_bits
     return negative, mantissa | hidden, field - format.bias - mantissa_bits
-
-
-def exact_ratio(format: FloatFormat, bits: int) -> tuple[int, int]:
-    """The finite value as `(numerator, denominator)`; the denominator is a power of two, the
-    fraction need not be reduced."""
-    negative, significand, exponent = decode(format, bits)
-    if negative:
-        significand = -significand
-    if exponent >= 0:
-        return significand << exponent, 1
-    return significand, 1 << -exponent
 
 
 def integral_value(format: FloatFormat, bits: int) -> int | None:

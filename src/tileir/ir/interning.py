@@ -1,9 +1,13 @@
-"""One object for each type, attribute and location, for as long as somebody holds it.
+"""The base classes of what a program consists of, and one object for each type, attribute and location.
 
-A factory looks its parameters up in a table and, where they are new, hands what it made to `intern`.  Comparing is then
-`is`.  The tables must not keep a program alive that is gone, so now and then, when they have grown enough to pay for
-it, they are swept: what nobody but its table refers to is dropped.  Python counts references, so this is known exactly,
-and costs nothing where a thing is found again, which is nearly always.
+Layers above print, pickle, copy and describe the objects of a program: they put their functions into `HOOKS`
+(`text/printer.py`, `interface.py`), so that no import points up.
+
+A type, attribute or location is one object for as long as somebody holds it.  A factory looks its parameters up in a
+table and, where they are new, hands what it made to `intern`.  Comparing is then `is`.  The tables must not keep a
+program alive that is gone, so now and then, when they have grown enough to pay for it, they are swept: what nobody but
+its table refers to is dropped.  Python counts references, so this is known exactly, and costs nothing where a thing is
+found again, which is nearly always.
 
 A thing is dropped only if nobody can tell: it is taken out of its table first and looked at then, and while that goes
 on nothing new is made, in no other thread.  What is made by a signal handler in the middle of a sweep gets the one
@@ -19,14 +23,88 @@ import os
 import sys
 from _thread import RLock
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Callable, Final
+from tileir.ir.quoting import type_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, TypeVar
 
     Key = TypeVar("Key")
     Value = TypeVar("Value")
+
+# What `__reduce__` returns: a function and its arguments.
+Reduced = tuple[object, tuple[object, ...]]
+
+
+class Hooks:
+    """`print_operation` takes an operation and the arguments of `Operation.text`, `clone` an operation and the memo of
+    `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`."""
+
+    __slots__ = ("clone", "describe", "print_operation", "reduce")
+
+    def __init__(self) -> None:
+        self.print_operation: Callable[[object, bool, bool, str, str | None], str] = _name_only
+        self.reduce: Callable[[object], Reduced] = _no_pickling
+        self.clone: Callable[[object, dict[int, object]], object] = _no_copying
+        self.describe: Callable[[object], str] = _class_only
+
+
+def _name_only(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+    return _class_only(operation)
+
+
+def _no_pickling(thing: object) -> Reduced:
+    raise TypeError(f"{type_words(thing)} can be pickled when the package is in use: import tileir.interface")
+
+
+def _no_copying(thing: object, memo: dict[int, object]) -> object:
+    raise TypeError(f"{type_words(thing)} can be copied when the package is in use: import tileir.interface")
+
+
+def _class_only(thing: object) -> str:
+    return f"<{type(thing).__name__}>"
+
+
+HOOKS: Final = Hooks()
+
+
+class Shared:
+    """Base of what exists once for each value: a copy is the object itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> object:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return HOOKS.reduce(self)
+
+
+class ProgramPart:
+    """Base of operations, blocks, regions and values; only operations can be copied."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> object:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        kind = type(self).__name__
+        raise TypeError(
+            f"{kind} objects are part of a program and cannot be copied alone: copy the operation around them"
+        )
+
+    def __reduce__(self) -> Reduced:
+        return HOOKS.reduce(self)
+
+    def __repr__(self) -> str:
+        return HOOKS.describe(self)
+
+
+# --- interning ---
 
 # The tables are swept no sooner than after so much was added, in things, each of which is some hundred bytes.
 _LEAST: Final = 1 << 14
@@ -168,21 +246,17 @@ def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> V
     pool = POOL
     with pool.lock:
         found = table.get(key)
-        return found if found is not None else add(table, key, made, weight)
-
-
-def add(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Value:
-    """The thing of a key that is not in its table, for those who hold the lock of the pool."""
-    pool = POOL
-    if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
-        # A signal handler in the middle of a sweep.
-        pool.hand_table.setdefault(key, pool.hand)
-        return table[key]
-    table[key] = made
-    pool.added += weight
-    if pool.added > pool.limit and not pool.sweeping:
-        pool.sweep()
-    return made
+        if found is not None:
+            return found
+        if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
+            # A signal handler in the middle of a sweep.
+            pool.hand_table.setdefault(key, pool.hand)
+            return table[key]
+        table[key] = made
+        pool.added += weight
+        if pool.added > pool.limit and not pool.sweeping:
+            pool.sweep()
+        return made
 
 
 register(COMPOSITES, COMPOSITE)

@@ -6,10 +6,9 @@ holds only the token's number until somebody asks for the line (one in a thousan
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import TYPE_CHECKING, Final, cast
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
-from tileir.ir.hooks import Shared
-from tileir.ir.interning import COMPOSITES, LEAF, POOL, add, intern, register
+from tileir.ir.interning import COMPOSITES, LEAF, Shared, intern, register
 from tileir.ir.quoting import quote
 
 if TYPE_CHECKING:
@@ -242,49 +241,25 @@ register(_files, LEAF)
 
 def file_location(file: str, line: int, column: int) -> FileLocation:
     key = (file, line, column)
-    found = _files.get(key)
-    if found is None:
-        found = intern(_files, key, FileLocation(file, line, column))
-    return found
-
-
-def file_locations(file: str, lines: list[int], columns: list[int]) -> list[FileLocation]:
-    """As `file_location` of each line and column; the lock is taken once for all."""
-    found: list[FileLocation] = []
-    with POOL.lock:
-        for index, line in enumerate(lines):
-            column = columns[index]
-            key = (file, line, column)
-            known = _files.get(key)
-            found.append(known if known is not None else add(_files, key, FileLocation(file, line, column)))
-    return found
+    return _files.get(key) or intern(_files, key, FileLocation(file, line, column))
 
 
 def name_location(name: str, child: Location = UNKNOWN) -> NameLocation:
     key = ("name", name, child)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, NameLocation(name, child))
-    assert isinstance(found, NameLocation)
-    return found
+    return cast(NameLocation, COMPOSITES.get(key) or intern(COMPOSITES, key, NameLocation(name, child)))
 
 
 def call_site_location(callee: Location, caller: Location) -> CallSiteLocation:
     key = ("at", callee, caller)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, CallSiteLocation(callee, caller))
-    assert isinstance(found, CallSiteLocation)
-    return found
+    return cast(CallSiteLocation, COMPOSITES.get(key) or intern(COMPOSITES, key, CallSiteLocation(callee, caller)))
 
 
 def fused_location(locations: tuple[Location, ...], metadata: Attribute | None = None) -> FusedLocation:
     key = ("fused", locations, metadata)
-    found = COMPOSITES.get(key)
-    if found is None:
-        found = intern(COMPOSITES, key, FusedLocation(locations, metadata), 1 + len(locations) // 32)
-    assert isinstance(found, FusedLocation)
-    return found
+    return cast(
+        FusedLocation,
+        COMPOSITES.get(key) or intern(COMPOSITES, key, FusedLocation(locations, metadata), 1 + len(locations) // 32),
+    )
 
 
 def joined_location(first: Location, second: Location) -> Location:

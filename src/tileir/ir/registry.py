@@ -15,17 +15,6 @@ class Registry:
     the tables that others derive from all declarations, whenever one outside of the chapters comes or goes.
     """
 
-    __slots__ = (
-        "_by_opcode",
-        "_chapter_of_name",
-        "_chapter_of_opcode",
-        "_is_sorted",
-        "_load",
-        "_loaded",
-        "_waiting",
-        "forget",
-    )
-
     def __init__(self) -> None:
         self._loaded: dict[str, OperationDeclaration] = {}
         self._by_opcode: dict[int, OperationDeclaration] = {}

@@ -149,10 +149,7 @@ def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Op
 
 
 def _copy_without_operands(
-    source: Operation,
-    values: dict[Value, Value],
-    blocks: dict[Block, Block],
-    pairs: list[tuple[Operation, Operation]],
+    source: Operation, values: dict[Value, Value], blocks: dict[Block, Block], pairs: list[tuple[Operation, Operation]]
 ) -> Operation:
     target = Operation(
         source.declaration,

@@ -9,8 +9,7 @@ the factory returns the one instance there is (the types draft, "TypeStorage and
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.hooks import Shared
-from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
+from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, Shared, intern, register
 
 # Of a type or attribute, a debugger is shown so many characters.
 LONGEST_SHOWN: Final = 200
@@ -87,10 +86,7 @@ register(_opaques, ELEMENT)
 def integer_type(width: int, sign: str = "") -> IntegerType:
     """The integer type of `width` bits; `sign` is "", "s" or "u"."""
     spelling = f"{sign}i{width}"
-    found = _integers.get(spelling)
-    if found is None:
-        found = intern(_integers, spelling, IntegerType(spelling, width))
-    return found
+    return _integers.get(spelling) or intern(_integers, spelling, IntegerType(spelling, width))
 
 
 def type_list(types: tuple[Type, ...]) -> str:
@@ -128,10 +124,7 @@ def flattened(type: Type) -> list[Type]:
 
 
 def opaque_type(text: str) -> OpaqueType:
-    found = _opaques.get(text)
-    if found is None:
-        found = intern(_opaques, text, OpaqueType(text, text))
-    return found
+    return _opaques.get(text) or intern(_opaques, text, OpaqueType(text, text))
 
 
 I1: Final = integer_type(1)

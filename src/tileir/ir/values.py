@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, i32
-from tileir.ir.hooks import ProgramPart
+from tileir.ir.interning import ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
 from tileir.ir.types import Type
@@ -18,11 +18,10 @@ _MANY_USERS: Final = 24
 class Value(ProgramPart):
     """Something an operation can take: the result of an operation or the argument of a block.
 
-    `index` is its position among the results of the operation or the arguments of the block.  `place` is where the
-    last printer has kept its name; it is a hint, which the printer checks.
+    `index` is its position among the results of the operation or the arguments of the block.
     """
 
-    __slots__ = ("_users", "index", "place", "type")
+    __slots__ = ("_users", "index", "type")
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
@@ -30,7 +29,6 @@ class Value(ProgramPart):
         self._users: Operation | list[Operation] | dict[Operation, int] | None = None
         # Four bytes each in the compiled build.
         self.index: i32 = 0
-        self.place: i32 = 0
 
     def add_user(self, user: Operation) -> None:
         """Add one use by `user`; an operation that takes the value twice is added twice."""
@@ -129,7 +127,6 @@ class OperationResult(Value):
         self.type = type
         self._users = None
         self.index = index
-        self.place = 0
         self.operation: Operation = operation
 
     @property

@@ -8,13 +8,20 @@ operations inside) the rules about its regions.  One error is reported per opera
 from __future__ import annotations
 
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import ONE, OPTIONAL, VARIADIC, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import (
+    ONE,
+    OPTIONAL,
+    VARIADIC,
+    OperandDeclaration,
+    OperationDeclaration,
+    VerifyContext,
+    operation_name,
+)
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.symbols import verify_symbol_names
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext, operation_name
 from tileir.ir.versions import Version
 
 
@@ -34,19 +41,6 @@ class _Open:
     operations of the current block may use.  `defined` has those of them that the block defines: they are dropped
     from `visible` at its end, where blocks outside or after it share the set (`shares`).
     """
-
-    __slots__ = (
-        "block",
-        "blocks",
-        "defined",
-        "errors",
-        "next",
-        "operation",
-        "shares",
-        "sound",
-        "unordered",
-        "visible",
-    )
 
     def __init__(self, operation: Operation, sound: bool, errors: int, visible: set[Value]) -> None:
         declaration = operation.declaration
@@ -291,10 +285,12 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
     """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
     key = _type_key(operation)
     known = key in declaration.verified_types
-    _verify_region_count(operation, declaration)
+    has_regions = declaration.regions or operation.regions
+    if has_regions:
+        _verify_region_count(operation, declaration)
     if not known:
         _verify_counts(operation, declaration)
-    if declaration.traits & TERMINATOR:
+    if declaration.is_terminator:
         parent = operation.parent
         if parent is not None and parent.last is not operation:
             raise Invalid("must be the last operation in the parent block")
@@ -302,7 +298,7 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
         _verify_attributes(operation, declaration)
     if not known:
         _verify_types(operation, declaration, version)
-    if declaration.regions or operation.regions:
+    if has_regions:
         _verify_regions(operation, declaration)
     if not known:
         for rule in declaration.rules:

@@ -35,17 +35,15 @@ from tileir.dialect.types import (
     tensor_view_type,
     tile_type,
 )
-from tileir.ir.attributes import TypeAttribute, type_attribute
+from tileir.ir.attributes import EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import clone
 from tileir.ir.types import FunctionType, Type, function_type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
 from tileir.passes.emit import Emit, defined_types, raise_errors
 from tileir.passes.expansions import (

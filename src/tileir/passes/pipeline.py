@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from tileir.annotations import Final
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 from tileir.passes import registry
 from tileir.passes.catalogue import pass_named

@@ -24,10 +24,9 @@ from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import Attribute
+from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import ConstantBlocks, remove_dead

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, ORI, SELECT, TRUNCI, XORI
 from tileir.dialect.types import TileType
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.rewrite.driver import Statistics

@@ -12,8 +12,11 @@ from tileir.dialect.attributes import (
 )
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.attributes import (
+    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
+    EnumAttribute,
+    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -26,7 +29,6 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.types import F64, I1, I64, FloatType, Type
 from tileir.text.alias_reading import AliasCursor
 from tileir.text.dense import DenseReader, parse_dense_elements

@@ -24,7 +24,7 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.enums import EnumAttribute
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, integer_type, opaque_type
 from tileir.ir.versions import Version
 from tileir.text.cursor import Cursor

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.attributes import StringAttribute, entry_text
+from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.enums import EnumAttribute
-from tileir.ir.hooks import HOOKS
+from tileir.ir.interning import HOOKS
 from tileir.ir.quoting import quote
 from tileir.ir.traits import ISOLATED, SEGMENTS
 from tileir.ir.types import FunctionType, type_list

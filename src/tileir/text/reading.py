@@ -7,7 +7,7 @@ from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
-from tileir.ir.hooks import HOOKS
+from tileir.ir.interning import HOOKS
 from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.lexer import TOKEN

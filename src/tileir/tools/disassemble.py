@@ -6,10 +6,10 @@ import sys
 
 from tileir.bytecode.layouts import LAYOUTS, from_bytes
 from tileir.bytecode.primitives import BytecodeError
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import (

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import tileir.dialect.ops.testing  # noqa: F401  (the operations of the public test suite)
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import file_location
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text

@@ -11,9 +11,9 @@ from tileir.bytecode.writer import write_public
 from tileir.dialect.ops import MODULE
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, hint_mode, print_module, process

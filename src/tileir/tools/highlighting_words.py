@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from tileir.analyze.documentation.grammar import body
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
 from tileir.declarations import declarations
+from tileir.dialect.attributes import ARCHITECTURES, HINTS_OF_KIND
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.dialect.hints import ARCHITECTURES, HINTS_OF_KIND
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.ir.versions import NEWEST

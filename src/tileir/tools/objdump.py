@@ -7,10 +7,10 @@ import sys
 from tileir.analyze.bytecode_listing import Listing, meaning_of
 from tileir.bytecode.annotated import Annotated, Piece, annotate
 from tileir.bytecode.layouts import LAYOUTS
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.text.listing import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output

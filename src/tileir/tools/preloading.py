@@ -28,14 +28,14 @@ else:
 
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
-annotations bytecode bytecode.magic ir ir.floats ir.quoting ir.hooks ir.interning ir.types ir.attributes ir.dense
-ir.enums ir.location ir.values ir.named_parts ir.accessors ir.core ir.diagnostics ir.traits ir.symbols ir.versions
-ir.verify_context ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
-dialect.ops dialect.attributes dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints
-ir.traversal dialect.debug_info dialect.functions dialect.hints dialect.inference dialect.ops.control_flow
+annotations bytecode bytecode.magic ir ir.floats ir.quoting ir.interning ir.types ir.attributes ir.dense
+ir.location ir.values ir.accessors ir.core ir.diagnostics ir.traits ir.symbols ir.versions
+ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
+dialect.ops dialect.enums dialect.types dialect.attributes dialect.construct dialect.constraints
+ir.traversal dialect.debug_info dialect.inference dialect.rules dialect.ops.control_flow
 dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings text.syntax.directive
 text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
-dialect.ops.elementwise dialect.ops.integer dialect.memory_model dialect.ops.memory text.syntax.accesses
+dialect.ops.integer dialect.ops.memory text.syntax.accesses
 dialect.ops.floating_point
 """
 DISASSEMBLING = """

@@ -9,8 +9,8 @@ from tileir.bytecode.layouts import layout_of
 from tileir.bytecode.magic import is_bytecode
 from tileir.bytecode.primitives import Malformed
 from tileir.dialect.availability import newer_pieces
-from tileir.dialect.functions import signature
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
+from tileir.dialect.rules import signature
 from tileir.execute.places import frames_of
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation

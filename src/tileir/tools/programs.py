@@ -10,11 +10,11 @@ import sys
 from tileir.annotations import TYPE_CHECKING, Callable, Sequence
 from tileir.bytecode.magic import MAGIC, is_bytecode, is_text
 from tileir.ir.core import Operation
+from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import HINT_MODES, VerifyContext
 from tileir.ir.versions import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
 from tileir.tools.arguments import (
     EXIT_BROKEN_PIPE,

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from random import Random
 
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import Attribute, integer_attribute
+from tileir.ir.attributes import Attribute, EnumAttribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.types import I64
 

@@ -15,7 +15,7 @@ from tileir.bytecode.documented.reader import read_documented
 from tileir.bytecode.documented.tables import ENUM_NAMES, enumerator
 from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.ir.enums import EnumKind
+from tileir.ir.attributes import EnumKind
 
 # --- attributes ---
 

@@ -29,8 +29,8 @@ from tileir.execute.arguments import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
 from tileir.execute.errors import AssertionFailedError, ExecutionError, LaunchError
 from tileir.execute.launch import Kernel
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 
 _PROMISED = ("sub-tiles", "has a step of", "which is in no array of the launch", "writes to read-only memory")
 

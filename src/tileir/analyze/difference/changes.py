@@ -9,10 +9,9 @@ from tileir.analyze.difference.names import ProgramNames, is_renamed
 from tileir.analyze.difference.symbols import symbols_of
 from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import FOR, IF, LOOP
-from tileir.ir.attributes import Attribute, SymbolAttribute
+from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import Location, TextLocation, UnknownLocation
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.values import Value

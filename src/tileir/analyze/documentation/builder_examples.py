@@ -31,13 +31,13 @@ from tileir.ir.attributes import (
     UNIT,
     Attribute,
     DenseArrayAttribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
 

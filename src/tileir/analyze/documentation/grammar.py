@@ -12,8 +12,8 @@ import re
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import MODULE
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import VARIADIC, AttributeDeclaration, OperationDeclaration
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.versions import NEWEST, Version
 from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
 

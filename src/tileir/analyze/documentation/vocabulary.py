@@ -28,11 +28,11 @@ from tileir.analyze.documentation.rule_pages import GROUP as RULE_GROUP
 from tileir.analyze.documentation.rule_pages import rule_page
 from tileir.analyze.documentation.written_types import written_type_section
 from tileir.analyze.lint.rules import RULES
+from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
-from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
-from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.floats import FORMATS, FloatFormat
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_text

@@ -10,6 +10,7 @@ from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     Attribute,
+    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     integer_attribute,
@@ -18,7 +19,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FusedLocation, Location, NameLocation
 from tileir.ir.traversal import is_function
 from tileir.ir.types import FloatType, IntegerType

@@ -10,10 +10,10 @@ from tileir.analyze.reducing.program import Program
 from tileir.execute.errors import InternalError
 from tileir.execute.stated_launches import LaunchWords
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import clone
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 
 FINE: Final = "fine"
 SAYS: Final = "says: "

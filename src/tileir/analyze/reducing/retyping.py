@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from tileir.dialect.functions import signature
 from tileir.dialect.ops import (
     BITCAST,
     BROADCAST,
@@ -20,6 +19,7 @@ from tileir.dialect.ops import (
     SCAN,
     TRUNCI,
 )
+from tileir.dialect.rules import signature
 from tileir.dialect.types import (
     GatherScatterViewType,
     PartitionViewType,

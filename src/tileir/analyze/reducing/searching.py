@@ -14,8 +14,8 @@ from tileir.analyze.reducing.search import Kind, Search, Subject, Test
 from tileir.analyze.reducing.texts import BytesKind, reduce_bytes
 from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.analyze.reducing.weights import Weight, weight
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 
 
 class Found(Generic[Subject]):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.removal import Edit, remove
 from tileir.analyze.reducing.replacing import Stand
-from tileir.dialect.functions import signature
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, REDUCE, SCAN, YIELD
+from tileir.dialect.rules import signature
 from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.traversal import is_function

@@ -10,9 +10,16 @@ from functools import lru_cache
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute, StringAttribute, UnitAttribute, spell
+from tileir.ir.attributes import (
+    Attribute,
+    EnumAttribute,
+    FloatAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    UnitAttribute,
+    spell,
+)
 from tileir.ir.dense import DenseAttribute, signed_value
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.floats import FORMATS, integral_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import FloatType, IntegerType, Type

@@ -37,6 +37,7 @@ from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
     DictionaryAttribute,
+    EnumAttribute,
     IntegerAttribute,
     UnitAttribute,
     array_attribute,
@@ -45,7 +46,6 @@ from tileir.ir.attributes import (
     dictionary_attribute,
     integer_attribute,
 )
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, I32, I64, IntegerType
 
 TAGGED: Final = 0

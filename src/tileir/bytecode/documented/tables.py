@@ -35,8 +35,7 @@ from tileir.dialect.types import (
     pointer_type,
     view_mistake,
 )
-from tileir.ir.attributes import Attribute
-from tileir.ir.enums import EnumAttribute, EnumKind
+from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import F8E8M0FNU, Type
 from tileir.ir.versions import NEWEST, V13_1

@@ -41,12 +41,12 @@ from tileir.dialect.availability import operand_words
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
     Attribute,
+    EnumAttribute,
     SymbolAttribute,
     string_attribute,
 )
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import is_function
 from tileir.ir.versions import V13_1, version_text
 

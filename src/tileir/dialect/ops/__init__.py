@@ -7,7 +7,8 @@ Each declaration is a constant named as its mnemonic in upper case; code asks `o
 Import from here, not from the chapter.  A chapter is loaded when something in it is first asked for, by this package or
 by the registry: a small program has operations of a few.  The index of what is where is generated.  The module around
 everything is BUILTIN_MODULE.  The operations of NVIDIA's test suite are in `testing` (TESTING_FUNC), which only who wants
-them imports.  `elementwise.py` has the shape that most declarations share: begin with it and `floating_point.py`.
+them imports.  Most declarations share the shape of `elementwise` in `dialect/constraints.py`: begin with
+`floating_point.py`.
 
 Nothing below this package can import it: `ir`, and the files of `dialect` that the chapters use.  What those must know
 about an operation is a trait or a field of its declaration.

@@ -7,19 +7,11 @@ is the current element and the second what was accumulated so far, in a scan the
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
-from tileir.dialect.constraints import (
-    ANY_TILE,
-    ARRAY,
-    BOOL,
-    INTEGER_I32_NOT_NEGATIVE,
-    SAME_OPERAND_SHAPE,
-    tile_type_of,
-)
+from tileir.dialect.constraints import ANY_TILE, ARRAY, BOOL, INTEGER_I32_NOT_NEGATIVE, SAME_OPERAND_SHAPE, tile_type_of
 from tileir.dialect.construct import described, tile
-from tileir.dialect.functions import verify_terminator
-from tileir.dialect.inference import Inference
+from tileir.dialect.inference import Call, Inference
 from tileir.dialect.ops.control_flow import YIELD
+from tileir.dialect.rules import verify_terminator
 from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
@@ -28,8 +20,10 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeRule,
+    VerifyContext,
     attribute,
     operand,
+    operation_name,
     result,
 )
 from tileir.ir.dense import DenseAttribute
@@ -37,7 +31,6 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import OPEN_BITS, REGION_EFFECTS, SINGLE_BLOCK
 from tileir.ir.traversal import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type
-from tileir.ir.verify_context import VerifyContext, operation_name
 from tileir.ir.versions import V13_4
 
 CHAPTER: Final = "Core"

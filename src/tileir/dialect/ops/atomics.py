@@ -17,7 +17,7 @@ from tileir.dialect.constraints import (
     shape_of,
 )
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
-from tileir.dialect.memory_model import (
+from tileir.dialect.rules import (
     index_types,
     is_word,
     optional_same_shape,
@@ -31,11 +31,19 @@ from tileir.dialect.memory_model import (
 )
 from tileir.dialect.types import TOKEN, GatherScatterViewType, TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result, same_type
+from tileir.ir.declaration import (
+    OPTIONAL,
+    VARIADIC,
+    OperationDeclaration,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+    same_type,
+)
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import ATOMIC, OPEN_BITS, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Atomics"

@@ -6,8 +6,7 @@ The public dialect has the first three only; the others are legalized into them,
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import INT, INT_NOT_I1
-from tileir.dialect.ops.elementwise import TWO_TILES, elementwise
+from tileir.dialect.constraints import INT, INT_NOT_I1, TWO_TILES, elementwise
 from tileir.ir.declaration import OperationDeclaration
 
 CHAPTER: Final = "Bitwise"

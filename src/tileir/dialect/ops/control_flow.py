@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
-from tileir.dialect.constraints import (
-    ANY_TYPE,
-    I1_TILE,
-    SCALAR_I1,
-    SCALAR_INT,
-    STRING,
-    UNIT_ATTRIBUTE,
-)
-from tileir.dialect.functions import quoted, result_types, value_types, verify_carried_values, verify_result_types
-from tileir.dialect.inference import Inference, expected_results, expected_types, given_types
+from tileir.dialect.constraints import ANY_TYPE, I1_TILE, SCALAR_I1, SCALAR_INT, STRING, UNIT_ATTRIBUTE
+from tileir.dialect.inference import Call, Inference, expected_results, expected_types, given_types
+from tileir.dialect.rules import quoted, result_types, value_types, verify_carried_values, verify_result_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, RegionDeclaration, attribute, operand, result
+from tileir.ir.declaration import (
+    VARIADIC,
+    OperationDeclaration,
+    RegionDeclaration,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import I1, FunctionType, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_4
 
 CHAPTER: Final = "Control flow"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_FLOAT,
     I8_TILE,
@@ -23,7 +22,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import element, tile
 from tileir.dialect.enums import OVERFLOW, ROUNDING
-from tileir.dialect.inference import CONVERTED, Inference
+from tileir.dialect.inference import CONVERTED, Call, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -32,6 +31,7 @@ from tileir.ir.declaration import (
     TypeConstraint,
     TypeRule,
     Verifier,
+    VerifyContext,
     attribute,
     operand,
     result,
@@ -56,7 +56,6 @@ from tileir.ir.types import (
     IntegerType,
     Type,
 )
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Conversions"

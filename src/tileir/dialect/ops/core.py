@@ -6,7 +6,6 @@ Modules, kernels, globals and the grid are in `structure.py`, `reduce` and `scan
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     DENSE,
@@ -27,16 +26,24 @@ from tileir.dialect.constraints import (
     tile_type_of,
 )
 from tileir.dialect.construct import tile
-from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
+from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Call, Inference
 from tileir.dialect.types import scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VARIADIC, OperationDeclaration, TypeRule, attribute, operand, result, same_type
+from tileir.ir.declaration import (
+    VARIADIC,
+    OperationDeclaration,
+    TypeRule,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+    same_type,
+)
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import CONSTANT_LIKE, ELEMENTWISE, PURE
 from tileir.ir.types import F4E2M1FN, I32, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_4
 
 CHAPTER: Final = "Core"
@@ -401,10 +408,7 @@ SELECT: Final[OperationDeclaration] = OperationDeclaration(
     same_types=(("val_if_true", "val_if_false", "result"),),
     rules=(
         same_shape("cond", "val_if_true", "val_if_false", "result"),
-        TypeRule(
-            lambda op: element_of(op.results[0].type) is not F4E2M1FN,
-            "cannot operate on sub-byte type F4E2M1FN",
-        ),
+        TypeRule(lambda op: element_of(op.results[0].type) is not F4E2M1FN, "cannot operate on sub-byte type F4E2M1FN"),
     ),
     syntax="$cond ',' $val_if_true ',' $val_if_false attr-dict ':' type($cond) ',' type($result)",
 )

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    DIVIDED,
     FLOAT,
     I1_TILE,
     ROUNDING_ATTRIBUTE,
+    TWO_TILES,
     UNIT_ATTRIBUTE,
     boolean_result,
     element_of,
+    elementwise,
     enum_attribute,
 )
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.dialect.inference import COMPARED
-from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, PURE, ElementCost
 from tileir.ir.types import F32
-from tileir.ir.verify_context import VerifyContext
 
 CHAPTER: Final = "Floating point"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, tile_of
+from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, elementwise, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.inference import Inference
-from tileir.dialect.ops.elementwise import elementwise
 from tileir.dialect.ops.floating_point import (
     FLUSH_TO_ZERO,
     IEEE_MODES,
@@ -19,10 +18,9 @@ from tileir.dialect.ops.floating_point import (
 )
 from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, FUNCTION_COST, FUSIBLE, OPEN_BITS, PURE, ElementCost
 from tileir.ir.types import I1, I8, I16, I32
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_3, V13_4, Version
 
 CHAPTER: Final = "Floating point"

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    DIVIDED,
     I1_TILE,
     INT,
     OVERFLOW_ATTRIBUTE,
     ROUNDING_ATTRIBUTE,
     SIGNEDNESS_ATTRIBUTE,
+    TWO_TILES,
     boolean_result,
+    elementwise,
     enum_attribute,
 )
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
-from tileir.dialect.ops.elementwise import DIVIDED, TWO_TILES, elementwise
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import DIVISION, ELEMENTWISE, NO_MEMORY_EFFECT, PURE, ElementCost
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2
 
 CHAPTER: Final = "Integer"

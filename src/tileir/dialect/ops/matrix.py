@@ -14,24 +14,10 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I32,
-    TF32,
-    Type,
-)
-from tileir.ir.verify_context import VerifyContext
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I32, TF32, Type
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Floating point"
@@ -63,8 +49,6 @@ _SHAPES: Final = (
 
 class _Side:
     """An operand of a matrix product: its name in diagnostics and its shape."""
-
-    __slots__ = ("element", "name", "shape")
 
     def __init__(self, operation: Operation, name: str) -> None:
         (value,) = operation.operand_group(name)

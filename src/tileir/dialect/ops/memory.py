@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import HINTS_ATTRIBUTE
-from tileir.dialect.calls import Call
+from tileir.dialect.attributes import HINTS_ATTRIBUTE, verify_hints
 from tileir.dialect.constraints import (
     ANY_TILE,
     I1_TILE,
@@ -18,9 +17,8 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
 )
 from tileir.dialect.construct import ptr, value_type
-from tileir.dialect.hints import verify_hints
-from tileir.dialect.inference import Inference, mask_of, pointed_to
-from tileir.dialect.memory_model import (
+from tileir.dialect.inference import Call, Inference, mask_of, pointed_to
+from tileir.dialect.rules import (
     natural_size,
     optional_same_shape,
     optional_same_type,
@@ -31,11 +29,10 @@ from tileir.dialect.memory_model import (
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import PURE, SEGMENTS, SIDE_EFFECT, TOKEN_ORDERED
 from tileir.ir.types import Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Memory"

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import (
-    PREDICATE_ATTRIBUTE,
-    BoundedAttribute,
-    DivByAttribute,
-    SameElementsAttribute,
-)
-from tileir.dialect.constraints import (
-    ANY_TILE,
-    ANY_TYPE,
-    I1_TILE,
-    STRING,
-    TOKEN_TYPE,
-    enum_attribute,
-)
+from tileir.dialect.attributes import PREDICATE_ATTRIBUTE, BoundedAttribute, DivByAttribute, SameElementsAttribute
+from tileir.dialect.constraints import ANY_TILE, ANY_TYPE, I1_TILE, STRING, TOKEN_TYPE, enum_attribute
 from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, attribute, operand, result
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import BLOCK_ORDER, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import I1, TF32, IntegerType, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2
 
 CHAPTER: Final = "Miscellaneous"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.attributes import HINTS_ATTRIBUTE
-from tileir.dialect.calls import Call
+from tileir.dialect.attributes import HINTS_ATTRIBUTE, verify_hints
 from tileir.dialect.constraints import (
     DENSE,
     DICTIONARY_ARRAY,
@@ -22,28 +21,18 @@ from tileir.dialect.constraints import (
 from tileir.dialect.construct import ptr
 from tileir.dialect.debug_info import verify_body_scopes, verify_function_scope, verify_module_scopes
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.functions import signature, verify_function, verify_terminator
-from tileir.dialect.hints import verify_hints
-from tileir.dialect.inference import Inference
+from tileir.dialect.inference import Call, Inference
 from tileir.dialect.ops.control_flow import RETURN
+from tileir.dialect.rules import signature, verify_function, verify_terminator
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration, RegionDeclaration, attribute, result
+from tileir.ir.declaration import OperationDeclaration, RegionDeclaration, VerifyContext, attribute, result
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.symbols import verify_symbol
-from tileir.ir.traits import (
-    GRAPH_REGION,
-    ISOLATED,
-    NO_TERMINATOR,
-    PURE,
-    SINGLE_BLOCK,
-    SYMBOL,
-    SYMBOL_TABLE,
-)
+from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, PURE, SINGLE_BLOCK, SYMBOL, SYMBOL_TABLE
 from tileir.ir.types import I32, I64, Type
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Core"

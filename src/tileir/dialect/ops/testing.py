@@ -14,9 +14,9 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
     enum_attribute,
 )
-from tileir.dialect.functions import verify_function, verify_terminator
 from tileir.dialect.ops.control_flow import RETURN
-from tileir.ir.attributes import integer_attribute
+from tileir.dialect.rules import verify_function, verify_terminator
+from tileir.ir.attributes import EnumKind, integer_attribute
 from tileir.ir.declaration import (
     OPTIONAL,
     VARIADIC,
@@ -26,7 +26,6 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
-from tileir.ir.enums import EnumKind
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ISOLATED, SEGMENTS, SINGLE_BLOCK, SYMBOL
 from tileir.ir.types import I32

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tileir.annotations import Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
-from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     BOOL_ARRAY,
@@ -18,8 +17,8 @@ from tileir.dialect.constraints import (
     TOKEN_TYPE,
 )
 from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
-from tileir.dialect.inference import Inference, index_type, scalar_sizes, tile_of_view
-from tileir.dialect.memory_model import verify_load, verify_store, verify_view_access, verify_view_source
+from tileir.dialect.inference import Call, Inference, index_type, scalar_sizes, tile_of_view
+from tileir.dialect.rules import verify_load, verify_store, verify_view_access, verify_view_source
 from tileir.dialect.types import (
     DYNAMIC,
     TOKEN,
@@ -32,12 +31,20 @@ from tileir.dialect.types import (
     TileViewType,
 )
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, TypeConstraint, attribute, operand, result
+from tileir.ir.declaration import (
+    OPTIONAL,
+    VARIADIC,
+    OperationDeclaration,
+    TypeConstraint,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Views"
@@ -176,10 +183,7 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("index", INT, "which tile, one index per dimension", VARIADIC),
         operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-        *_ACCESS,
-    ),
+    attributes=(attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"), *_ACCESS),
     results=(
         result("tile", ANY_TILE, "the tile read"),
         result("result_token", TOKEN_TYPE, "for what must come after the load"),
@@ -291,10 +295,7 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("index", INT, "which tile, one index per dimension", VARIADIC),
         operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-        *_ACCESS,
-    ),
+    attributes=(attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"), *_ACCESS),
     results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
     traits=TOKEN_ORDERED | SEGMENTS,
     writes="view",

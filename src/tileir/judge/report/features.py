@@ -5,10 +5,9 @@ from __future__ import annotations
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.dialect.types import TileType
 from tileir.interface import load
-from tileir.ir.attributes import IntegerAttribute, UnitAttribute
+from tileir.ir.attributes import EnumAttribute, IntegerAttribute, UnitAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.enums import EnumAttribute
 from tileir.judge.items import Item
 from tileir.judge.report.programs import content_of
 

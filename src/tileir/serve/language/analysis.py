@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import CharacterLocation, Location, TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import OperationResult, Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from lsprotocol import types as lsp
 
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES
+from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.enums import PADDING
-from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.dialect.types import TOKEN
 from tileir.ir.declaration import OperationDeclaration

@@ -7,8 +7,8 @@ from typing import Final
 from tileir.analyze.documentation.grammar import legal_keywords
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, KEYWORDS, TYPES
 from tileir.analyze.documentation.pages import attribute_words, prose, type_words
+from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.enums import MEMORY_SCOPE, PADDING
-from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute

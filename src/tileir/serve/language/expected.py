@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tileir.dialect.calls import Call
 from tileir.dialect.construct import gather_scatter_view, partition_view, strided_view
-from tileir.dialect.inference import inference_of, number_type, result_types
+from tileir.dialect.inference import Call, inference_of, number_type, result_types
 from tileir.dialect.types import (
     TOKEN,
     TensorViewType,
@@ -25,14 +24,13 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_REGIONS, Block, Operation
-from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration
+from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration, VerifyContext
 from tileir.ir.diagnostics import Invalid, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, Type
 from tileir.ir.values import Value
-from tileir.ir.verify_context import VerifyContext
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.

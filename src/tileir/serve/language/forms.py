@@ -14,8 +14,8 @@ from typing import Final
 
 from tileir.analyze.documentation.grammar import FEW, body, spelled
 from tileir.dialect.enums import enum_kind_of
+from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperandDeclaration, OperationDeclaration
-from tileir.ir.enums import EnumKind
 
 WORD: Final = "word"
 VALUE: Final = "value"

@@ -16,10 +16,10 @@ from tileir.analyze.documentation.meanings import ELEMENT_TYPES, ENUMERATIONS, K
 from tileir.analyze.documentation.pages import Page, attribute_words, operation_page, prose
 from tileir.analyze.documentation.vocabulary import find
 from tileir.analyze.documentation.written_types import type_facts
-from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION
+from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.types import TileType
+from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumKind
 from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST
 from tileir.serve.language.document import Document

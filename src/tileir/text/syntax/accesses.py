@@ -6,9 +6,9 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
 from tileir.dialect.types import TOKEN, TileType
+from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value

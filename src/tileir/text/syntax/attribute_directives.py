@@ -7,6 +7,8 @@ from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
+    EnumAttribute,
+    EnumKind,
     StringAttribute,
     bool_attribute,
     dense_array_attribute,
@@ -16,7 +18,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration
-from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
 from tileir.text.state import ParseState

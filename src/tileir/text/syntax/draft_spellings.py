@@ -10,9 +10,8 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.enums import ATOMIC_MODE, ENUM_KINDS, SIGNEDNESS
 from tileir.dialect.types import TileType, scalar_tile, with_element
-from tileir.ir.attributes import Attribute
+from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
-from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import TextLocation
 from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
 from tileir.text.state import ParseState

@@ -9,7 +9,7 @@ from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
-from tileir.dialect.hints import hint_of
+from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import LOAD_PTR_TKO, LOAD_VIEW_TKO
 from tileir.dialect.types import TileType
 from tileir.execute.gpu.architectures import Architecture

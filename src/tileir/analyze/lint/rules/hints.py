@@ -10,8 +10,7 @@ from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
-from tileir.dialect.attributes import OptimizationHintsAttribute
-from tileir.dialect.hints import HINTS_OF_KIND, architecture_mistakes, hint_of
+from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_mistakes, hint_of
 from tileir.dialect.ops import ENTRY, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
 from tileir.execute.gpu.gpus import WARP_SIZE

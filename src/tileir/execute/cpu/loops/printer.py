@@ -40,8 +40,8 @@ from tileir.execute.cpu.loops.sinks import (
     operation_of,
 )
 from tileir.execute.cpu.loops.statements import Memo, Program, Statement
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.quoting import harmless
 from tileir.ir.values import Value
 from tileir.text.printer import Printer

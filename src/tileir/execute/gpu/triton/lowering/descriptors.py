@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tileir.dialect.hints import hint_of
+from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import LOAD_VIEW_TKO
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.gpu.triton.code import Slot, TensorMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.dialect.hints import hint_of
+from tileir.dialect.attributes import hint_of
 from tileir.dialect.ops import (
     CAT,
     FOR,
