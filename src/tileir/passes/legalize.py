@@ -26,7 +26,7 @@ from tileir.dialect.attributes import BoundedAttribute, PredicateAttribute, boun
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
 from tileir.dialect.types import STRING, TileType, is_power_of_two
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import signed_value
 from tileir.ir.diagnostics import Diagnostic
@@ -34,7 +34,7 @@ from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
 from tileir.passes.emit import Emit, defined_types, raise_errors, tile_of, width_of
 from tileir.passes.expansions import EXPANSIONS
-from tileir.rewrite.matching import constant_value, defined_by
+from tileir.rewrite.matching import constant_value, defined_by, is_inside
 from tileir.rewrite.simplifier_rules import SWAPPED
 
 _ORDERING: Final = "memory_ordering_semantics"
@@ -308,7 +308,7 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
     for compared, predicate in _assumptions_of(operation.operands[0]):
         # A second assumption about a value applies to the result of the first one.
         value = latest.get(compared, compared)
-        later = [user for user in value.users if order.get(user, -1) > order[operation] and _is_inside(user, block)]
+        later = [user for user in value.users if order.get(user, -1) > order[operation] and is_inside(user, block)]
         if not later:
             continue
         assumed = Emit(operation).operation(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
@@ -317,13 +317,3 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
             for index, operand in enumerate(list(user.operands)):
                 if operand is value:
                     user.set_operand(index, assumed)
-
-
-def _is_inside(operation: Operation, block: Block) -> bool:
-    parent = operation.parent
-    while parent is not None:
-        if parent is block:
-            return True
-        around = parent.parent_operation
-        parent = around.parent if around is not None else None
-    return False

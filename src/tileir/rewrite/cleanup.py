@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, ASSUME_COND
+from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.location import UNKNOWN, joined_location
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.traits import ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 # As in NVIDIA's dialect, they declare no effects, and so are never dead.
 WITHOUT_EFFECTS: Final[dict[OperationDeclaration, str]] = {
@@ -124,10 +126,12 @@ def remove_dead(
 class ConstantBlocks:
     """Finds the block for the constants of a block: the entry block of the innermost isolated operation around it."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_leading")
 
     def __init__(self) -> None:
         self._found: dict[Block, Block] = {}
+        # By block, the constants that it begins with.
+        self._leading: dict[Block, dict[DenseAttribute, Value]] = {}
 
     def block_for(self, block: Block) -> Block:
         found = self._found.get(block)
@@ -156,6 +160,24 @@ class ConstantBlocks:
                 found = self._found.get(block)
         for inner in way:
             self._found[inner] = found
+        return found
+
+    def constant(self, elements: DenseAttribute, type: Type, block: Block, location: Location) -> Value:
+        """Return an equal constant that the block for constants begins with, or a new one there."""
+        block = self.block_for(block)
+        known = self._leading.get(block)
+        if known is None:
+            known = self._leading[block] = {}
+            cursor = block.first
+            while cursor is not None and cursor.declaration is CONSTANT:
+                if len(cursor.attributes) == 1:
+                    known.setdefault(cursor.value_attribute, cursor.results[0])
+                cursor = cursor.next
+        found = known.get(elements)
+        if found is None:
+            constant = Operation(CONSTANT, [], [type], {"value": elements}, location=location)
+            block.insert_before(constant, block.first)
+            found = known[elements] = constant.results[0]
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, IF, RESHAPE, RETURN, SELECT, XORI, YIELD
-from tileir.dialect.types import TileType, scalar_tile, tile_type, with_element
+from tileir.dialect.types import TileType, tile_type, with_element
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
@@ -13,7 +13,6 @@ from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
 _LEAVING: Final = (RETURN, CONTINUE, BREAK)
-_SCALAR_I1: Final = scalar_tile(I1)
 
 
 def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | None:
@@ -90,8 +89,8 @@ def leaves(block: Block | None) -> bool:
 
 def if_yields(branching: Operation) -> list[Operation]:
     """The `yield`s of an `if`; a branch that leaves has none."""
-    ends = [block.last for region in branching.regions for block in region.blocks]
-    return [end for end in ends if end is not None and end.declaration is YIELD]
+    ends = [yields(block) for region in branching.regions for block in region.blocks]
+    return [end for end in ends if end is not None]
 
 
 def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
@@ -117,6 +116,13 @@ def is_defined_in(value: Value, region: Region) -> bool:
     """Whether a value is defined directly in a region."""
     block = value.parent_block
     return block is not None and block.parent is region
+
+
+def is_inside(operation: Operation | None, block: Block) -> bool:
+    """Whether an operation is in a block, directly or nested."""
+    while operation is not None and operation.parent is not block:
+        operation = operation.parent_operation
+    return operation is not None
 
 
 # --- creating operations ---
@@ -160,7 +166,3 @@ def negation(rewriter: Rewriter, value: Value) -> Value:
         raise ValueError(f"no negation of '{type.text}'")
     truth = rewriter.constant(dense_attribute(type, type.shape, I1, b"\x01"))
     return rewriter.create(XORI, [value, truth], [type]).results[0]
-
-
-def is_scalar_condition(value: Value) -> bool:
-    return value.type is _SCALAR_I1
