@@ -1,7 +1,6 @@
 """The list of all passes: name, summary, function, scope, options.
 
-To add one, write `passes/NAME.py` with a function, an adapter here that imports it on first use, and a call of
-`register_pass`.
+To add one, write `passes/NAME.py` with a function, and call `register_pass` here.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.quoting import type_words
 from tileir.ir.versions import version_named
+from tileir.passes import canonicalize, cse, licm, loop_split
 from tileir.passes.registry import (
     ANY,
     FUNCTION,
@@ -24,6 +24,8 @@ from tileir.passes.registry import (
     bool_option,
     integer_option,
 )
+from tileir.rewrite.cleanup import remove_dead
+from tileir.rewrite.simplifier import simplify_expressions
 
 # Installed packages declare their passes in this group of entry points.
 ENTRY_POINTS: Final = "tileir.passes"
@@ -84,41 +86,7 @@ def _installed(name: str) -> Pass | None:
     return None
 
 
-def _canonicalize(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import canonicalize
-
-    return canonicalize.run(root, session)
-
-
-def _cse(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import cse
-
-    return cse.run(root, session.keep_locations)
-
-
-def _dce(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.rewrite import cleanup
-
-    return cleanup.remove_dead(root)
-
-
-def _licm(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import licm
-
-    return licm.run(root)
-
-
-def _fuse_fma(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import canonicalize
-
-    return canonicalize.fuse_fma(root, session)
-
-
-def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import loop_split
-
-    threshold = integer_option(options, "split-threshold", 1)
-    return loop_split.run(root, threshold, not session.drop_in, session.keep_locations)
+# --- passes that no optimization level runs, imported on first use ---
 
 
 def _debug_scopes(root: Operation, options: Options, session: PassSession) -> int:
@@ -131,13 +99,6 @@ def _strip_debug(root: Operation, options: Options, session: PassSession) -> int
     from tileir.passes import debug_info
 
     return debug_info.strip_locations(root)
-
-
-def _simplify(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.rewrite import simplifier
-
-    kept = session.keep_locations
-    return simplifier.simplify_expressions(root, session.statistics, session.trace, keep_locations=kept)
 
 
 def _legalize(root: Operation, options: Options, session: PassSession) -> int:
@@ -160,16 +121,41 @@ def _rename(root: Operation, options: Options, session: PassSession) -> int:
     return debug_info.rename_by_path(root, symbol, new_name, options.get("scope", ""), update_uses)
 
 
-register_pass("canonicalize", "apply folds and patterns until none applies", _canonicalize)
-register_pass("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
-register_pass("cse", "eliminate common subexpressions", _cse)
-register_pass("dce", "remove dead code", _dce)
-register_pass("loop-invariant-code-motion", "move loop-invariant operations out of loops", _licm)
-register_pass("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
+# --- the list ---
+
+register_pass(
+    "canonicalize",
+    "apply folds and patterns until none applies",
+    lambda root, options, session: canonicalize.run(root, session),
+)
+register_pass(
+    "simplify",
+    "simplify integer expressions, once (the folds draft)",
+    lambda root, options, session: simplify_expressions(
+        root, session.statistics, session.trace, keep_locations=session.keep_locations
+    ),
+)
+register_pass(
+    "cse", "eliminate common subexpressions", lambda root, options, session: cse.run(root, session.keep_locations)
+)
+register_pass("dce", "remove dead code", lambda root, options, session: remove_dead(root))
+register_pass(
+    "loop-invariant-code-motion",
+    "move loop-invariant operations out of loops",
+    lambda root, options, session: licm.run(root),
+)
+register_pass(
+    "fuse-fma",
+    "fuse products with sums and differences; changes rounding",
+    lambda root, options, session: canonicalize.fuse_fma(root, session),
+    scope=FUNCTION,
+)
 register_pass(
     "loop-split",
     "split loops where a condition on the induction variable changes",
-    _loop_split,
+    lambda root, options, session: loop_split.run(
+        root, integer_option(options, "split-threshold", 1), not session.drop_in, session.keep_locations
+    ),
     scope=FUNCTION,
     options={"split-threshold": "1"},
 )

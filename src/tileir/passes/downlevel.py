@@ -43,11 +43,10 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.traversal import clone
 from tileir.ir.types import FunctionType, Type, function_type
-from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
-from tileir.passes.emit import Emit, defined_types, raise_errors
+from tileir.passes.emit import Emit, defined_values, raise_errors
 from tileir.passes.expansions import (
     can_insert,
     can_round,
@@ -139,7 +138,7 @@ def _error(operation: Operation, version: Version) -> str | None:
 
 
 def _types(operation: Operation) -> list[Type]:
-    types = defined_types(operation)
+    types = [value.type for value in defined_values(operation)]
     value = operation.attributes.get("value")
     if isinstance(value, DenseAttribute):
         types.append(value.type)
@@ -157,11 +156,9 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
     changed |= _drop_attributes(operation, version, warnings)
     declaration = operation.declaration
     if _is_newer(declaration.since, version):
-        if declaration is ops.INSERT:
-            operation.replace_with([insert(Emit(operation), operation)])
-            return 1
-        if declaration is ops.FPOWI:
-            operation.replace_with([integer_power(Emit(operation), operation)])
+        if declaration is ops.INSERT or declaration is ops.FPOWI:
+            expansion = insert if declaration is ops.INSERT else integer_power
+            operation.replace_with([expansion(Emit(operation), operation)])
             return 1
         if declaration is ops.GDC_LAUNCH_DEPENDENTS_TKO:
             _forward_token(operation)
@@ -200,11 +197,7 @@ def _has_newer(operation: Operation, attribute: str, version: Version) -> bool:
 def _retype(operation: Operation, version: Version) -> int:
     """Replace the types of values."""
     changed = 0
-    values: list[Value] = list(operation.results)
-    for region in operation.regions:
-        for block in region.blocks:
-            values += block.arguments
-    for value in values:
+    for value in defined_values(operation):
         type = _older_type(value.type, version)
         if type is not value.type:
             value.type = type

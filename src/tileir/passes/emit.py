@@ -108,13 +108,10 @@ class Emit:
         return self.apply(XORI, value, self.bits(tile_of(value), -1))
 
 
-def defined_types(operation: Operation) -> list[Type]:
-    """Return the types of the results and block arguments of an operation."""
-    types = [result.type for result in operation.results]
-    for region in operation.regions:
-        for block in region.blocks:
-            types += [argument.type for argument in block.arguments]
-    return types
+def defined_values(operation: Operation) -> list[Value]:
+    """Return the results and block arguments of an operation."""
+    arguments = [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+    return [*operation.results, *arguments]
 
 
 def raise_errors(errors: list[Diagnostic]) -> None:

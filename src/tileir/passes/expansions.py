@@ -63,10 +63,6 @@ def _count_ones(emit: Emit, value: Value) -> Value:
     return emit.shift_right(total, width - 8)
 
 
-def _popcnt(emit: Emit, operation: Operation) -> Value:
-    return _count_ones(emit, operation.operands[0])
-
-
 def _clz(emit: Emit, operation: Operation) -> Value:
     """Copy the highest 1 into all lower bits; the zeros left are the leading ones."""
     value = operation.operands[0]
@@ -98,10 +94,6 @@ def _brev(emit: Emit, operation: Operation) -> Value:
     return value
 
 
-def _noti(emit: Emit, operation: Operation) -> Value:
-    return emit.inverted(operation.operands[0])
-
-
 # --- floats (drafts) ---
 
 
@@ -129,25 +121,17 @@ def _recipf(emit: Emit, operation: Operation) -> Value:
     return emit.apply(ops.DIVF, emit.number(tile_of(value), 1.0), value)
 
 
-def _maximumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply(ops.MAXF, *operation.operands, attributes=_PROPAGATE_NAN)
-
-
-def _minimumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply(ops.MINF, *operation.operands, attributes=_PROPAGATE_NAN)
-
-
 # What `legalize` expands.
 EXPANSIONS: Final[dict[OperationDeclaration, Callable[[Emit, Operation], Value]]] = {
     **dict.fromkeys(FORMULAS, _by_formula),
-    ops.POPCNT: _popcnt,
+    ops.POPCNT: lambda emit, operation: _count_ones(emit, operation.operands[0]),
     ops.CLZ: _clz,
     ops.CTZ: _ctz,
     ops.BREV: _brev,
-    ops.NOTI: _noti,
+    ops.NOTI: lambda emit, operation: emit.inverted(operation.operands[0]),
     ops.RECIPF: _recipf,
-    ops.MAXIMUMF: _maximumf,
-    ops.MINIMUMF: _minimumf,
+    ops.MAXIMUMF: lambda emit, operation: emit.apply(ops.MAXF, *operation.operands, attributes=_PROPAGATE_NAN),
+    ops.MINIMUMF: lambda emit, operation: emit.apply(ops.MINF, *operation.operands, attributes=_PROPAGATE_NAN),
 }
 
 

@@ -32,7 +32,7 @@ from tileir.ir.dense import signed_value
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
-from tileir.passes.emit import Emit, defined_types, raise_errors, tile_of, width_of
+from tileir.passes.emit import Emit, defined_values, raise_errors, tile_of, width_of
 from tileir.passes.expansions import EXPANSIONS
 from tileir.rewrite.matching import constant_value, defined_by, is_inside
 from tileir.rewrite.simplifier_rules import SWAPPED
@@ -89,7 +89,7 @@ def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagn
         predicate = operation.attributes.get("predicate")
         if isinstance(predicate, BoundedAttribute) and predicate.strict and _inclusive(operation, predicate) is None:
             found.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
-    if operation not in casts and any(STRING in flattened(type) for type in defined_types(operation)):
+    if operation not in casts and any(STRING in flattened(value.type) for value in defined_values(operation)):
         found.append("has a value of type 'string', which has no public form")
     for message in found:
         errors.append(Diagnostic("error", f"'{operation.name}' op {message}", operation.location))
@@ -183,16 +183,13 @@ def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
     if ordering is MEMORY_ORDERING["weak"]:
         ordering = MEMORY_ORDERING["relaxed"]
     attributes: dict[str, Attribute] = {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
-    mask, token = operation.operand_group("mask"), operation.operand_group("token")
+    masks, tokens = len(operation.operand_group("mask")), len(operation.operand_group("token"))
     types = [result.type for result in operation.results]
-    operands = operation.operand_group("ptr")
-    if operation.declaration is ops.ATOMIC_LOAD_TKO:
-        segments = (1, len(mask), 0, len(token))
-        access = Emit(operation).operation(ops.LOAD_PTR_TKO, [*operands, *mask, *token], types, attributes, segments)
-    else:
-        operands = [*operands, *operation.operand_group("value"), *mask, *token]
-        segments = (1, 1, len(mask), len(token))
-        access = Emit(operation).operation(ops.STORE_PTR_TKO, operands, types, attributes, segments)
+    # The operands stand in the same order; a load has no padding.
+    is_load = operation.declaration is ops.ATOMIC_LOAD_TKO
+    segments = (1, masks, 0, tokens) if is_load else (1, 1, masks, tokens)
+    declaration = ops.LOAD_PTR_TKO if is_load else ops.STORE_PTR_TKO
+    access = Emit(operation).operation(declaration, list(operation.operands), types, attributes, segments)
     operation.replace_with(list(access.results))
 
 

@@ -174,22 +174,6 @@ def apply_greedily(
 
 
 class _Driver:
-    __slots__ = (
-        "dead",
-        "folds",
-        "last",
-        "limit",
-        "patterns",
-        "rewriter",
-        "rewrites",
-        "root",
-        "rules",
-        "statistics",
-        "trace",
-        "trace_patterns",
-        "worklist",
-    )
-
     def __init__(
         self,
         root: Operation,
@@ -242,7 +226,6 @@ class _Driver:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
         pool = ConstantPool(self.rewriter.keep_locations)
         found: list[Operation] = []
-        rules = self.rules
         count = 0
         pending: list[Operation | None] = []
         for region in reversed(self.root.regions):
@@ -252,15 +235,11 @@ class _Driver:
             cursor = pending.pop()
             while cursor is not None:
                 following = cursor.next
-                declaration = cursor.declaration
-                known = rules.get(declaration)
-                if known is None:
-                    known = self._rules_for(declaration)
+                known = self._rules_for(cursor.declaration)
                 count += 1
-                if known.is_constant:
-                    if not pool.place(cursor):
-                        cursor = following
-                        continue
+                if known.is_constant and not pool.place(cursor):
+                    cursor = following
+                    continue
                 if known.folds or known.patterns:
                     found.append(cursor)
                 if cursor.regions:
@@ -286,12 +265,9 @@ class _Driver:
         worklist = self.worklist
         rewriter = self.rewriter
         rewriter.changed = False
-        rules = self.rules
         operation = worklist.pop()
         while operation is not None:
-            known = rules.get(operation.declaration)
-            if known is None:
-                known = self._rules_for(operation.declaration)
+            known = self._rules_for(operation.declaration)
             if operation.parent is None or operation is self.root:
                 pass
             elif known.is_removable and self.dead.is_dead(operation):
