@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -15,11 +14,10 @@ from tileir.ir.traits import ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, S
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
-# As in NVIDIA's dialect, they declare no effects, and so are never dead.
-WITHOUT_EFFECTS: Final[dict[OperationDeclaration, str]] = {
-    ASSUME: "a promise holds where it stands",
-    ASSUME_COND: "a promise holds where it stands",
-}
+
+def is_isolated(declaration: OperationDeclaration) -> bool:
+    """Whether constants stay inside such an operation; of an undeclared one nothing is known."""
+    return bool(declaration.traits & ISOLATED) or declaration.unregistered
 
 
 # --- dead code ---
@@ -54,10 +52,7 @@ class DeadCode:
         """Whether a removable operation is unused and has no effect."""
         if not operation.is_unused:
             return False
-        traits = operation.declaration.traits
-        if traits & (PURE | NO_MEMORY_EFFECT):
-            return True
-        return not self._has_effects(operation)
+        return bool(operation.declaration.traits & (PURE | NO_MEMORY_EFFECT)) or not self._has_effects(operation)
 
     def _has_effects(self, root: Operation) -> bool:
         known = self._effectful
@@ -134,13 +129,9 @@ class ConstantBlocks:
         self._leading: dict[Block, dict[DenseAttribute, Value]] = {}
 
     def block_for(self, block: Block) -> Block:
-        found = self._found.get(block)
-        return found if found is not None else self._climb(block)
-
-    def _climb(self, block: Block) -> Block:
         # Blocks on the way have the same result, so a deep nest is climbed once and not from every level.
         way: list[Block] = []
-        found: Block | None = None
+        found = self._found.get(block)
         while found is None:
             way.append(block)
             region = block.parent
@@ -148,12 +139,7 @@ class ConstantBlocks:
             outer = parent.parent if parent is not None else None
             if region is None:
                 found = block
-            elif (
-                parent is None
-                or outer is None
-                or parent.declaration.traits & ISOLATED
-                or parent.declaration.unregistered
-            ):
+            elif parent is None or outer is None or is_isolated(parent.declaration):
                 found = region.blocks[0]
             else:
                 block = outer

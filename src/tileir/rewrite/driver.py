@@ -68,12 +68,11 @@ class Pattern:
         roots: OperationDeclaration | tuple[OperationDeclaration, ...],
         rewrite: Callable[[Operation, Rewriter], bool],
     ) -> None:
-        given: tuple[object, ...] = roots if isinstance(roots, tuple) else (roots,)
-        for root in given:
-            if not isinstance(root, OperationDeclaration):
-                raise TypeError(f"a pattern is for declarations, as tileir.declarations.ADDI, not for {root!r}")
         self.name: str = name
         self.roots: tuple[OperationDeclaration, ...] = roots if isinstance(roots, tuple) else (roots,)
+        for root in self.roots:
+            if not isinstance(root, OperationDeclaration):
+                raise TypeError(f"a pattern is for declarations, as tileir.declarations.ADDI, not for {root!r}")
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite
 
 
@@ -203,9 +202,7 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            removed = remove_dead(self.root, self.dead, Operation.erase if self.trace is None else self._erase)
-            if removed and self.trace is None:
-                self.statistics.count(DEAD_CODE, removed)
+            removed = remove_dead(self.root, self.dead, self._erase)
             moved = self._sweep()
             rewritten = self._drain()
             if not (removed or moved or rewritten):

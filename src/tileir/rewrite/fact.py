@@ -103,11 +103,7 @@ def full(width: int, groups: tuple[int, ...]) -> Fact:
 
 
 def narrowed(
-    width: int,
-    groups: tuple[int, ...],
-    signed: Bounds | None = None,
-    unsigned: Bounds | None = None,
-    zeros: int = 0,
+    width: int, groups: tuple[int, ...], signed: Bounds | None = None, unsigned: Bounds | None = None, zeros: int = 0
 ) -> Fact:
     """The fact that all of this holds; a range that exceeds the width is ignored."""
     half = 1 << (width - 1)

@@ -348,9 +348,7 @@ def _select(result: OperationResult, operands: list[Fact]) -> Fact:
     if condition.value is not None:
         return if_true if condition.value else if_false
     either = joined(if_true, if_false)
-    if condition.groups == ():
-        return either
-    return either.with_groups(common_groups(either.groups, condition.groups))
+    return either.with_groups(common_groups(either.groups, condition.groups)) if condition.groups else either
 
 
 def _broadcast(result: OperationResult, operands: list[Fact]) -> Fact:

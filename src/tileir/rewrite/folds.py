@@ -15,17 +15,7 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.rewrite.driver import Fold, FoldResult, Pattern
-from tileir.rewrite.matching import (
-    constant_bool,
-    constant_value,
-    defined_by,
-    is_false,
-    is_one,
-    is_true,
-    is_zero,
-    negated,
-    negation,
-)
+from tileir.rewrite.matching import constant_bool, constant_integer, constant_value, defined_by, negated, negation
 from tileir.rewrite.rewriter import Rewriter
 
 ROUNDING_MODES: Final = ("nearest_even", "zero", "negative_inf", "positive_inf")
@@ -83,18 +73,13 @@ def _same_arms(operation: Operation) -> FoldResult:
 def _constant_condition(operation: Operation) -> FoldResult:
     """F6."""
     condition = constant_bool(operation.operands[0])
-    if condition is None:
-        return None
-    return [operation.operands[1 if condition else 2]]
+    return None if condition is None else [operation.operands[1 if condition else 2]]
 
 
 def _boolean_identity(operation: Operation) -> FoldResult:
     """F7: `select c, true, false` is c."""
     condition, chosen, otherwise = operation.operands
-    type = operation.results[0].type
-    if isinstance(type, TileType) and type.element is I1 and is_true(chosen) and is_false(otherwise):
-        return [condition]
-    return None
+    return [condition] if constant_bool(chosen) and constant_bool(otherwise) is False else None
 
 
 def _compared_arms(operation: Operation) -> FoldResult:
@@ -131,8 +116,8 @@ def _skip_nested(operation: Operation, arm: int) -> FoldResult:
     return []
 
 
-def public_folds() -> list[Fold]:
-    """The folds of NVIDIA's public dialect."""
+def canonicalization_folds(full: bool) -> list[Fold]:
+    """The folds of NVIDIA's public dialect; with `full`, the folds draft's float addition too."""
     return [
         Fold("constant", CONSTANT, _fold_constant),
         Fold("if-negated-condition", IF, _fold_if),
@@ -144,12 +129,8 @@ def public_folds() -> list[Fold]:
         Fold("select-negated-condition", SELECT, _negated_condition),
         Fold("select-nested-first", SELECT, lambda operation: _skip_nested(operation, 1)),
         Fold("select-nested-second", SELECT, lambda operation: _skip_nested(operation, 2)),
+        *([Fold("addf-constants", ADDF, _fold_addf)] if full else []),
     ]
-
-
-def full_folds() -> list[Fold]:
-    """The public folds and the folds draft's float addition."""
-    return [*public_folds(), Fold("addf-constants", ADDF, _fold_addf)]
 
 
 # --- patterns of select ---
@@ -158,7 +139,7 @@ def full_folds() -> list[Fold]:
 def _select_to_not(operation: Operation, rewriter: Rewriter) -> bool:
     """`select c, false, true` is `xori c, true`."""
     condition, chosen, otherwise = operation.operands
-    if not is_false(chosen) or not is_true(otherwise):
+    if constant_bool(chosen) is not False or not constant_bool(otherwise):
         return rewriter.no_match(operation, "the values are not false and true")
     inverse = rewriter.create(XORI, [condition, otherwise], [operation.results[0].type])
     rewriter.replace(operation, [inverse.results[0]])
@@ -188,9 +169,10 @@ def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
     type = operation.results[0].type
     if not isinstance(type, TileType) or not isinstance(type.element, IntegerType) or type.element is I1:
         return rewriter.no_match(operation, "the elements are not integers wider than i1")
-    if is_zero(chosen) and is_one(otherwise):
+    arms = (constant_integer(chosen), constant_integer(otherwise))
+    if arms == (0, 1):
         condition = negation(rewriter, condition)
-    elif not is_one(chosen) or not is_zero(otherwise):
+    elif arms != (1, 0):
         return rewriter.no_match(operation, "the values are not 0 and 1")
     extended = rewriter.create(EXTI, [condition], [type], {"signedness": SIGNEDNESS["unsigned"]})
     rewriter.replace(operation, [extended.results[0]])

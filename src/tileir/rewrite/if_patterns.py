@@ -15,7 +15,7 @@ from tileir.rewrite.matching import (
     branch,
     can_select,
     constant_bool,
-    is_defined_in,
+    if_yields,
     leaves,
     negated,
     negation,
@@ -33,7 +33,7 @@ def _remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
     used = [index for index, result in enumerate(operation.results) if result.has_uses]
     if len(used) == len(operation.results):
         return rewriter.no_match(operation, "every result is used")
-    if yields(branch(operation, 0)) is None and yields(branch(operation, 1)) is None:
+    if not if_yields(operation):
         return rewriter.no_match(operation, "no branch yields")
     _keep_results(operation, rewriter, used)
     rewriter.erase(operation)
@@ -119,9 +119,8 @@ def _convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
 
     If one branch leaves, the results are the values of the other branch.
     """
-    first = yields(branch(operation, 0))
-    second = yields(branch(operation, 1))
-    ends = [end for end in (first, second) if end is not None]
+    first, second = yields(branch(operation, 0)), yields(branch(operation, 1))
+    ends = if_yields(operation)
     if not operation.results or not ends:
         return rewriter.no_match(operation, "no branch yields a value")
     for result in operation.results:
@@ -146,7 +145,8 @@ def _convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
 
 def _stays(operation: Operation, value: Value) -> bool:
     """Whether a value is computed in a branch."""
-    return any(is_defined_in(value, region) for region in operation.regions)
+    block = value.parent_block
+    return block is not None and block.parent_operation is operation
 
 
 def _remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
@@ -183,11 +183,10 @@ def _combine_ifs(operation: Operation, rewriter: Rewriter) -> bool:
     if following is not None and _relation(operation, following) != 0:
         return rewriter.no_match(operation, "it is not the last of the adjacent ifs on its condition")
     run = [operation]
-    while True:
-        previous = run[-1].previous
-        if previous is None or _relation(previous, run[-1]) == 0:
-            break
+    previous = operation.previous
+    while previous is not None and _relation(previous, run[-1]) != 0:
         run.append(previous)
+        previous = previous.previous
     run.reverse()
     combined = False
     start = 0
@@ -258,21 +257,19 @@ class _Group:
             rewriter.inherit(combined, member)
         for side in (0, 1):
             self._join(side, combined.regions[side], rewriter)
-        position = 0
-        for member in self.members:
-            for result in member.results:
-                rewriter.replace_uses(result, combined.results[position])
-                position += 1
+        for result, replacement in zip(results, combined.results, strict=True):
+            rewriter.replace_uses(result, replacement)
         for member in self.members:
             rewriter.erase(member)
 
     def _rewrite_inner_uses(self, rewriter: Rewriter) -> None:
         """Inside later members, replace results of earlier ones by the values yielded on the same side."""
-        sides: dict[Block, tuple[int, int]] = {}
-        for side in (0, 1):
-            for number, block in enumerate(self.sides[side]):
-                if block is not None:
-                    sides[block] = (side, number)
+        sides = {
+            block: (side, number)
+            for side in (0, 1)
+            for number, block in enumerate(self.sides[side])
+            if block is not None
+        }
         for number, member in enumerate(self.members):
             yielded = [yields(self.sides[side][number]) for side in (0, 1)]
             for index, result in enumerate(member.results):
@@ -364,11 +361,29 @@ def _combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
             if inner_otherwise.operands[position] is not fallback[index]:
                 return rewriter.no_match(nested, "the else branches yield different values")
             chosen[index] = inner_end.operands[position]
-        elif is_defined_in(value, operation.regions[0]) or not can_select(value):
+        elif _stays(operation, value) or not can_select(value):
             return rewriter.no_match(operation, "a yielded value is defined inside or cannot be selected")
         else:
             selected.append(index)
-    _merge_nested(operation, nested, rewriter, chosen, fallback, selected)
+    condition = operation.operands[0]
+    both = rewriter.create(ANDI, [condition, nested.operands[0]], [condition.type]).results[0]
+    selections = {index: select_for(rewriter, condition, chosen[index], fallback[index]) for index in selected}
+    combined = new_if(rewriter, operation, list(operation.results), both)
+    rewriter.inherit(combined, nested)
+    take_blocks(combined.regions[0], nested.regions[0])
+    if inner_end is not None:
+        rewriter.set_operands(inner_end, chosen)
+    if fallback:
+        block = Block()
+        combined.regions[1].append(block)
+        rewriter.insert_at_end(block)
+        rewriter.create(YIELD, list(fallback), [])
+    for index, result in enumerate(operation.results):
+        rewriter.replace_uses(result, selections.get(index, combined.results[index]))
+    inner = combined.regions[0].blocks[0].first
+    if inner is not None:
+        rewriter.revisit(inner)
+    rewriter.erase(operation)
     return True
 
 
@@ -384,37 +399,6 @@ def _only_nested_if(operation: Operation) -> Operation | None:
         if second is not None and (not only_ends(second) or yields(second) is None):
             return None
     return nested
-
-
-def _merge_nested(
-    operation: Operation,
-    nested: Operation,
-    rewriter: Rewriter,
-    chosen: list[Value],
-    fallback: list[Value],
-    selected: list[int],
-) -> None:
-    condition = operation.operands[0]
-    both = rewriter.create(ANDI, [condition, nested.operands[0]], [condition.type]).results[0]
-    selections = {index: select_for(rewriter, condition, chosen[index], fallback[index]) for index in selected}
-    results: list[Value] = list(operation.results)
-    combined = new_if(rewriter, operation, results, both)
-    rewriter.inherit(combined, nested)
-    take_blocks(combined.regions[0], nested.regions[0])
-    end = yields(branch(combined, 0))
-    if end is not None:
-        rewriter.set_operands(end, chosen)
-    if fallback:
-        block = Block()
-        combined.regions[1].append(block)
-        rewriter.insert_at_end(block)
-        rewriter.create(YIELD, list(fallback), [])
-    for index, result in enumerate(operation.results):
-        rewriter.replace_uses(result, selections.get(index, combined.results[index]))
-    inner = combined.regions[0].blocks[0].first
-    if inner is not None:
-        rewriter.revisit(inner)
-    rewriter.erase(operation)
 
 
 def if_patterns() -> list[Pattern]:

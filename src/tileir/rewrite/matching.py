@@ -28,7 +28,7 @@ def constant_value(value: Value) -> DenseAttribute | None:
     return elements if isinstance(elements, DenseAttribute) else None
 
 
-def _constant_integer(value: Value) -> int | None:
+def constant_integer(value: Value) -> int | None:
     """Return the bits of an integer constant whose elements are all equal."""
     elements = constant_value(value)
     if elements is None or not elements.is_splat or not isinstance(elements.element_type, IntegerType):
@@ -44,27 +44,10 @@ def constant_bool(value: Value) -> bool | None:
     return elements.bits(0) & 1 == 1
 
 
-def is_true(value: Value) -> bool:
-    return constant_bool(value) is True
-
-
-def is_false(value: Value) -> bool:
-    return constant_bool(value) is False
-
-
-def is_one(value: Value) -> bool:
-    """Whether every element is the integer 1 (an i1 that is true included)."""
-    return _constant_integer(value) == 1
-
-
-def is_zero(value: Value) -> bool:
-    return _constant_integer(value) == 0
-
-
 def negated(value: Value) -> Value | None:
     """Return c for `xori c, true`, with the constant on the right."""
     definition = defined_by(value, XORI)
-    return definition.operands[0] if definition is not None and is_true(definition.operands[1]) else None
+    return definition.operands[0] if definition is not None and constant_bool(definition.operands[1]) else None
 
 
 # --- branches ---
@@ -89,7 +72,7 @@ def leaves(block: Block | None) -> bool:
 
 def if_yields(branching: Operation) -> list[Operation]:
     """The `yield`s of an `if`; a branch that leaves has none."""
-    ends = [yields(block) for region in branching.regions for block in region.blocks]
+    ends = [yields(branch(branching, 0)), yields(branch(branching, 1))]
     return [end for end in ends if end is not None]
 
 
@@ -110,12 +93,6 @@ def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operati
 def only_ends(block: Block | None) -> bool:
     """Whether a block has only its terminator."""
     return block is not None and block.first is not None and block.first is block.last
-
-
-def is_defined_in(value: Value, region: Region) -> bool:
-    """Whether a value is defined directly in a region."""
-    block = value.parent_block
-    return block is not None and block.parent is region
 
 
 def is_inside(operation: Operation | None, block: Block) -> bool:

@@ -226,9 +226,8 @@ class Rewriter:
 
     def erase(self, operation: Operation) -> None:
         """Erase an operation and its contents; its results must be unused."""
-        for result in operation.results:
-            if result.has_uses:
-                raise ValueError(f"cannot erase '{operation.name}': a result is still used")
+        if not operation.is_unused:
+            raise ValueError(f"cannot erase '{operation.name}': a result is still used")
         self.changed = True
         worklist = self._worklist
         parent = operation.parent_operation

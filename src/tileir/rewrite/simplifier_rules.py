@@ -144,14 +144,12 @@ SWAPPED: Final[dict[str, str]] = {
     "greater_than": "less_than",
     "greater_than_or_equal": "less_than_or_equal",
 }
-INVERSE: Final[dict[str, str]] = {
-    "equal": "not_equal",
-    "not_equal": "equal",
-    "less_than": "greater_than_or_equal",
-    "less_than_or_equal": "greater_than",
-    "greater_than": "less_than_or_equal",
-    "greater_than_or_equal": "less_than",
-}
+_OPPOSITES: Final = (
+    ("equal", "not_equal"),
+    ("less_than", "greater_than_or_equal"),
+    ("greater_than", "less_than_or_equal"),
+)
+INVERSE: Final[dict[str, str]] = {**dict(_OPPOSITES), **{right: left for left, right in _OPPOSITES}}
 
 # The operations that the simplifier knows, with the names of their attributes in the order of the keywords in brackets.
 OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {

@@ -95,17 +95,14 @@ class TokenOrder:
     def after(self, token: Value) -> int:
         """Return what a token comes after: READS, OTHERS, both or nothing."""
         if self._flags is None:
-            self._flags = self._all_flags()
+            own: dict[Operation, int] = {}
+            for operation in self.entry.walk():
+                if not operation.regions and not operation.declaration.traits & PURE:
+                    weak = operation.keyword("memory_ordering_semantics") == "weak"
+                    reads = operation.declaration.reads and not operation.declaration.writes and weak
+                    own[operation] = READS if reads else OTHERS
+            self._flags = self.gathered(own)
         return self._flags.get(token, 0)
-
-    def _all_flags(self) -> dict[Value, int]:
-        own: dict[Operation, int] = {}
-        for operation in self.entry.walk():
-            if not operation.regions and not operation.declaration.traits & PURE:
-                weak = operation.keyword("memory_ordering_semantics") == "weak"
-                reads = operation.declaration.reads and not operation.declaration.writes and weak
-                own[operation] = READS if reads else OTHERS
-        return self.gathered(own)
 
     def gathered(self, own: dict[Operation, int]) -> dict[Value, int]:
         """Return, by token, the union of the bits of all operations in `entry` that it comes after."""
