@@ -131,6 +131,14 @@ def test_ranges_and_divisors_are_found(body: str, bounds: tuple[int, int], divis
     assert facts.divisor(value) == divisor
 
 
+def test_nothing_is_known_of_a_value_with_contradictory_assumptions() -> None:
+    body = "%s = assume bounded<16, 64>, %a : tile<i32>\n%r = assume bounded<?, 3>, %s : tile<i32>"
+    value = last(body)
+    facts = Facts()
+    assert facts.range(value) == (-(1 << 31), (1 << 31) - 1)
+    assert facts.range(value, signed=False) == (0, (1 << 32) - 1)
+
+
 def test_a_sum_that_may_wrap_has_no_range_unless_wrapping_is_excluded() -> None:
     assert Facts().range(last("%r = addi %a, %b : tile<i32>")) == (-(1 << 31), (1 << 31) - 1)
     body = "%s = assume bounded<5, ?>, %a : tile<i32>\n%t = assume bounded<5, ?>, %b : tile<i32>\n%r = addi %s, %t {} : tile<i32>"

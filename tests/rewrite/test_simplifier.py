@@ -15,8 +15,7 @@ import tileir
 from tileir.ir.core import Operation
 from tileir.passes.pipeline import PassReport, run_passes
 from tileir.rewrite.driver import Statistics
-from tileir.rewrite.simplifier import simplify_expressions
-from tileir.rewrite.simplifier_expressions import COMPLEMENT, VALUE, Expressions
+from tileir.rewrite.simplifier import COMPLEMENT, VALUE, Expressions, simplify_expressions
 from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES
 
 ARGUMENTS = "%p: tile<ptr<i32>>, %q: tile<ptr<i1>>, %x: tile<i32>, %y: tile<i32>, %c: tile<i1>, %d: tile<i1>"

@@ -24,12 +24,10 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
-from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, Operation
-from tileir.ir.values import Value
+from tileir.ir.core import Operation
 from tileir.passes.registry import FULL, PassSession
-from tileir.rewrite.driver import Fold, Pattern, apply_greedily
-from tileir.rewrite.folds import PRODUCT_FIRST, full_folds, public_folds, select_patterns
+from tileir.rewrite.driver import Pattern, apply_greedily
+from tileir.rewrite.folds import PRODUCT_FIRST, canonicalization_folds, select_patterns
 from tileir.rewrite.if_patterns import if_patterns
 from tileir.rewrite.matching import defined_by
 from tileir.rewrite.rewriter import Rewriter
@@ -37,11 +35,6 @@ from tileir.rewrite.simplifier import simplify_expressions
 
 # A bound far above what programs need.
 _MAX_ROUNDS: Final = 16
-
-
-def canonicalization_folds(rules: str) -> list[Fold]:
-    """The folds of a rule set."""
-    return full_folds() if rules == FULL else public_folds()
 
 
 def canonicalization_patterns() -> list[Pattern]:
@@ -74,7 +67,7 @@ def _apply(root: Operation, patterns: list[Pattern], session: PassSession) -> No
     apply_greedily(
         root,
         patterns,
-        canonicalization_folds(session.rules),
+        canonicalization_folds(session.rules == FULL),
         statistics=session.statistics,
         trace=session.trace,
         keep_locations=session.keep_locations,
@@ -83,24 +76,6 @@ def _apply(root: Operation, patterns: list[Pattern], session: PassSession) -> No
 
 
 # --- the patterns of fuse-fma ---
-
-
-def _multiply_add(operation: Operation, rewriter: Rewriter) -> bool:
-    product = _fusible_product(operation, rewriter)
-    if product is None:
-        return False
-    _fuse(operation, product, operation.operands[1], rewriter)
-    return True
-
-
-def _multiply_subtract(operation: Operation, rewriter: Rewriter) -> bool:
-    product = _fusible_product(operation, rewriter)
-    if product is None:
-        return False
-    subtrahend = operation.operands[1]
-    negated = rewriter.create(NEGF, [subtrahend], [subtrahend.type])
-    _fuse(operation, product, negated.result, rewriter)
-    return True
 
 
 def _fusible_product(operation: Operation, rewriter: Rewriter) -> Operation | None:
@@ -122,18 +97,21 @@ def _fusible_product(operation: Operation, rewriter: Rewriter) -> Operation | No
     return None
 
 
-def _fuse(operation: Operation, product: Operation, addend: Value, rewriter: Rewriter) -> None:
-    attributes: dict[str, Attribute] = {}
-    for name in ("rounding_mode", "flush_to_zero"):
-        value = operation.attributes.get(name)
-        if value is not None:
-            attributes[name] = value
-    operands = [product.operands[0], product.operands[1], addend]
-    fused = rewriter.create(FMA, operands, [operation.result.type], attributes if attributes else NO_ATTRIBUTES)
+def _fuse(operation: Operation, rewriter: Rewriter) -> bool:
+    product = _fusible_product(operation, rewriter)
+    if product is None:
+        return False
+    addend = operation.rhs
+    if operation.declaration is SUBF:
+        addend = rewriter.create(NEGF, [addend], [addend.type]).result
+    names = ("rounding_mode", "flush_to_zero")
+    attributes = {name: value for name, value in operation.attributes.items() if name in names}
+    fused = rewriter.create(FMA, [product.lhs, product.rhs, addend], [operation.result.type], attributes)
     rewriter.inherit(fused, product)
     rewriter.replace(operation, [fused.result])
     rewriter.erase(product)
+    return True
 
 
-MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _multiply_add)
-MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _multiply_subtract)
+MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _fuse)
+MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _fuse)

@@ -1,15 +1,14 @@
 """The list of all passes: name, summary, function, scope, options.
 
-To add one, write `passes/NAME.py` with a function, an adapter here that imports it on first use, and a call of
-`register_pass`.
+To add one, write `passes/NAME.py` with a function, and call `register_pass` here.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import Operation
 from tileir.ir.quoting import type_words
 from tileir.ir.versions import version_named
+from tileir.passes import canonicalize, cse, debug_info, downlevel, legalize, licm, loop_split
 from tileir.passes.registry import (
     ANY,
     FUNCTION,
@@ -18,12 +17,13 @@ from tileir.passes.registry import (
     Options,
     Pass,
     PassFunction,
-    PassSession,
     PipelineError,
     add_pass,
     bool_option,
     integer_option,
 )
+from tileir.rewrite.cleanup import remove_dead
+from tileir.rewrite.simplifier import simplify_expressions
 
 # Installed packages declare their passes in this group of entry points.
 ENTRY_POINTS: Final = "tileir.passes"
@@ -64,123 +64,90 @@ def _installed(name: str) -> Pass | None:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS, name=name):
+        failure = f"the pass '{name}' of {point.value} cannot be loaded:"
         try:
             found = point.load()
         except (Exception, SystemExit) as error:
             # SystemExit: a module that exits when it is imported must not end this process.
-            raise PipelineError(
-                f"the pass '{name}' of {point.value} cannot be loaded: {type(error).__name__}: {error}"
-            ) from error
+            raise PipelineError(f"{failure} {type(error).__name__}: {error}") from error
         if not isinstance(found, Pass):
-            raise PipelineError(
-                f"the pass '{name}' of {point.value} cannot be loaded: it is {type_words(found)} there, "
-                f"and not a tileir.Pass"
-            )
+            raise PipelineError(f"{failure} it is {type_words(found)} there, and not a tileir.Pass")
         if found.name != name:
-            raise PipelineError(
-                f"the pass '{name}' of {point.value} cannot be loaded: it is named '{found.name}' there"
-            )
+            raise PipelineError(f"{failure} it is named '{found.name}' there")
         return add_pass(found)
     return None
 
 
-def _canonicalize(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import canonicalize
+# --- the list ---
 
-    return canonicalize.run(root, session)
-
-
-def _cse(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import cse
-
-    return cse.run(root, session.keep_locations)
-
-
-def _dce(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.rewrite import cleanup
-
-    return cleanup.remove_dead(root)
-
-
-def _licm(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import licm
-
-    return licm.run(root)
-
-
-def _fuse_fma(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import canonicalize
-
-    return canonicalize.fuse_fma(root, session)
-
-
-def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import loop_split
-
-    threshold = integer_option(options, "split-threshold", 1)
-    return loop_split.run(root, threshold, not session.drop_in, session.keep_locations)
-
-
-def _debug_scopes(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import debug_info
-
-    return debug_info.synthesize_scopes(root)
-
-
-def _strip_debug(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import debug_info
-
-    return debug_info.strip_locations(root)
-
-
-def _simplify(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.rewrite import simplifier
-
-    kept = session.keep_locations
-    return simplifier.simplify_expressions(root, session.statistics, session.trace, keep_locations=kept)
-
-
-def _legalize(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import legalize
-
-    return legalize.run(root, session.diagnostics)
-
-
-def _downlevel(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import downlevel
-
-    return downlevel.run(root, version_named(options.get("version", "13.1")), session.diagnostics)
-
-
-def _rename(root: Operation, options: Options, session: PassSession) -> int:
-    from tileir.passes import debug_info
-
-    symbol, new_name = options.get("symbol-to-rename", ""), options.get("new-name", "")
-    update_uses = bool_option(options, "update-uses")
-    return debug_info.rename_by_path(root, symbol, new_name, options.get("scope", ""), update_uses)
-
-
-register_pass("canonicalize", "apply folds and patterns until none applies", _canonicalize)
-register_pass("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
-register_pass("cse", "eliminate common subexpressions", _cse)
-register_pass("dce", "remove dead code", _dce)
-register_pass("loop-invariant-code-motion", "move loop-invariant operations out of loops", _licm)
-register_pass("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
+register_pass(
+    "canonicalize",
+    "apply folds and patterns until none applies",
+    lambda root, options, session: canonicalize.run(root, session),
+)
+register_pass(
+    "simplify",
+    "simplify integer expressions, once (the folds draft)",
+    lambda root, options, session: simplify_expressions(
+        root, session.statistics, session.trace, keep_locations=session.keep_locations
+    ),
+)
+register_pass(
+    "cse", "eliminate common subexpressions", lambda root, options, session: cse.run(root, session.keep_locations)
+)
+register_pass("dce", "remove dead code", lambda root, options, session: remove_dead(root))
+register_pass(
+    "loop-invariant-code-motion",
+    "move loop-invariant operations out of loops",
+    lambda root, options, session: licm.run(root),
+)
+register_pass(
+    "fuse-fma",
+    "fuse products with sums and differences; changes rounding",
+    lambda root, options, session: canonicalize.fuse_fma(root, session),
+    scope=FUNCTION,
+)
 register_pass(
     "loop-split",
     "split loops where a condition on the induction variable changes",
-    _loop_split,
+    lambda root, options, session: loop_split.run(
+        root, integer_option(options, "split-threshold", 1), not session.drop_in, session.keep_locations
+    ),
     scope=FUNCTION,
     options={"split-threshold": "1"},
 )
-register_pass("synthesize-debug-info-scopes", "create debug scopes from file positions", _debug_scopes, scope=MODULE)
-register_pass("strip-debuginfo", "remove all locations", _strip_debug)
-register_pass("legalize", "replace what only the drafts define with what NVIDIA's tools accept", _legalize)
-register_pass("downlevel", "rewrite the program for an older version", _downlevel, options={"version": "13.1"})
+register_pass(
+    "synthesize-debug-info-scopes",
+    "create debug scopes from file positions",
+    lambda root, options, session: debug_info.synthesize_scopes(root),
+    scope=MODULE,
+)
+register_pass(
+    "strip-debuginfo", "remove all locations", lambda root, options, session: debug_info.strip_locations(root)
+)
+register_pass(
+    "legalize",
+    "replace what only the drafts define with what NVIDIA's tools accept",
+    lambda root, options, session: legalize.run(root, session.diagnostics),
+)
+register_pass(
+    "downlevel",
+    "rewrite the program for an older version",
+    lambda root, options, session: downlevel.run(
+        root, version_named(options.get("version", "13.1")), session.diagnostics
+    ),
+    options={"version": "13.1"},
+)
 register_pass("inline", "inline calls (the dialect has none)", lambda root, options, session: 0)
 register_pass(
     "test-debuginfo-update-symbol-name",
     "rename a symbol and its debug information (for the public test suite)",
-    _rename,
+    lambda root, options, session: debug_info.rename_by_path(
+        root,
+        options.get("symbol-to-rename", ""),
+        options.get("new-name", ""),
+        options.get("scope", ""),
+        bool_option(options, "update-uses"),
+    ),
     options={"symbol-to-rename": "", "scope": "", "new-name": "", "update-uses": "false"},
 )

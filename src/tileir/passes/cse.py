@@ -15,10 +15,10 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.core import Block, Operation
 from tileir.ir.location import UnknownLocation, joined_location
-from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
+from tileir.ir.traits import GRAPH_REGION, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.traversal import structurally_equal
 from tileir.ir.values import Value
-from tileir.rewrite.cleanup import remove_dead
+from tileir.rewrite.cleanup import is_isolated, remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
 
@@ -71,8 +71,7 @@ class _Elimination:
                         if other is not None:
                             operation.set_operand(index, other)
                 if operation.regions:
-                    isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
-                    scopes.append(_Scope(operation, {} if isolated else scope.known))
+                    scopes.append(_Scope(operation, {} if is_isolated(operation.declaration) else scope.known))
                 else:
                     self._visit(operation, scope, not operation.declaration.traits & _NO_EFFECT)
                 continue
@@ -130,11 +129,8 @@ def _key(operation: Operation, shapes: dict[Operation, int]) -> _Key:
     """Return a key of rule 1, except for nested regions; equal operations have equal keys."""
     attributes = operation.attributes
     known = frozenset(attributes.items()) if attributes else None
-    results = operation.results
-    types: object = results[0].type if len(results) == 1 else tuple([result.type for result in results])
-    if not operation.regions:
-        return (operation.declaration, types, tuple(operation.operands), known, operation.segments)
-    inside = _contents(operation, shapes)
+    types = tuple([result.type for result in operation.results])
+    inside = _contents(operation, shapes) if operation.regions else 0
     return (operation.declaration, types, tuple(operation.operands), known, operation.segments, inside)
 
 

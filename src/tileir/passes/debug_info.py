@@ -63,23 +63,27 @@ from tileir.ir.location import (
     name_location,
 )
 from tileir.ir.symbols import SymbolTable, is_symbol_table, lookup_symbol, nearest_symbol_table
-from tileir.ir.traversal import is_function, pre_order
+from tileir.ir.traversal import functions, pre_order
+from tileir.ir.values import BlockArgument
 
 
 def strip_locations(root: Operation) -> int:
     """Make every location unknown, of operations and block arguments; return how many were known."""
-    stripped = 0
+    known = [part for part in _located(root) if not isinstance(part.location, UnknownLocation)]
+    for part in known:
+        part.location = UNKNOWN
+    return len(known)
+
+
+def _located(root: Operation) -> list[Operation | BlockArgument]:
+    """Return the operations and block arguments of a program."""
+    found: list[Operation | BlockArgument] = []
     for operation in pre_order(root):
-        if not isinstance(operation.location, UnknownLocation):
-            operation.location = UNKNOWN
-            stripped += 1
+        found.append(operation)
         for region in operation.regions:
             for block in region.blocks:
-                for argument in block.arguments:
-                    if not isinstance(argument.location, UnknownLocation):
-                        argument.location = UNKNOWN
-                        stripped += 1
-    return stripped
+                found += block.arguments
+    return found
 
 
 # --- synthesized scopes ---
@@ -93,12 +97,10 @@ def synthesize_scopes(root: Operation) -> int:
         if operation.declaration is MODULE:
             position = file_position(operation.location)
             unit = di_compile_unit(_file(position) if position is not None else di_file("<unknown>", ""))
-            for region in operation.regions:
-                for block in region.blocks:
-                    for function in block:
-                        if is_function(function) and not _has_scope(function.location, unscoped):
-                            _scope_function(function, unit)
-                            count += 1
+            for function in functions(operation):
+                if function.parent_operation is operation and not _has_scope(function.location, unscoped):
+                    _scope_function(function, unit)
+                    count += 1
     return count
 
 
@@ -139,11 +141,8 @@ def file_position(location: Location, known: dict[Location, FileLocation | None]
     path: list[Location] = []
     found: FileLocation | None = None
     while True:
-        if isinstance(location, TextLocation):
-            found = location.resolve()
-            break
-        if isinstance(location, FileLocation):
-            found = location
+        if isinstance(location, (TextLocation, FileLocation)):
+            found = location.resolve() if isinstance(location, TextLocation) else location
             break
         if known is not None and location in known:
             found = known[location]
@@ -236,17 +235,14 @@ class _Replacement:
         self._replaced: dict[Attribute, Attribute] = {old: new}
 
     def apply(self, root: Operation) -> None:
-        for operation in pre_order(root):
-            operation.location = self._location(operation.location)
-            for name, value in operation.attributes.items():
-                replaced = self._attribute(value)
-                if replaced is not value:
-                    # `set_attribute` assigns a new dictionary, so the one being read does not change.
-                    operation.set_attribute(name, replaced)
-            for region in operation.regions:
-                for block in region.blocks:
-                    for argument in block.arguments:
-                        argument.location = self._location(argument.location)
+        for part in _located(root):
+            part.location = self._location(part.location)
+            if isinstance(part, Operation):
+                for name, value in part.attributes.items():
+                    replaced = self._attribute(value)
+                    if replaced is not value:
+                        # `set_attribute` assigns a new dictionary, so the one being read does not change.
+                        part.set_attribute(name, replaced)
 
     def _attribute(self, value: Attribute) -> Attribute:
         # An explicit stack, because locations and arrays may nest deeply; parts come before the whole.

@@ -42,10 +42,9 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.traversal import clone
 from tileir.ir.types import FunctionType, Type, function_type
-from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
-from tileir.passes.emit import Emit, defined_types, raise_errors
+from tileir.passes.emit import Emit, defined_values, raise_errors, taken_token
 from tileir.passes.expansions import (
     can_insert,
     can_round,
@@ -137,7 +136,7 @@ def _error(operation: Operation, version: Version) -> str | None:
 
 
 def _types(operation: Operation) -> list[Type]:
-    types = defined_types(operation)
+    types = [value.type for value in defined_values(operation)]
     value = operation.attributes.get("value")
     if isinstance(value, DenseAttribute):
         types.append(value.type)
@@ -155,11 +154,9 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
     changed |= _drop_attributes(operation, version, warnings)
     declaration = operation.declaration
     if _is_newer(declaration.since, version):
-        if declaration is ops.INSERT:
-            operation.replace_with([insert(Emit(operation), operation)])
-            return 1
-        if declaration is ops.FPOWI:
-            operation.replace_with([integer_power(Emit(operation), operation)])
+        if declaration is ops.INSERT or declaration is ops.FPOWI:
+            expansion = insert if declaration is ops.INSERT else integer_power
+            operation.replace_with([expansion(Emit(operation), operation)])
             return 1
         if declaration is ops.GDC_LAUNCH_DEPENDENTS_TKO:
             _forward_token(operation)
@@ -198,11 +195,7 @@ def _has_newer(operation: Operation, attribute: str, version: Version) -> bool:
 def _retype(operation: Operation, version: Version) -> int:
     """Replace the types of values."""
     changed = 0
-    values: list[Value] = list(operation.results)
-    for region in operation.regions:
-        for block in region.blocks:
-            values += block.arguments
-    for value in values:
+    for value in defined_values(operation):
         type = _older_type(value.type, version)
         if type is not value.type:
             value.type = type
@@ -218,9 +211,8 @@ def _retype(operation: Operation, version: Version) -> int:
 
 def _drop_attributes(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
     changed = 0
-    declaration = operation.declaration
     for owner, attribute in _DROPPED:
-        if owner is declaration and _has_newer(operation, attribute, version):
+        if owner is operation.declaration and _has_newer(operation, attribute, version):
             if operation.attributes[attribute] is SYMBOL_VISIBILITY["private"]:
                 text = f"'{operation.name}' op: a private global can be seen by others in {version_text(version)}"
                 warnings.append(Diagnostic("warning", text, operation.location))
@@ -231,13 +223,8 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
 
 def _forward_token(operation: Operation) -> None:
     """Replace the token of an operation by the one that it takes."""
-    result = operation.results[0]
-    if not result.has_uses:
-        return
-    token = operation.token
-    if token is None:
-        token = Emit(operation).operation(ops.MAKE_TOKEN, [], [result.type]).results[0]
-    result.replace_all_uses_with(token)
+    if operation.results[0].has_uses:
+        operation.results[0].replace_all_uses_with(taken_token(operation))
 
 
 def _untie_print(operation: Operation) -> int:
@@ -304,11 +291,9 @@ def _older_view(type: Type, version: Version) -> Type:
     tensor = _older_type(type.tensor, version)
     if not isinstance(tensor, TensorViewType):
         return type
-    if isinstance(type, PartitionViewType):
-        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
     if isinstance(type, GatherScatterViewType):
         return gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
-    if version < V13_3 and list(type.traversal_strides) == list(type.tile_shape):
-        # The tiles neither overlap nor leave gaps.
-        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
-    return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)
+    if isinstance(type, StridedViewType) and (version >= V13_3 or type.traversal_strides != type.tile_shape):
+        return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)
+    # The tiles neither overlap nor leave gaps.
+    return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)

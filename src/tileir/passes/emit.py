@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, SIGNEDNESS
-from tileir.dialect.ops import ANDI, CMPF, SELECT, SHLI, SHRI, XORI
-from tileir.dialect.types import TileType, with_element
+from tileir.dialect.ops import ANDI, CMPF, CMPI, MAKE_TOKEN, SELECT, SHLI, SHRI, XORI
+from tileir.dialect.types import TOKEN, TileType, with_element
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -16,8 +16,10 @@ from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
-UNSIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["unsigned"]}
-SIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["signed"]}
+Attributes = dict[str, Attribute]
+
+UNSIGNED: Final[Attributes] = {"signedness": SIGNEDNESS["unsigned"]}
+SIGNED: Final[Attributes] = {"signedness": SIGNEDNESS["signed"]}
 
 
 def tile_of(value: Value) -> TileType:
@@ -48,23 +50,19 @@ class Emit:
         declaration: OperationDeclaration,
         operands: list[Value],
         types: list[Type],
-        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        attributes: Attributes = NO_ATTRIBUTES,
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
         return self._rewriter.create(declaration, operands, types, attributes, segments=segments)
 
     def apply(
-        self, declaration: OperationDeclaration, *operands: Value, attributes: dict[str, Attribute] = NO_ATTRIBUTES
+        self, declaration: OperationDeclaration, *operands: Value, attributes: Attributes = NO_ATTRIBUTES
     ) -> Value:
         """Create an operation whose result has the type of its first operand."""
         return self.operation(declaration, list(operands), [operands[0].type], attributes).results[0]
 
     def convert(
-        self,
-        declaration: OperationDeclaration,
-        value: Value,
-        element: Type,
-        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        self, declaration: OperationDeclaration, value: Value, element: Type, attributes: Attributes = NO_ATTRIBUTES
     ) -> Value:
         """Create a conversion to another element type."""
         return self.operation(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
@@ -84,11 +82,16 @@ class Emit:
     # --- comparisons and choices ---
 
     def compare_floats(self, predicate: str, ordering: str, left: Value, right: Value) -> Value:
-        attributes: dict[str, Attribute] = {
+        attributes: Attributes = {
             "comparison_predicate": COMPARISON_PREDICATE[predicate],
             "comparison_ordering": COMPARISON_ORDERING[ordering],
         }
         return self.operation(CMPF, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
+
+    def compare_integers(self, predicate: str, sign: Attributes, left: Value, right: Value) -> Value:
+        """Compare as SIGNED or UNSIGNED."""
+        attributes: Attributes = {"comparison_predicate": COMPARISON_PREDICATE[predicate], **sign}
+        return self.operation(CMPI, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
 
     def select(self, condition: Value, chosen: Value, otherwise: Value) -> Value:
         return self.operation(SELECT, [condition, chosen, otherwise], [chosen.type]).results[0]
@@ -108,13 +111,18 @@ class Emit:
         return self.apply(XORI, value, self.bits(tile_of(value), -1))
 
 
-def defined_types(operation: Operation) -> list[Type]:
-    """Return the types of the results and block arguments of an operation."""
-    types = [result.type for result in operation.results]
-    for region in operation.regions:
-        for block in region.blocks:
-            types += [argument.type for argument in block.arguments]
-    return types
+def defined_values(operation: Operation) -> list[Value]:
+    """Return the results and block arguments of an operation."""
+    arguments = [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+    return [*operation.results, *arguments]
+
+
+def taken_token(operation: Operation) -> Value:
+    """Return the token that an operation takes; without one, a new token in front of it."""
+    token = operation.token
+    if token is None:
+        token = Emit(operation).operation(MAKE_TOKEN, [], [TOKEN]).results[0]
+    return token
 
 
 def raise_errors(errors: list[Diagnostic]) -> None:

@@ -11,19 +11,16 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.draft_formulas import FORMULAS
-from tileir.dialect.enums import COMPARISON_PREDICATE, SIGNEDNESS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
+from tileir.passes.emit import SIGNED, UNSIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
 
 _PROPAGATE_NAN: Final[dict[str, Attribute]] = {"propagate_nan": UNIT}
-_SIGNED_EQUAL: Final[dict[str, Attribute]] = {"comparison_predicate": COMPARISON_PREDICATE["equal"], **SIGNED}
-_SIGNED_LESS: Final[dict[str, Attribute]] = {"comparison_predicate": COMPARISON_PREDICATE["less_than"], **SIGNED}
 # The element types that `cmpf` takes.
 _COMPARABLE: Final = ("f16", "bf16", "f32", "f64")
 # Types that represent every number of a source type.
@@ -51,20 +48,14 @@ def _repeated(width: int, pattern: int, length: int) -> int:
 def _count_ones(emit: Emit, value: Value) -> Value:
     """Add neighboring bits, then pairs, then fours; a product sums the bytes into the top one."""
     width = width_of(tile_of(value))
-    pairs = _repeated(width, 0x1, 2)
-    fours = _repeated(width, 0x3, 4)
-    bytes_ = _repeated(width, 0xF, 8)
+    pairs, fours, eights = [_repeated(width, pattern, length) for pattern, length in ((0x1, 2), (0x3, 4), (0xF, 8))]
     value = emit.apply(ops.SUBI, value, emit.masked(emit.shift_right(value, 1), pairs))
     value = emit.apply(ops.ADDI, emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
-    value = emit.masked(emit.apply(ops.ADDI, value, emit.shift_right(value, 4)), bytes_)
+    value = emit.masked(emit.apply(ops.ADDI, value, emit.shift_right(value, 4)), eights)
     if width == 8:
         return value
     total = emit.apply(ops.MULI, value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
     return emit.shift_right(total, width - 8)
-
-
-def _popcnt(emit: Emit, operation: Operation) -> Value:
-    return _count_ones(emit, operation.operands[0])
 
 
 def _clz(emit: Emit, operation: Operation) -> Value:
@@ -98,10 +89,6 @@ def _brev(emit: Emit, operation: Operation) -> Value:
     return value
 
 
-def _noti(emit: Emit, operation: Operation) -> Value:
-    return emit.inverted(operation.operands[0])
-
-
 # --- floats (drafts) ---
 
 
@@ -129,25 +116,17 @@ def _recipf(emit: Emit, operation: Operation) -> Value:
     return emit.apply(ops.DIVF, emit.number(tile_of(value), 1.0), value)
 
 
-def _maximumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply(ops.MAXF, *operation.operands, attributes=_PROPAGATE_NAN)
-
-
-def _minimumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply(ops.MINF, *operation.operands, attributes=_PROPAGATE_NAN)
-
-
 # What `legalize` expands.
 EXPANSIONS: Final[dict[OperationDeclaration, Callable[[Emit, Operation], Value]]] = {
     **dict.fromkeys(FORMULAS, _by_formula),
-    ops.POPCNT: _popcnt,
+    ops.POPCNT: lambda emit, operation: _count_ones(emit, operation.operands[0]),
     ops.CLZ: _clz,
     ops.CTZ: _ctz,
     ops.BREV: _brev,
-    ops.NOTI: _noti,
+    ops.NOTI: lambda emit, operation: emit.inverted(operation.operands[0]),
     ops.RECIPF: _recipf,
-    ops.MAXIMUMF: _maximumf,
-    ops.MINIMUMF: _minimumf,
+    ops.MAXIMUMF: lambda emit, operation: emit.apply(ops.MAXF, *operation.operands, attributes=_PROPAGATE_NAN),
+    ops.MINIMUMF: lambda emit, operation: emit.apply(ops.MINF, *operation.operands, attributes=_PROPAGATE_NAN),
 }
 
 
@@ -179,25 +158,22 @@ def insert(emit: Emit, operation: Operation) -> Value:
         if count == 1:
             # There is only one sub-tile, and another index is undefined.
             continue
-        equal = _index_mask(emit, count, index)
+        numbers = emit.operation(ops.IOTA, [], [tile_type((count,), I32)]).results[0]
+        equal = emit.compare_integers("equal", SIGNED, numbers, _broadcast(emit, index, [1], [count]))
         shape = [1] * len(split)
         shape[2 * axis] = count
-        equal = _reshape(emit, equal, tuple(shape))
-        equal = emit.operation(ops.BROADCAST, [equal], [tile_type(tuple(split), I1)]).results[0]
+        equal = _broadcast(emit, equal, shape, split)
         mask = equal if mask is None else emit.apply(ops.ANDI, mask, equal)
     if mask is None:
         return source
-    repeated = _reshape(emit, source, tuple(lone))
-    repeated = emit.operation(ops.BROADCAST, [repeated], [tile_type(tuple(split), part.element)]).results[0]
+    repeated = _broadcast(emit, source, lone, split)
     mask = _reshape(emit, mask, whole.shape)
     return emit.select(mask, _reshape(emit, repeated, whole.shape), destination)
 
 
-def _index_mask(emit: Emit, count: int, index: Value) -> Value:
-    numbers_type = tile_type((count,), I32)
-    numbers = emit.operation(ops.IOTA, [], [numbers_type]).results[0]
-    expected = emit.operation(ops.BROADCAST, [_reshape(emit, index, (1,))], [numbers_type]).results[0]
-    return emit.operation(ops.CMPI, [numbers, expected], [tile_type((count,), I1)], _SIGNED_EQUAL).results[0]
+def _broadcast(emit: Emit, value: Value, reshaped: list[int], shape: list[int]) -> Value:
+    value = _reshape(emit, value, tuple(reshaped))
+    return emit.operation(ops.BROADCAST, [value], [tile_type(tuple(shape), tile_of(value).element)]).results[0]
 
 
 def _reshape(emit: Emit, value: Value, shape: tuple[int, ...]) -> Value:
@@ -235,15 +211,14 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     if target.element is I1:
         return emit.compare_floats("not_equal", "unordered", value, emit.number(type, 0.0))
     width = width_of(target)
-    signed = operation.keyword("signedness") == "signed"
+    signed = operation.signedness == "signed"
     least, limit = (-(1 << (width - 1)), 1 << (width - 1)) if signed else (0, 1 << width)
     high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
     low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
     is_nan = emit.compare_floats("not_equal", "unordered", value, value)
     outside = emit.apply(ops.ORI, emit.apply(ops.ORI, high, low), is_nan)
     inside = emit.select(outside, emit.number(type, 0.0), value)
-    attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["signed" if signed else "unsigned"]}
-    result = emit.convert(ops.FTOI, inside, target.element, attributes)
+    result = emit.convert(ops.FTOI, inside, target.element, SIGNED if signed else UNSIGNED)
     result = emit.select(high, emit.bits(target, limit - 1), result)
     return emit.select(low, emit.bits(target, least), result)
 
@@ -262,8 +237,7 @@ def make_loop_signed(operation: Operation) -> None:
     type = tile_of(operation.operands[0])
     half = 1 << (width_of(type) - 1)
     for index in (0, 1):
-        bound = operation.operands[index]
-        operation.set_operand(index, emit.apply(ops.XORI, bound, emit.bits(type, half)))
+        operation.set_operand(index, emit.apply(ops.XORI, operation.operands[index], emit.bits(type, half)))
     body = operation.regions[0].blocks[0]
     counter = body.arguments[0]
     first = body.first
@@ -331,7 +305,7 @@ def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
         wrong = emit.compare_floats("greater_than" if down else "less_than", "ordered", back, value)
         # The sign decides whether a larger or smaller magnitude lies in the direction.
         zero = emit.bits(tile_of(bits), 0)
-        negative = emit.operation(ops.CMPI, [bits, zero], [wrong.type], _SIGNED_LESS).results[0]
+        negative = emit.compare_integers("less_than", SIGNED, bits, zero)
         longer = emit.apply(ops.ADDI, bits, one)
         corrected = emit.select(negative, longer, shorter) if down else emit.select(negative, shorter, longer)
     return emit.convert(ops.BITCAST, emit.select(wrong, corrected, bits), target)

@@ -26,15 +26,15 @@ from tileir.dialect.attributes import BoundedAttribute, PredicateAttribute, boun
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
 from tileir.dialect.types import STRING, TileType, is_power_of_two
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import signed_value
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
-from tileir.passes.emit import Emit, defined_types, raise_errors, tile_of, width_of
+from tileir.passes.emit import Emit, defined_values, raise_errors, taken_token, tile_of, width_of
 from tileir.passes.expansions import EXPANSIONS
-from tileir.rewrite.matching import constant_value, defined_by
+from tileir.rewrite.matching import constant_integer, constant_value, defined_by, is_inside
 from tileir.rewrite.simplifier_rules import SWAPPED
 
 _ORDERING: Final = "memory_ordering_semantics"
@@ -85,14 +85,18 @@ def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagn
         found.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
     if operation.declaration is ops.UNREALIZED_CONVERSION_CAST and operation not in casts:
         found.append("has no public form: it neither keeps its types nor is it undone by another cast")
-    if operation.declaration is ops.ASSUME:
-        predicate = operation.attributes.get("predicate")
-        if isinstance(predicate, BoundedAttribute) and predicate.strict and _inclusive(operation, predicate) is None:
-            found.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
-    if operation not in casts and any(STRING in flattened(type) for type in defined_types(operation)):
+    predicate = _strict_bounds(operation)
+    if predicate is not None and _inclusive(operation, predicate) is None:
+        found.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
+    if operation not in casts and any(STRING in flattened(value.type) for value in defined_values(operation)):
         found.append("has a value of type 'string', which has no public form")
     for message in found:
         errors.append(Diagnostic("error", f"'{operation.name}' op {message}", operation.location))
+
+
+def _strict_bounds(operation: Operation) -> BoundedAttribute | None:
+    predicate = operation.predicate if operation.declaration is ops.ASSUME else None
+    return predicate if isinstance(predicate, BoundedAttribute) and predicate.strict else None
 
 
 def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttribute | None:
@@ -159,11 +163,10 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
     if unneeded is not None and unneeded in operation.attributes:
         operation.set_attribute(unneeded, None)
         changed = 1
-    if declaration is ops.ASSUME:
-        predicate = operation.attributes.get("predicate")
-        if isinstance(predicate, BoundedAttribute) and predicate.strict:
-            operation.set_attribute("predicate", _inclusive(operation, predicate))
-            changed = 1
+    predicate = _strict_bounds(operation)
+    if predicate is not None:
+        operation.set_attribute("predicate", _inclusive(operation, predicate))
+        changed = 1
     return changed
 
 
@@ -183,16 +186,13 @@ def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
     if ordering is MEMORY_ORDERING["weak"]:
         ordering = MEMORY_ORDERING["relaxed"]
     attributes: dict[str, Attribute] = {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
-    mask, token = operation.operand_group("mask"), operation.operand_group("token")
+    masks, tokens = len(operation.operand_group("mask")), len(operation.operand_group("token"))
     types = [result.type for result in operation.results]
-    operands = operation.operand_group("ptr")
-    if operation.declaration is ops.ATOMIC_LOAD_TKO:
-        segments = (1, len(mask), 0, len(token))
-        access = Emit(operation).operation(ops.LOAD_PTR_TKO, [*operands, *mask, *token], types, attributes, segments)
-    else:
-        operands = [*operands, *operation.operand_group("value"), *mask, *token]
-        segments = (1, 1, len(mask), len(token))
-        access = Emit(operation).operation(ops.STORE_PTR_TKO, operands, types, attributes, segments)
+    # The operands stand in the same order; a load has no padding.
+    is_load = operation.declaration is ops.ATOMIC_LOAD_TKO
+    segments = (1, masks, 0, tokens) if is_load else (1, 1, masks, tokens)
+    declaration = ops.LOAD_PTR_TKO if is_load else ops.STORE_PTR_TKO
+    access = Emit(operation).operation(declaration, list(operation.operands), types, attributes, segments)
     operation.replace_with(list(access.results))
 
 
@@ -200,10 +200,7 @@ def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
     if operation.scope == "cluster":
         text = "'cuda_tile.barrier' op: a barrier of scope 'cluster' has no public form and only orders this tile block"
         warnings.append(Diagnostic("warning", text, operation.location))
-    token = operation.token
-    if token is None:
-        token = Emit(operation).operation(ops.MAKE_TOKEN, [], [operation.results[0].type]).results[0]
-    operation.replace_with([token])
+    operation.replace_with([taken_token(operation)])
 
 
 # Operations with effects; EXPANSIONS has those without.
@@ -239,18 +236,12 @@ def _assumptions_of(condition: Value) -> list[tuple[Value, PredicateAttribute]]:
     return found
 
 
-def _constant(value: Value) -> int | None:
-    """Return the bits of a constant whose elements are all equal."""
-    elements = constant_value(value)
-    return elements.bits(0) if elements is not None and elements.is_splat else None
-
-
 def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | None:
     value, other = comparison.operands
-    keyword = comparison.keyword("comparison_predicate")
-    bits = _constant(other)
+    keyword = comparison.comparison_predicate
+    bits = constant_integer(other)
     if bits is None:
-        bits = _constant(value)
+        bits = constant_integer(value)
         value, keyword = other, SWAPPED[keyword]
     type = value.type
     if bits is None or not isinstance(type, TileType) or not isinstance(type.element, IntegerType):
@@ -262,7 +253,7 @@ def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | Non
         multiple = _multiple(value)
         if multiple is not None:
             return multiple
-    lower, upper = _bounds(keyword, comparison.keyword("signedness") == "signed", width, bits)
+    lower, upper = _bounds(keyword, comparison.signedness == "signed", width, bits)
     least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     if (lower is None and upper is None) or not least <= (lower or 0) <= greatest:
         return None
@@ -292,7 +283,7 @@ def _multiple(value: Value) -> tuple[Value, PredicateAttribute] | None:
     remainder = defined_by(value, ops.REMI)
     if remainder is None:
         return None
-    divisor = _constant(remainder.operands[1])
+    divisor = constant_integer(remainder.operands[1])
     if divisor is None or not is_power_of_two(divisor) or divisor > _MAX_DIVISOR:
         return None
     dividend = remainder.operands[0]
@@ -308,7 +299,7 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
     for compared, predicate in _assumptions_of(operation.operands[0]):
         # A second assumption about a value applies to the result of the first one.
         value = latest.get(compared, compared)
-        later = [user for user in value.users if order.get(user, -1) > order[operation] and _is_inside(user, block)]
+        later = [user for user in value.users if order.get(user, -1) > order[operation] and is_inside(user, block)]
         if not later:
             continue
         assumed = Emit(operation).operation(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
@@ -317,13 +308,3 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
             for index, operand in enumerate(list(user.operands)):
                 if operand is value:
                     user.set_operand(index, assumed)
-
-
-def _is_inside(operation: Operation, block: Block) -> bool:
-    parent = operation.parent
-    while parent is not None:
-        if parent is block:
-            return True
-        around = parent.parent_operation
-        parent = around.parent if around is not None else None
-    return False

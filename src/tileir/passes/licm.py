@@ -25,6 +25,7 @@ from tileir.dialect.ops import FOR, LOOP, REMI
 from tileir.ir.core import Block, Operation
 from tileir.ir.traits import PURE, TERMINATOR
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.rewriter import Rewriter
 
 _LOOPS: Final = (FOR, LOOP)
 
@@ -46,16 +47,17 @@ def run(root: Operation) -> int:
     depths: dict[Block, int] = {}
     for region in root.regions:
         for block in region.blocks:
-            moved += _visit(block, depths)
+            moved += _visit(root, block, depths)
     return moved
 
 
-def _visit(start: Block, depths: dict[Block, int]) -> int:
+def _visit(root: Operation, start: Block, depths: dict[Block, int]) -> int:
     moved = 0
     depths[start] = 0
     path: list[_Visited] = [_Visited(start.first, 0, 0)]
     # The operation around the blocks at each depth of the path.
-    owners: list[Operation | None] = [None]
+    owners: list[Operation] = [root]
+    rewriter = Rewriter()
     while path:
         visited = path[-1]
         operation = visited.next
@@ -75,7 +77,7 @@ def _visit(start: Block, depths: dict[Block, int]) -> int:
         elif visited.outermost < visited.depth and _is_movable(operation):
             target = max(visited.outermost, _depth_of_operands(operation, depths))
             if target < visited.depth:
-                _move_before(operation, owners[target + 1])
+                rewriter.move_before(operation, owners[target + 1])
                 moved += 1
     return moved
 
@@ -89,16 +91,5 @@ def _is_movable(operation: Operation) -> bool:
 
 def _depth_of_operands(operation: Operation, depths: dict[Block, int]) -> int:
     """Return the depth of the innermost block that defines an operand; 0 if all come from outside."""
-    deepest = 0
-    for value in operation.operands:
-        block = value.parent_block
-        if block is not None:
-            deepest = max(deepest, depths.get(block, 0))
-    return deepest
-
-
-def _move_before(operation: Operation, loop: Operation | None) -> None:
-    if loop is None or loop.parent is None:
-        raise ValueError("there is no place in front of the loop")
-    operation.detach()
-    loop.parent.insert_before(operation, loop)
+    blocks = [value.parent_block for value in operation.operands]
+    return max([depths.get(block, 0) for block in blocks if block is not None], default=0)

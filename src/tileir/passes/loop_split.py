@@ -36,34 +36,25 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect import ops
-from tileir.dialect.enums import COMPARISON_PREDICATE, ROUNDING, SIGNEDNESS
-from tileir.dialect.types import TileType, scalar_tile
-from tileir.ir.attributes import Attribute, IntegerAttribute, integer_attribute
-from tileir.ir.core import NO_REGIONS, Block, Operation, Region
+from tileir.dialect.enums import ROUNDING
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import IntegerAttribute, integer_attribute
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute
 from tileir.ir.location import joined_location
 from tileir.ir.traversal import clone, functions, post_order
 from tileir.ir.types import I1, I64
 from tileir.ir.values import BlockArgument, Value
-from tileir.passes.emit import Emit, tile_of, width_of
+from tileir.passes.emit import SIGNED, UNSIGNED, Attributes, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.simplifier_rules import SWAPPED
 
 _THRESHOLD: Final = "cuda_tile.loop_split"
 _NEVER: Final = integer_attribute(I64, 0)
 _EXPENSIVE: Final = frozenset(
-    [
-        ops.LOAD_PTR_TKO,
-        ops.LOAD_VIEW_TKO,
-        ops.STORE_PTR_TKO,
-        ops.STORE_VIEW_TKO,
-        ops.MMAF,
-        ops.MMAI,
-        ops.REDUCE,
-        ops.IF,
-        ops.FOR,
-    ]
+    (ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO, ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
+    + (ops.MMAF, ops.MMAI, ops.REDUCE, ops.IF, ops.FOR)
 )
 
 
@@ -95,8 +86,7 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True, keep_locat
     """
     count = 0
     for function in functions(root):
-        hint = _hint(function)
-        threshold = split_threshold if hint is None else hint
+        threshold = _hint(function, split_threshold)
         for operation in post_order(function):
             if operation.declaration is ops.FOR:
                 condition = _split_condition(operation, threshold)
@@ -115,9 +105,10 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True, keep_locat
 # --- when to split ---
 
 
-def _hint(operation: Operation) -> int | None:
+def _hint(operation: Operation, default: int) -> int:
+    """Return the threshold that an operation carries (rule 3)."""
     value = operation.attributes.get(_THRESHOLD)
-    return value.value if isinstance(value, IntegerAttribute) else None
+    return value.value if isinstance(value, IntegerAttribute) else default
 
 
 def _split_condition(loop: Operation, default_threshold: int) -> _Condition | None:
@@ -125,12 +116,10 @@ def _split_condition(loop: Operation, default_threshold: int) -> _Condition | No
     candidates = _candidates(loop)
     if not candidates:
         return None
-    hint = _hint(loop)
-    threshold = default_threshold if hint is None else hint
+    threshold = _hint(loop, default_threshold)
     branches = list(candidates) if len(candidates) == 1 else [o for o in post_order(loop) if o in candidates]
     for branch in branches:
-        own_hint = _hint(branch)
-        own_threshold = threshold if own_hint is None else own_hint
+        own_threshold = _hint(branch, threshold)
         if own_threshold != 0 and _pays(candidates[branch].comparison, own_threshold):
             return candidates[branch]
     return None
@@ -151,8 +140,8 @@ def _candidates(loop: Operation) -> dict[Operation, _Condition]:
 
 def _condition(loop: Operation, comparison: Operation) -> _Condition | None:
     """Return the condition of a comparison, with the induction variable on the left."""
-    predicate = comparison.keyword("comparison_predicate")
-    if comparison.keyword("signedness") != _signedness(loop) or predicate in ("", "equal", "not_equal"):
+    predicate = comparison.comparison_predicate
+    if (comparison.signedness == "unsigned") != loop.unsigned_cmp or predicate in ("equal", "not_equal"):
         return None
     left, right = comparison.operands
     on_left = left is _induction_variable(loop)
@@ -166,10 +155,6 @@ def _condition(loop: Operation, comparison: Operation) -> _Condition | None:
 
 def _induction_variable(loop: Operation) -> BlockArgument:
     return loop.regions[0].block.arguments[0]
-
-
-def _signedness(loop: Operation) -> str:
-    return "unsigned" if loop.unsigned_cmp else "signed"
 
 
 def _pays(comparison: Operation, threshold: int) -> bool:
@@ -208,21 +193,21 @@ def _keep_whole(half: Operation, threshold: int) -> None:
         return
     half.set_attribute(_THRESHOLD, _NEVER)
     for branch in _candidates(half):
-        if _hint(branch):
+        if _hint(branch, 0):
             branch.set_attribute(_THRESHOLD, _NEVER)
 
 
 class _Bounds:
     """Computes the end of the first loop and the start of the second one."""
 
-    __slots__ = ("condition", "emit", "loop", "signedness", "steps_by_one", "type")
+    __slots__ = ("condition", "emit", "loop", "sign", "steps_by_one", "type")
 
     def __init__(self, loop: Operation, condition: _Condition) -> None:
         self.loop: Operation = loop
         self.condition: _Condition = condition
         self.emit: Emit = Emit(loop)
         self.type: TileType = tile_of(loop.operands[0])
-        self.signedness: str = _signedness(loop)
+        self.sign: Attributes = UNSIGNED if loop.unsigned_cmp else SIGNED
         self.steps_by_one: bool = Facts().integer(loop.operands[2]) == 1
 
     def computed(self) -> tuple[Value, Value]:
@@ -230,7 +215,7 @@ class _Bounds:
 
     def _may_wrap(self) -> bool:
         """Whether NVIDIA's computation of the split point might exceed the range of the type (rule 8)."""
-        signed = self.signedness == "signed"
+        signed = self.sign is SIGNED
         width = width_of(self.type)
         least, greatest = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
         facts = Facts()
@@ -256,7 +241,7 @@ class _Bounds:
         if self.condition.adds_one:
             split = emit.apply(ops.ADDI, split, emit.bits(self.type, 1))
         if not self.steps_by_one:
-            count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, self.signedness)
+            count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, self.sign)
             split = emit.apply(ops.ADDI, lower, emit.apply(ops.MULI, count, step))
         return self._order(ops.MINI, split, upper), self._order(ops.MAXI, split, lower)
 
@@ -277,25 +262,16 @@ class _Bounds:
         if self.steps_by_one:
             return self._order(ops.MINI, split, upper), self._order(ops.MAXI, split, lower)
         split = self._order(ops.MAXI, self._order(ops.MINI, split, upper), lower)
-        count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, "unsigned")
+        count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, UNSIGNED)
         aligned = emit.apply(ops.ADDI, lower, emit.apply(ops.MULI, count, step))
-        attributes: dict[str, Attribute] = {
-            "comparison_predicate": COMPARISON_PREDICATE["less_than"],
-            "signedness": SIGNEDNESS[self.signedness],
-        }
-        wrapped = emit.operation(ops.CMPI, [aligned, split], [scalar_tile(I1)], attributes).result
-        return split, emit.select(wrapped, upper, aligned)
+        return split, emit.select(emit.compare_integers("less_than", self.sign, aligned, split), upper, aligned)
 
     def _order(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
         """Create `mini` or `maxi` with the signedness of the loop."""
-        attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS[self.signedness]}
-        return self.emit.apply(declaration, left, right, attributes=attributes)
+        return self.emit.apply(declaration, left, right, attributes=self.sign)
 
-    def _ceiling_division(self, left: Value, right: Value, signedness: str) -> Value:
-        attributes: dict[str, Attribute] = {
-            "signedness": SIGNEDNESS[signedness],
-            "rounding": ROUNDING["positive_inf"],
-        }
+    def _ceiling_division(self, left: Value, right: Value, sign: Attributes) -> Value:
+        attributes: Attributes = {**sign, "rounding": ROUNDING["positive_inf"]}
         return self.emit.apply(ops.DIVI, left, right, attributes=attributes)
 
 
@@ -307,11 +283,9 @@ def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Va
     for argument in body.arguments:
         mapping[argument] = new_body.add_argument(argument.type, argument.location)
     comparison = condition.comparison
-    taken: list[Operation] = [
-        user for user in comparison.result.users if user.declaration is ops.IF and user.parent_operation is loop
-    ]
-    keep_comparison = len(taken) < len(comparison.result.users)
-    known = frozenset(taken)
+    users = comparison.result.users
+    known = {user for user in users if user.declaration is ops.IF and user.parent_operation is loop}
+    keep_comparison = len(known) < len(users)
     for operation in body:
         if operation is comparison:
             if keep_comparison:
@@ -337,8 +311,8 @@ def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Va
 def _truth(holds: bool, comparison: Operation) -> Operation:
     """The comparison in one half: a constant."""
     type = comparison.result.type
-    attributes: dict[str, Attribute] = {"value": dense_attribute(type, (), I1, b"\x01" if holds else b"\x00")}
-    return Operation(ops.CONSTANT, [], [type], attributes, NO_REGIONS, comparison.location)
+    value = dense_attribute(type, (), I1, b"\x01" if holds else b"\x00")
+    return Operation(ops.CONSTANT, [], [type], {"value": value}, location=comparison.location)
 
 
 def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Value, Value]) -> bool:

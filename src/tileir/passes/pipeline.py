@@ -140,7 +140,7 @@ def optimize(
     verified before and after each pass, unless `verify_each` is false.
     """
     steps = [parse_pass(text) for text in passes_of_level(level, rules, fuse_fma)]
-    return run_until_stable(module, steps, rules, _begun(module, report, verify_each))
+    return run_until_stable(module, steps, rules, report=_begun(module, report, verify_each))
 
 
 def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> list[str]:
@@ -178,16 +178,11 @@ def run_passes(
         raise TypeError(f"passes are a list of names, such as ['canonicalize', 'cse'], not {passes!r}")
     steps = [Step(each.name, {}, given=each) if isinstance(each, Pass) else parse_pass(each) for each in passes]
     check_steps(steps)
-    return run_steps(module, steps, rules, _begun(module, report, verify_each))
+    return run_steps(module, steps, rules, report=_begun(module, report, verify_each))
 
 
 def run_pipeline(
-    module: Operation,
-    text: str,
-    *,
-    rules: str = PARITY,
-    report: PassReport | None = None,
-    verify_each: bool = True,
+    module: Operation, text: str, *, rules: str = PARITY, report: PassReport | None = None, verify_each: bool = True
 ) -> Operation:
     """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`.
 
@@ -197,7 +192,7 @@ def run_pipeline(
         raise TypeError(f"a pipeline is a string such as 'builtin.module(canonicalize)', not {text!r}")
     steps = parse_pipeline(text)
     check_steps(steps)
-    return run_steps(module, steps, rules, _begun(module, report, verify_each))
+    return run_steps(module, steps, rules, report=_begun(module, report, verify_each))
 
 
 def _begun(module: Operation, report: PassReport | None, verify_each: bool) -> PassReport:
@@ -218,30 +213,24 @@ def _check_rules(rules: str) -> None:
         raise OptionError(f"'{rules}' is not a family of rules: use parity or full")
 
 
-def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None) -> Operation:
+def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
     """Run passes that were parsed already."""
     _check_rules(rules)
-    if report is None:
-        report = PassReport()
     check_steps(steps)
     for step in steps:
         _run_step(module, step, rules, report)
     return module
 
 
-def run_until_stable(
-    module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None
-) -> Operation:
+def run_until_stable(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
     """Run the passes of a level, and repeat while they make work for each other.
 
     For example, equal conditions are combined only after `cse` has merged them.  The last round is the one in which no
     pass but the first changes anything: the first would change nothing again.
     """
-    if report is None:
-        report = PassReport()
     for _ in range(_MAX_ROUNDS):
         start = len(report.runs)
-        run_steps(module, steps, rules, report)
+        run_steps(module, steps, rules, report=report)
         if not any(run.changes for run in report.runs[start + 1 :]):
             break
     return module
@@ -310,12 +299,8 @@ def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
             raise PipelineError(f"can't run '{anchors[0]}' pass manager on '{module.name}' op")
         anchors = anchors[1:]
     for anchor in anchors:
-        inner: list[Operation] = []
-        for operation in found:
-            for region in operation.regions:
-                for block in region.blocks:
-                    inner += [child for child in block if anchor in (child.name, "any")]
-        found = inner
+        blocks = [block for operation in found for region in operation.regions for block in region.blocks]
+        found = [child for block in blocks for child in block if anchor in (child.name, "any")]
     if scope == FUNCTION:
         return [function for operation in found for function in functions(operation)]
     if scope == registry.MODULE:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, ASSUME_COND
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.location import UNKNOWN, joined_location
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.traits import ISOLATED, NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
-# As in NVIDIA's dialect, they declare no effects, and so are never dead.
-WITHOUT_EFFECTS: Final[dict[OperationDeclaration, str]] = {
-    ASSUME: "a promise holds where it stands",
-    ASSUME_COND: "a promise holds where it stands",
-}
+
+def is_isolated(declaration: OperationDeclaration) -> bool:
+    """Whether constants stay inside such an operation; of an undeclared one nothing is known."""
+    return bool(declaration.traits & ISOLATED) or declaration.unregistered
 
 
 # --- dead code ---
@@ -52,10 +52,7 @@ class DeadCode:
         """Whether a removable operation is unused and has no effect."""
         if not operation.is_unused:
             return False
-        traits = operation.declaration.traits
-        if traits & (PURE | NO_MEMORY_EFFECT):
-            return True
-        return not self._has_effects(operation)
+        return bool(operation.declaration.traits & (PURE | NO_MEMORY_EFFECT)) or not self._has_effects(operation)
 
     def _has_effects(self, root: Operation) -> bool:
         known = self._effectful
@@ -124,19 +121,17 @@ def remove_dead(
 class ConstantBlocks:
     """Finds the block for the constants of a block: the entry block of the innermost isolated operation around it."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_leading")
 
     def __init__(self) -> None:
         self._found: dict[Block, Block] = {}
+        # By block, the constants that it begins with.
+        self._leading: dict[Block, dict[DenseAttribute, Value]] = {}
 
     def block_for(self, block: Block) -> Block:
-        found = self._found.get(block)
-        return found if found is not None else self._climb(block)
-
-    def _climb(self, block: Block) -> Block:
         # Blocks on the way have the same result, so a deep nest is climbed once and not from every level.
         way: list[Block] = []
-        found: Block | None = None
+        found = self._found.get(block)
         while found is None:
             way.append(block)
             region = block.parent
@@ -144,18 +139,31 @@ class ConstantBlocks:
             outer = parent.parent if parent is not None else None
             if region is None:
                 found = block
-            elif (
-                parent is None
-                or outer is None
-                or parent.declaration.traits & ISOLATED
-                or parent.declaration.unregistered
-            ):
+            elif parent is None or outer is None or is_isolated(parent.declaration):
                 found = region.blocks[0]
             else:
                 block = outer
                 found = self._found.get(block)
         for inner in way:
             self._found[inner] = found
+        return found
+
+    def constant(self, elements: DenseAttribute, type: Type, block: Block, location: Location) -> Value:
+        """Return an equal constant that the block for constants begins with, or a new one there."""
+        block = self.block_for(block)
+        known = self._leading.get(block)
+        if known is None:
+            known = self._leading[block] = {}
+            cursor = block.first
+            while cursor is not None and cursor.declaration is CONSTANT:
+                if len(cursor.attributes) == 1:
+                    known.setdefault(cursor.value_attribute, cursor.results[0])
+                cursor = cursor.next
+        found = known.get(elements)
+        if found is None:
+            constant = Operation(CONSTANT, [], [type], {"value": elements}, location=location)
+            block.insert_before(constant, block.first)
+            found = known[elements] = constant.results[0]
         return found
 
 

@@ -68,12 +68,11 @@ class Pattern:
         roots: OperationDeclaration | tuple[OperationDeclaration, ...],
         rewrite: Callable[[Operation, Rewriter], bool],
     ) -> None:
-        given: tuple[object, ...] = roots if isinstance(roots, tuple) else (roots,)
-        for root in given:
-            if not isinstance(root, OperationDeclaration):
-                raise TypeError(f"a pattern is for declarations, as tileir.declarations.ADDI, not for {root!r}")
         self.name: str = name
         self.roots: tuple[OperationDeclaration, ...] = roots if isinstance(roots, tuple) else (roots,)
+        for root in self.roots:
+            if not isinstance(root, OperationDeclaration):
+                raise TypeError(f"a pattern is for declarations, as tileir.declarations.ADDI, not for {root!r}")
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite
 
 
@@ -174,22 +173,6 @@ def apply_greedily(
 
 
 class _Driver:
-    __slots__ = (
-        "dead",
-        "folds",
-        "last",
-        "limit",
-        "patterns",
-        "rewriter",
-        "rewrites",
-        "root",
-        "rules",
-        "statistics",
-        "trace",
-        "trace_patterns",
-        "worklist",
-    )
-
     def __init__(
         self,
         root: Operation,
@@ -219,9 +202,7 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            removed = remove_dead(self.root, self.dead, Operation.erase if self.trace is None else self._erase)
-            if removed and self.trace is None:
-                self.statistics.count(DEAD_CODE, removed)
+            removed = remove_dead(self.root, self.dead, self._erase)
             moved = self._sweep()
             rewritten = self._drain()
             if not (removed or moved or rewritten):
@@ -242,7 +223,6 @@ class _Driver:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
         pool = ConstantPool(self.rewriter.keep_locations)
         found: list[Operation] = []
-        rules = self.rules
         count = 0
         pending: list[Operation | None] = []
         for region in reversed(self.root.regions):
@@ -252,15 +232,11 @@ class _Driver:
             cursor = pending.pop()
             while cursor is not None:
                 following = cursor.next
-                declaration = cursor.declaration
-                known = rules.get(declaration)
-                if known is None:
-                    known = self._rules_for(declaration)
+                known = self._rules_for(cursor.declaration)
                 count += 1
-                if known.is_constant:
-                    if not pool.place(cursor):
-                        cursor = following
-                        continue
+                if known.is_constant and not pool.place(cursor):
+                    cursor = following
+                    continue
                 if known.folds or known.patterns:
                     found.append(cursor)
                 if cursor.regions:
@@ -286,12 +262,9 @@ class _Driver:
         worklist = self.worklist
         rewriter = self.rewriter
         rewriter.changed = False
-        rules = self.rules
         operation = worklist.pop()
         while operation is not None:
-            known = rules.get(operation.declaration)
-            if known is None:
-                known = self._rules_for(operation.declaration)
+            known = self._rules_for(operation.declaration)
             if operation.parent is None or operation is self.root:
                 pass
             elif known.is_removable and self.dead.is_dead(operation):

@@ -103,19 +103,15 @@ def full(width: int, groups: tuple[int, ...]) -> Fact:
 
 
 def narrowed(
-    width: int,
-    groups: tuple[int, ...],
-    signed: Bounds | None = None,
-    unsigned: Bounds | None = None,
-    zeros: int = 0,
+    width: int, groups: tuple[int, ...], signed: Bounds | None = None, unsigned: Bounds | None = None, zeros: int = 0
 ) -> Fact:
-    """The fact that all of this holds; a range that is empty or exceeds the width is ignored."""
+    """The fact that all of this holds; a range that exceeds the width is ignored."""
     half = 1 << (width - 1)
     signed_low, signed_high = -half, half - 1
     unsigned_low, unsigned_high = 0, 2 * half - 1
-    if signed is not None and signed_low <= signed[0] <= signed[1] <= signed_high:
+    if signed is not None and signed_low <= signed[0] and signed[1] <= signed_high:
         signed_low, signed_high = signed
-    if unsigned is not None and unsigned_low <= unsigned[0] <= unsigned[1] <= unsigned_high:
+    if unsigned is not None and unsigned_low <= unsigned[0] and unsigned[1] <= unsigned_high:
         unsigned_low, unsigned_high = unsigned
     zeros = min(zeros, width)
     # Twice, because each range tightens the other.
@@ -169,33 +165,23 @@ def joined(left: Fact, right: Fact) -> Fact:
     groups = common_groups(left.groups, right.groups)
     if left.width == 0:
         return left.with_groups(groups)
-    return narrowed(
-        left.width,
-        groups,
-        (min(left.signed_low, right.signed_low), max(left.signed_high, right.signed_high)),
-        (min(left.unsigned_low, right.unsigned_low), max(left.unsigned_high, right.unsigned_high)),
-        min(left.zeros, right.zeros),
-    )
+    signed = (min(left.signed_low, right.signed_low), max(left.signed_high, right.signed_high))
+    unsigned = (min(left.unsigned_low, right.unsigned_low), max(left.unsigned_high, right.unsigned_high))
+    return narrowed(left.width, groups, signed, unsigned, min(left.zeros, right.zeros))
 
 
 def widened(old: Fact, new: Fact) -> Fact:
     """Widen the assumption of a fixed-point iteration: a bound that moved becomes that of the type, so that it ends."""
     if old.width == 0:
         return new
-    half = 1 << (old.width - 1)
-    return narrowed(
-        old.width,
-        new.groups,
-        (
-            old.signed_low if new.signed_low >= old.signed_low else -half,
-            old.signed_high if new.signed_high <= old.signed_high else half - 1,
-        ),
-        (
-            old.unsigned_low if new.unsigned_low >= old.unsigned_low else 0,
-            old.unsigned_high if new.unsigned_high <= old.unsigned_high else 2 * half - 1,
-        ),
-        new.zeros,
-    )
+    limits = full(old.width, ())
+    signed = _widened(old.range(True), new.range(True), limits.range(True))
+    unsigned = _widened(old.range(False), new.range(False), limits.range(False))
+    return narrowed(old.width, new.groups, signed, unsigned, new.zeros)
+
+
+def _widened(old: Bounds, new: Bounds, limits: Bounds) -> Bounds:
+    return old[0] if new[0] >= old[0] else limits[0], old[1] if new[1] <= old[1] else limits[1]
 
 
 def trailing_zeros(value: int) -> int:

@@ -11,12 +11,9 @@ from math import gcd
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
 from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, TensorViewType, TileType
-from tileir.ir.attributes import DenseArrayAttribute
-from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, element_bytes
+from tileir.ir.dense import element_bytes
 from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.values import OperationResult
 from tileir.rewrite.fact import (
@@ -73,8 +70,8 @@ def _unbounded(result: OperationResult, operands: list[Fact]) -> Fact:
     return full(width_of(result.type), _groups(result, operands))
 
 
-def _is_signed(operation: Operation) -> bool:
-    return operation.attribute("signedness") is SIGNEDNESS["signed"]
+def _is_signed(result: OperationResult) -> bool:
+    return result.operation.keyword("signedness") == "signed"
 
 
 # --- integer arithmetic ---
@@ -111,10 +108,10 @@ def _wrapped(
 ) -> Fact:
     """The fact about exact results in these ranges, which may wrap unless a flag promises otherwise."""
     half = 1 << (width_of(result.type) - 1)
-    overflow = result.operation.attribute("overflow")
-    if overflow is OVERFLOW["no_signed_wrap"] or overflow is OVERFLOW["no_wrap"]:
+    overflow = result.operation.keyword("overflow")
+    if overflow in ("no_signed_wrap", "no_wrap"):
         signed = (max(signed[0], -half), min(signed[1], half - 1))
-    if unsigned is not None and (overflow is OVERFLOW["no_unsigned_wrap"] or overflow is OVERFLOW["no_wrap"]):
+    if unsigned is not None and overflow in ("no_unsigned_wrap", "no_wrap"):
         unsigned = (max(unsigned[0], 0), min(unsigned[1], 2 * half - 1))
     return _bounded(result, operands, signed, unsigned, zeros)
 
@@ -128,27 +125,24 @@ def _absolute(result: OperationResult, operands: list[Fact]) -> Fact:
 def _extremum(result: OperationResult, operands: list[Fact]) -> Fact:
     a, b = operands
     either = joined(a, b)
-    signed = _is_signed(result.operation)
+    signed = _is_signed(result)
     x, y = a.range(signed), b.range(signed)
-    if result.operation.declaration is ops.MINI:
-        chosen = (min(x[0], y[0]), min(x[1], y[1]))
-    else:
-        chosen = (max(x[0], y[0]), max(x[1], y[1]))
+    choose = min if result.operation.declaration is ops.MINI else max
+    chosen = (choose(x[0], y[0]), choose(x[1], y[1]))
     ranges = (chosen, either.range(False)) if signed else (either.range(True), chosen)
     return _bounded(result, operands, *ranges, either.zeros)
 
 
 def _quotient(result: OperationResult, operands: list[Fact]) -> Fact:
     a, b = operands
-    signed = _is_signed(result.operation)
+    signed = _is_signed(result)
     low, high = b.range(signed)
     # Division by zero is undefined, so only the ends of the range and the numbers next to zero count.
     divisors = [d for d in (low, high, -1, 1) if d != 0 and low <= d <= high]
     if not divisors:
         return _unbounded(result, operands)
-    rounding = result.operation.attribute("rounding")
-    down, up = rounding is ROUNDING["negative_inf"], rounding is ROUNDING["positive_inf"]
-    corners = [_divided(x, d, down, up) for x in a.range(signed) for d in divisors]
+    rounding = result.operation.keyword("rounding")
+    corners = [_divided(x, d, rounding) for x in a.range(signed) for d in divisors]
     half = 1 << (a.width - 1)
     # The quotient of the smallest number and -1 does not fit and is undefined too.
     bounds = (min(corners), min(max(corners), half - 1) if signed else max(corners))
@@ -159,10 +153,10 @@ def _quotient(result: OperationResult, operands: list[Fact]) -> Fact:
     return _bounded(result, operands, bounds if signed else None, None if signed else bounds, zeros)
 
 
-def _divided(dividend: int, divisor: int, down: bool, up: bool) -> int:
-    if down:
+def _divided(dividend: int, divisor: int, rounding: str) -> int:
+    if rounding == "negative_inf":
         return dividend // divisor
-    if up:
+    if rounding == "positive_inf":
         return -(-dividend // divisor)
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
@@ -170,7 +164,7 @@ def _divided(dividend: int, divisor: int, down: bool, up: bool) -> int:
 
 def _remainder(result: OperationResult, operands: list[Fact]) -> Fact:
     a, b = operands
-    signed = _is_signed(result.operation)
+    signed = _is_signed(result)
     low, high = a.range(signed)
     divisor_low, divisor_high = b.range(signed)
     # A remainder keeps the common low zeros, is less than the divisor, and is no further from zero than the dividend.
@@ -235,7 +229,7 @@ def _shift_right(result: OperationResult, operands: list[Fact]) -> Fact:
     low, high = b.range(False)
     if high >= a.width:
         return _unbounded(result, operands)
-    signed = _is_signed(result.operation)
+    signed = _is_signed(result)
     corners = [x >> amount for x in a.range(signed) for amount in (low, high)]
     bounds = (min(corners), max(corners))
     zeros = max(0, a.zeros - high)
@@ -243,21 +237,17 @@ def _shift_right(result: OperationResult, operands: list[Fact]) -> Fact:
 
 
 def _comparison(result: OperationResult, operands: list[Fact]) -> Fact:
-    a, b = operands
-    predicate = result.operation.attribute("comparison_predicate")
-    signed = _is_signed(result.operation)
+    predicate = result.operation.keyword("comparison_predicate")
+    signed = _is_signed(result)
+    a, b = operands if not predicate.startswith("greater") else reversed(operands)
     (a_low, a_high), (b_low, b_high) = a.range(signed), b.range(signed)
-    if predicate is COMPARISON_PREDICATE["less_than"]:
+    if predicate in ("less_than", "greater_than"):
         always, never = a_high < b_low, a_low >= b_high
-    elif predicate is COMPARISON_PREDICATE["less_than_or_equal"]:
+    elif predicate in ("less_than_or_equal", "greater_than_or_equal"):
         always, never = a_high <= b_low, a_low > b_high
-    elif predicate is COMPARISON_PREDICATE["greater_than"]:
-        always, never = a_low > b_high, a_high <= b_low
-    elif predicate is COMPARISON_PREDICATE["greater_than_or_equal"]:
-        always, never = a_low >= b_high, a_high < b_low
     else:
         always, never = a_low == a_high == b_low == b_high, a_high < b_low or b_high < a_low
-        if predicate is not COMPARISON_PREDICATE["equal"]:
+        if predicate != "equal":
             always, never = never, always
     if not always and not never:
         return _unbounded(result, operands)
@@ -269,7 +259,7 @@ def _comparison(result: OperationResult, operands: list[Fact]) -> Fact:
 
 def _extension(result: OperationResult, operands: list[Fact]) -> Fact:
     (a,) = operands
-    if _is_signed(result.operation):
+    if _is_signed(result):
         return _bounded(result, operands, signed=a.range(True), zeros=a.zeros)
     return _bounded(result, operands, unsigned=a.range(False), zeros=a.zeros)
 
@@ -300,8 +290,7 @@ def _offset(result: OperationResult, operands: list[Fact]) -> Fact:
 
 
 def _constant(result: OperationResult, operands: list[Fact]) -> Fact:
-    value = result.operation.attributes.get("value")
-    return constant_fact(value) if isinstance(value, DenseAttribute) else anything(result.type)
+    return constant_fact(result.operation.value_attribute)
 
 
 def _iota(result: OperationResult, operands: list[Fact]) -> Fact:
@@ -359,9 +348,7 @@ def _select(result: OperationResult, operands: list[Fact]) -> Fact:
     if condition.value is not None:
         return if_true if condition.value else if_false
     either = joined(if_true, if_false)
-    if condition.groups == ():
-        return either
-    return either.with_groups(common_groups(either.groups, condition.groups))
+    return either.with_groups(common_groups(either.groups, condition.groups)) if condition.groups else either
 
 
 def _broadcast(result: OperationResult, operands: list[Fact]) -> Fact:
@@ -381,9 +368,7 @@ def _reshape(result: OperationResult, operands: list[Fact]) -> Fact:
 
 def _permute(result: OperationResult, operands: list[Fact]) -> Fact:
     (a,) = operands
-    order = result.operation.attributes.get("permutation")
-    axes = order.values if isinstance(order, DenseArrayAttribute) else ()
-    return a.with_groups(tuple([a.groups[axis] for axis in axes]))
+    return a.with_groups(tuple([a.groups[axis] for axis in result.operation.permutation]))
 
 
 def _extract(result: OperationResult, operands: list[Fact]) -> Fact:
@@ -411,13 +396,10 @@ RULES: Final[dict[OperationDeclaration, Rule]] = {
     ops.ADDI: _sum,
     ops.ANDI: _and,
     ops.ASSUME: _assume,
-    ops.BITCAST: _same_bits,
     ops.BROADCAST: _broadcast,
     ops.CAT: _concatenation,
-    ops.CLZ: _bit_count,
     ops.CMPI: _comparison,
     ops.CONSTANT: _constant,
-    ops.CTZ: _bit_count,
     ops.DIVI: _quotient,
     ops.EXTI: _extension,
     ops.EXTRACT: _extract,
@@ -426,7 +408,6 @@ RULES: Final[dict[OperationDeclaration, Rule]] = {
     ops.GET_TENSOR_SHAPE: _tensor_shape,
     ops.GET_TILE_BLOCK_ID: _block,
     ops.INSERT: _insert,
-    ops.INT_TO_PTR: _same_bits,
     ops.IOTA: _iota,
     ops.MAXI: _extremum,
     ops.MINI: _extremum,
@@ -437,9 +418,6 @@ RULES: Final[dict[OperationDeclaration, Rule]] = {
     ops.OFFSET: _offset,
     ops.ORI: _or,
     ops.PERMUTE: _permute,
-    ops.POPCNT: _bit_count,
-    ops.PTR_TO_INT: _same_bits,
-    ops.PTR_TO_PTR: _same_bits,
     ops.REMI: _remainder,
     ops.RESHAPE: _reshape,
     ops.SELECT: _select,
@@ -448,4 +426,6 @@ RULES: Final[dict[OperationDeclaration, Rule]] = {
     ops.SUBI: _difference,
     ops.TRUNCI: _truncation,
     ops.XORI: _or,
+    **dict.fromkeys((ops.CLZ, ops.CTZ, ops.POPCNT), _bit_count),
+    **dict.fromkeys((ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR), _same_bits),
 }

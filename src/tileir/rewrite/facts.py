@@ -29,13 +29,12 @@ from functools import reduce
 from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE, YIELD
 from tileir.ir.core import Block, Operation
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FloatType
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
-from tileir.rewrite.matching import if_yields, loop_ends
+from tileir.rewrite.matching import constant_value, if_yields, loop_ends
 
 # Assumptions about carried values nest up to this depth of loops.
 _MAX_LEVEL: Final = 3
@@ -162,25 +161,21 @@ class Facts:
 
     def _record(self, value: Value, facts: list[Fact]) -> None:
         """Record the fact about a value, given those about its sources."""
-        known = self._known
-        if isinstance(value, OperationResult):
-            operation = value.operation
-            if operation.declaration is FOR:
-                known[value] = facts[0]
-            elif operation.regions:
-                known[value] = reduce(joined, facts) if facts else anything(value.type)
-            else:
-                known[value] = fact_of_result(value, facts)
-        elif isinstance(value, BlockArgument):
-            owner = value.block.parent_operation
-            if owner is not None and owner.declaration is FOR and value.index == 0:
-                known[value] = _induction_fact(owner, facts)
-            elif owner is not None and owner.declaration in (FOR, LOOP):
-                self._record_carried(owner, facts)
-            else:
-                known[value] = anything(value.type)
+        owner = value.block.parent_operation if isinstance(value, BlockArgument) else None
+        if isinstance(value, OperationResult) and value.operation.declaration is FOR:
+            found = facts[0]
+        elif isinstance(value, OperationResult) and value.operation.regions:
+            found = reduce(joined, facts) if facts else anything(value.type)
+        elif isinstance(value, OperationResult):
+            found = fact_of_result(value, facts)
+        elif isinstance(value, BlockArgument) and owner is not None and owner.declaration is FOR and value.index == 0:
+            found = _induction_fact(owner, facts)
+        elif owner is not None and owner.declaration in (FOR, LOOP):
+            self._record_carried(owner, facts)
+            return
         else:
-            known[value] = anything(value.type)
+            found = anything(value.type)
+        self._known[value] = found
 
     def _record_carried(self, loop: Operation, initial: list[Fact]) -> None:
         """Rule 3, for all carried values of a loop at once."""
@@ -264,18 +259,17 @@ def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:
         start = lower.signed_low if signed else first
         high = start + (high - start) // distance * distance
     zeros = min(lower.zeros, step.zeros)
-    if signed:
-        return narrowed(width, (), signed=(low, high), zeros=zeros)
-    return narrowed(width, (), unsigned=(low, high), zeros=zeros)
+    return narrowed(width, (), (low, high) if signed else None, None if signed else (low, high), zeros)
 
 
 def _float_constant(value: Value) -> float | None:
     """Return the float that all elements of a constant are, also if it is reshaped, broadcast or permuted."""
     definition = value.defining_operation
     while definition is not None and definition.declaration in (RESHAPE, BROADCAST, PERMUTE, ASSUME):
-        definition = definition.operands[0].defining_operation
-    elements = definition.attributes.get("value") if definition is not None else None
-    if not isinstance(elements, DenseAttribute) or not isinstance(elements.element_type, FloatType):
+        value = definition.operands[0]
+        definition = value.defining_operation
+    elements = constant_value(value)
+    if elements is None or not isinstance(elements.element_type, FloatType):
         return None
     found = set(elements.values())
     return to_double(FORMATS[elements.element_type.name], found.pop()) if len(found) == 1 else None

@@ -6,8 +6,6 @@ number is that of the table in docs/optimizing.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tileir.annotations import Final
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, EXTI, IF, MULF, SELECT, XORI
@@ -17,17 +15,7 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.rewrite.driver import Fold, FoldResult, Pattern
-from tileir.rewrite.matching import (
-    constant_bool,
-    constant_value,
-    defined_by,
-    is_false,
-    is_one,
-    is_true,
-    is_zero,
-    negated,
-    negation,
-)
+from tileir.rewrite.matching import constant_bool, constant_integer, constant_value, defined_by, negated, negation
 from tileir.rewrite.rewriter import Rewriter
 
 ROUNDING_MODES: Final = ("nearest_even", "zero", "negative_inf", "positive_inf")
@@ -45,8 +33,7 @@ def _fold_addf(operation: Operation) -> FoldResult:
     right = constant_value(operation.operands[1])
     if left is None or right is None:
         return None
-    flush = operation.attribute("flush_to_zero") is not None
-    total = add_constants(left, right, operation.keyword("rounding_mode"), flush)
+    total = add_constants(left, right, operation.rounding_mode, operation.flush_to_zero)
     return [total] if total is not None else None
 
 
@@ -59,9 +46,7 @@ def _fold_if(operation: Operation) -> FoldResult:
         return None
     operation.set_operand(0, condition)
     first, second = operation.regions
-    blocks = first.blocks
-    first.blocks = second.blocks
-    second.blocks = blocks
+    first.blocks, second.blocks = second.blocks, first.blocks
     for region in (first, second):
         for block in region.blocks:
             block.parent = region
@@ -88,18 +73,13 @@ def _same_arms(operation: Operation) -> FoldResult:
 def _constant_condition(operation: Operation) -> FoldResult:
     """F6."""
     condition = constant_bool(operation.operands[0])
-    if condition is None:
-        return None
-    return [operation.operands[1 if condition else 2]]
+    return None if condition is None else [operation.operands[1 if condition else 2]]
 
 
 def _boolean_identity(operation: Operation) -> FoldResult:
     """F7: `select c, true, false` is c."""
     condition, chosen, otherwise = operation.operands
-    type = operation.results[0].type
-    if isinstance(type, TileType) and type.element is I1 and is_true(chosen) and is_false(otherwise):
-        return [condition]
-    return None
+    return [condition] if constant_bool(chosen) and constant_bool(otherwise) is False else None
 
 
 def _compared_arms(operation: Operation) -> FoldResult:
@@ -127,17 +107,8 @@ def _negated_condition(operation: Operation) -> FoldResult:
     return []
 
 
-def _nested_first(operation: Operation) -> FoldResult:
-    """F10: the condition of the inner `select` is known to be true."""
-    return _skip_nested(operation, 1)
-
-
-def _nested_second(operation: Operation) -> FoldResult:
-    """F11: the condition of the inner `select` is known to be false."""
-    return _skip_nested(operation, 2)
-
-
 def _skip_nested(operation: Operation, arm: int) -> FoldResult:
+    """F10 and F11: the condition of the inner `select` is known to be true (in arm 1) or false (in arm 2)."""
     inner = defined_by(operation.operands[arm], SELECT)
     if inner is None or inner.operands[0] is not operation.operands[0] or inner is operation:
         return None
@@ -145,30 +116,21 @@ def _skip_nested(operation: Operation, arm: int) -> FoldResult:
     return []
 
 
-_SELECT_FOLDS: Final[tuple[tuple[str, Callable[[Operation], FoldResult]], ...]] = (
-    ("select-same-arms", _same_arms),
-    ("select-constant-condition", _constant_condition),
-    ("select-boolean-identity", _boolean_identity),
-    ("select-compared-arms", _compared_arms),
-    ("select-negated-condition", _negated_condition),
-    ("select-nested-first", _nested_first),
-    ("select-nested-second", _nested_second),
-)
-
-
-def public_folds() -> list[Fold]:
-    """The folds of NVIDIA's public dialect."""
+def canonicalization_folds(full: bool) -> list[Fold]:
+    """The folds of NVIDIA's public dialect; with `full`, the folds draft's float addition too."""
     return [
         Fold("constant", CONSTANT, _fold_constant),
         Fold("if-negated-condition", IF, _fold_if),
         Fold("assume-again", ASSUME, _fold_assume),
-        *[Fold(name, SELECT, rule) for name, rule in _SELECT_FOLDS],
+        Fold("select-same-arms", SELECT, _same_arms),
+        Fold("select-constant-condition", SELECT, _constant_condition),
+        Fold("select-boolean-identity", SELECT, _boolean_identity),
+        Fold("select-compared-arms", SELECT, _compared_arms),
+        Fold("select-negated-condition", SELECT, _negated_condition),
+        Fold("select-nested-first", SELECT, lambda operation: _skip_nested(operation, 1)),
+        Fold("select-nested-second", SELECT, lambda operation: _skip_nested(operation, 2)),
+        *([Fold("addf-constants", ADDF, _fold_addf)] if full else []),
     ]
-
-
-def full_folds() -> list[Fold]:
-    """The public folds and the folds draft's float addition."""
-    return [*public_folds(), Fold("addf-constants", ADDF, _fold_addf)]
 
 
 # --- patterns of select ---
@@ -177,7 +139,7 @@ def full_folds() -> list[Fold]:
 def _select_to_not(operation: Operation, rewriter: Rewriter) -> bool:
     """`select c, false, true` is `xori c, true`."""
     condition, chosen, otherwise = operation.operands
-    if not is_false(chosen) or not is_true(otherwise):
+    if constant_bool(chosen) is not False or not constant_bool(otherwise):
         return rewriter.no_match(operation, "the values are not false and true")
     inverse = rewriter.create(XORI, [condition, otherwise], [operation.results[0].type])
     rewriter.replace(operation, [inverse.results[0]])
@@ -193,18 +155,12 @@ def _select_constants(operation: Operation, rewriter: Rewriter) -> bool:
     if not isinstance(element, (IntegerType, FloatType)):
         return rewriter.no_match(operation, "the elements are neither integers nor floats")
     size = element_bytes(element)
-    parts = [
-        _element(chosen if condition.bits(index) & 1 else otherwise, index, size)
-        for index in range(1 if condition.is_splat and chosen.is_splat and otherwise.is_splat else chosen.count)
-    ]
+    count = 1 if condition.is_splat and chosen.is_splat and otherwise.is_splat else chosen.count
+    picked = [chosen if condition.bits(index) & 1 else otherwise for index in range(count)]
+    parts = [arm.bits(index).to_bytes(size, "little") for index, arm in enumerate(picked)]
     value = dense_attribute(chosen.type, chosen.shape, element, b"".join(parts))
     rewriter.replace(operation, [rewriter.constant(value)])
     return True
-
-
-def _element(elements: DenseAttribute, index: int, size: int) -> bytes:
-    start = 0 if elements.is_splat else index * size
-    return elements.data[start : start + size]
 
 
 def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
@@ -213,9 +169,10 @@ def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
     type = operation.results[0].type
     if not isinstance(type, TileType) or not isinstance(type.element, IntegerType) or type.element is I1:
         return rewriter.no_match(operation, "the elements are not integers wider than i1")
-    if is_zero(chosen) and is_one(otherwise):
+    arms = (constant_integer(chosen), constant_integer(otherwise))
+    if arms == (0, 1):
         condition = negation(rewriter, condition)
-    elif not is_one(chosen) or not is_zero(otherwise):
+    elif arms != (1, 0):
         return rewriter.no_match(operation, "the values are not 0 and 1")
     extended = rewriter.create(EXTI, [condition], [type], {"signedness": SIGNEDNESS["unsigned"]})
     rewriter.replace(operation, [extended.results[0]])
@@ -274,13 +231,12 @@ def add_bits(form: FloatFormat, left: int, right: int, rounding: str, flush: boo
     if not form.has_zero or not is_finite(form, left) or not is_finite(form, right):
         return None
     if flush:
-        left = _flushed(form, left)
-        right = _flushed(form, right)
+        left, right = _flushed(form, left), _flushed(form, right)
     left_negative, left_units, left_exponent = decode(form, left)
     right_negative, right_units, right_exponent = decode(form, right)
     exponent = min(left_exponent, right_exponent)
-    total = _aligned(left_negative, left_units, left_exponent - exponent)
-    total += _aligned(right_negative, right_units, right_exponent - exponent)
+    total = (-left_units if left_negative else left_units) << (left_exponent - exponent)
+    total += (-right_units if right_negative else right_units) << (right_exponent - exponent)
     if total == 0:
         # The sum of zeros of one sign keeps it; any other zero is positive, unless rounding is downward.
         both = left_negative and right_negative and left_units == 0 and right_units == 0
@@ -289,11 +245,6 @@ def add_bits(form: FloatFormat, left: int, right: int, rounding: str, flush: boo
         return form.sign_mask if negative and form.has_sign else 0
     bits = _rounded(form, total < 0, abs(total), exponent, rounding)
     return _flushed(form, bits) if bits is not None and flush else bits
-
-
-def _aligned(negative: bool, units: int, shift: int) -> int:
-    value = units << shift
-    return -value if negative else value
 
 
 def _flushed(form: FloatFormat, bits: int) -> int:
@@ -306,21 +257,17 @@ def _rounded(form: FloatFormat, negative: bool, units: int, exponent: int, round
     """Encode `units * 2**exponent`, not zero; None if it overflows or the format lacks its sign."""
     if negative and not form.has_sign:
         return None
+    away = rounding == ("negative_inf" if negative else "positive_inf")
     top = units.bit_length() + exponent - 1
     unit = max(top, form.minimum_exponent) - form.mantissa_bits
     shift = unit - exponent
-    if shift <= 0:
-        quotient = units << -shift
-    else:
-        quotient = units >> shift
-        rest = units & ((1 << shift) - 1)
-        if rest:
-            half = 1 << (shift - 1)
-            if rounding == "nearest_even":
-                if rest > half or (rest == half and quotient & 1):
-                    quotient += 1
-            elif rounding == ("negative_inf" if negative else "positive_inf"):
-                quotient += 1
+    quotient = units << -shift if shift <= 0 else units >> shift
+    rest = 0 if shift <= 0 else units & ((1 << shift) - 1)
+    if rest and rounding == "nearest_even":
+        half = 1 << (shift - 1)
+        quotient += 1 if rest > half or (rest == half and quotient & 1) else 0
+    elif rest and away:
+        quotient += 1
     if quotient >> form.mantissa_bits == 0:
         magnitude = quotient
     else:
@@ -329,7 +276,7 @@ def _rounded(form: FloatFormat, negative: bool, units: int, exponent: int, round
         magnitude = (field << form.mantissa_bits) + quotient - (1 << form.mantissa_bits)
     if magnitude > form.largest:
         # Rounding toward zero stops at the largest number.
-        if rounding == "nearest_even" or rounding == ("negative_inf" if negative else "positive_inf"):
+        if rounding == "nearest_even" or away:
             return None
         magnitude = form.largest
     return magnitude | (form.sign_mask if negative else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, IF, RESHAPE, RETURN, SELECT, XORI, YIELD
-from tileir.dialect.types import TileType, scalar_tile, tile_type, with_element
+from tileir.dialect.types import TileType, tile_type, with_element
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
@@ -13,7 +13,6 @@ from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
 _LEAVING: Final = (RETURN, CONTINUE, BREAK)
-_SCALAR_I1: Final = scalar_tile(I1)
 
 
 def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | None:
@@ -29,7 +28,7 @@ def constant_value(value: Value) -> DenseAttribute | None:
     return elements if isinstance(elements, DenseAttribute) else None
 
 
-def _constant_integer(value: Value) -> int | None:
+def constant_integer(value: Value) -> int | None:
     """Return the bits of an integer constant whose elements are all equal."""
     elements = constant_value(value)
     if elements is None or not elements.is_splat or not isinstance(elements.element_type, IntegerType):
@@ -45,27 +44,10 @@ def constant_bool(value: Value) -> bool | None:
     return elements.bits(0) & 1 == 1
 
 
-def is_true(value: Value) -> bool:
-    return constant_bool(value) is True
-
-
-def is_false(value: Value) -> bool:
-    return constant_bool(value) is False
-
-
-def is_one(value: Value) -> bool:
-    """Whether every element is the integer 1 (an i1 that is true included)."""
-    return _constant_integer(value) == 1
-
-
-def is_zero(value: Value) -> bool:
-    return _constant_integer(value) == 0
-
-
 def negated(value: Value) -> Value | None:
     """Return c for `xori c, true`, with the constant on the right."""
     definition = defined_by(value, XORI)
-    return definition.operands[0] if definition is not None and is_true(definition.operands[1]) else None
+    return definition.operands[0] if definition is not None and constant_bool(definition.operands[1]) else None
 
 
 # --- branches ---
@@ -90,8 +72,8 @@ def leaves(block: Block | None) -> bool:
 
 def if_yields(branching: Operation) -> list[Operation]:
     """The `yield`s of an `if`; a branch that leaves has none."""
-    ends = [block.last for region in branching.regions for block in region.blocks]
-    return [end for end in ends if end is not None and end.declaration is YIELD]
+    ends = [yields(branch(branching, 0)), yields(branch(branching, 1))]
+    return [end for end in ends if end is not None]
 
 
 def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
@@ -113,10 +95,11 @@ def only_ends(block: Block | None) -> bool:
     return block is not None and block.first is not None and block.first is block.last
 
 
-def is_defined_in(value: Value, region: Region) -> bool:
-    """Whether a value is defined directly in a region."""
-    block = value.parent_block
-    return block is not None and block.parent is region
+def is_inside(operation: Operation | None, block: Block) -> bool:
+    """Whether an operation is in a block, directly or nested."""
+    while operation is not None and operation.parent is not block:
+        operation = operation.parent_operation
+    return operation is not None
 
 
 # --- creating operations ---
@@ -160,7 +143,3 @@ def negation(rewriter: Rewriter, value: Value) -> Value:
         raise ValueError(f"no negation of '{type.text}'")
     truth = rewriter.constant(dense_attribute(type, type.shape, I1, b"\x01"))
     return rewriter.create(XORI, [value, truth], [type]).results[0]
-
-
-def is_scalar_condition(value: Value) -> bool:
-    return value.type is _SCALAR_I1

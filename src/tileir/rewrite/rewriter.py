@@ -116,11 +116,8 @@ class Rewriter:
         if block is None:
             raise ValueError("the rewriter has no insertion point")
         block.insert_before(operation, self._before)
-        if operation.regions:
-            for inner in operation.walk():
-                self.modify(inner)
-        else:
-            self.modify(operation)
+        for inner in operation.walk():
+            self.modify(inner)
         return operation
 
     def create(
@@ -134,17 +131,8 @@ class Rewriter:
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
         """Build and insert an operation; declarations are in `tileir.declarations`, as ADDI."""
-        return self.insert(
-            Operation(
-                declaration,
-                operands,
-                result_types,
-                attributes,
-                regions,
-                self.location if location is None else location,
-                segments,
-            )
-        )
+        place = self.location if location is None else location
+        return self.insert(Operation(declaration, operands, result_types, attributes, regions, place, segments))
 
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
         """Insert a `constant`; the driver moves it to the start of the kernel and merges equal ones."""
@@ -238,9 +226,8 @@ class Rewriter:
 
     def erase(self, operation: Operation) -> None:
         """Erase an operation and its contents; its results must be unused."""
-        for result in operation.results:
-            if result.has_uses:
-                raise ValueError(f"cannot erase '{operation.name}': a result is still used")
+        if not operation.is_unused:
+            raise ValueError(f"cannot erase '{operation.name}': a result is still used")
         self.changed = True
         worklist = self._worklist
         parent = operation.parent_operation
@@ -273,7 +260,7 @@ class Rewriter:
 
     def _drop(self, root: Operation) -> None:
         """Remove a detached operation and its contents from use lists and the worklist."""
-        dropped = pre_order(root) if root.regions else [root]
+        dropped = pre_order(root)
         values = [value for operation in dropped for value in operation.operands]
         root.drop_all_references()
         for value in values:
@@ -324,23 +311,6 @@ def _block_of(operation: Operation) -> Block:
 
 
 def _relink(source: Block, target: Block, before: Operation | None) -> None:
-    first = source.first
-    last = source.last
-    if first is None or last is None:
-        return
-    cursor: Operation | None = first
-    while cursor is not None:
-        cursor.parent = target
-        cursor = cursor.next
-    source.first = source.last = None
-    previous = target.last if before is None else before.previous
-    first.previous = previous
-    if previous is None:
-        target.first = first
-    else:
-        previous.next = first
-    last.next = before
-    if before is None:
-        target.last = last
-    else:
-        before.previous = last
+    for operation in source.operations:
+        operation.detach()
+        target.insert_before(operation, before)

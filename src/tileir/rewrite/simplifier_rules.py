@@ -15,11 +15,19 @@ defined where c is false and d is undefined.
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.dialect import ops
+from tileir.dialect.types import TileType
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.types import IntegerType
+
+# Constants that are not splats are computed up to this number of elements.
+_MAX_ELEMENTS: Final = 4096
 
 # Rules for the value of an expression.
 RULES: Final[tuple[tuple[str, str, str], ...]] = (
@@ -136,37 +144,25 @@ SWAPPED: Final[dict[str, str]] = {
     "greater_than": "less_than",
     "greater_than_or_equal": "less_than_or_equal",
 }
-INVERSE: Final[dict[str, str]] = {
-    "equal": "not_equal",
-    "not_equal": "equal",
-    "less_than": "greater_than_or_equal",
-    "less_than_or_equal": "greater_than",
-    "greater_than": "less_than_or_equal",
-    "greater_than_or_equal": "less_than",
-}
+_OPPOSITES: Final = (
+    ("equal", "not_equal"),
+    ("less_than", "greater_than_or_equal"),
+    ("greater_than", "less_than_or_equal"),
+)
+INVERSE: Final[dict[str, str]] = {**dict(_OPPOSITES), **{right: left for left, right in _OPPOSITES}}
 
-# The operations that the simplifier knows, with their attributes in the order of the keywords in brackets.
+# The operations that the simplifier knows, with the names of their attributes in the order of the keywords in brackets.
 OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
-    ops.ADDI: ("overflow",),
-    ops.SUBI: ("overflow",),
-    ops.MULI: ("overflow",),
-    ops.NEGI: ("overflow",),
-    ops.SHLI: ("overflow",),
-    ops.SHRI: ("signedness",),
-    ops.ANDI: (),
-    ops.ORI: (),
-    ops.XORI: (),
-    ops.MINI: ("signedness",),
-    ops.MAXI: ("signedness",),
-    ops.CMPI: ("comparison_predicate", "signedness"),
-    ops.SELECT: (),
-    ops.EXTI: ("signedness",),
-    ops.TRUNCI: ("overflow",),
+    declaration: tuple([attribute.name for attribute in declaration.attributes])
+    for declaration in (
+        *(ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.SHRI, ops.ANDI, ops.ORI, ops.XORI),
+        *(ops.MINI, ops.MAXI, ops.CMPI, ops.SELECT, ops.EXTI, ops.TRUNCI),
+    )
 }
 COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset(
     [ops.ADDI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI, ops.MINI, ops.MAXI]
 )
-_BY_NAME: Final[dict[str, OperationDeclaration]] = {operator.mnemonic: operator for operator in OPERATORS}
+_BY_NAME: Final[dict[str, OperationDeclaration]] = {each.mnemonic: each for each in OPERATORS}
 
 
 # --- terms ---
@@ -212,7 +208,7 @@ class Term:
 
 
 class Rule:
-    """A parsed rule; `heads` has the operation that each operand must be, None where any matches."""
+    """A parsed rule; `heads` are the operations of the pattern and its operands, None where any matches."""
 
     __slots__ = ("heads", "left", "name", "right")
 
@@ -220,13 +216,34 @@ class Rule:
         self.name: str = name
         self.left: Term = left
         self.right: Term = right
-        self.heads: tuple[OperationDeclaration | None, ...] = tuple([_head(argument) for argument in left.arguments])
+        self.heads: list[OperationDeclaration | None] = [_head(term) for term in (left, *left.arguments)]
 
 
 def _head(term: Term) -> OperationDeclaration | None:
     if term.kind == APPLICATION:
         return term.operation
     return None if term.kind == VARIABLE else ops.CONSTANT
+
+
+class RuleTable:
+    """Finds the rules for an operation and the operations of its operands; results are cached."""
+
+    __slots__ = ("_candidates", "_rules")
+
+    def __init__(self, table: tuple[tuple[str, str, str], ...]) -> None:
+        self._rules: list[Rule] = read_rules(table)
+        self._candidates: dict[tuple[OperationDeclaration | None, ...], list[Rule]] = {}
+
+    def candidates(self, kinds: tuple[OperationDeclaration | None, ...]) -> list[Rule]:
+        """Return the rules that might match a node and operands of these kinds, in their order."""
+        found = self._candidates.get(kinds)
+        if found is None:
+            found = self._candidates[kinds] = [
+                rule
+                for rule in self._rules
+                if all(head is None or head is kind for head, kind in zip(rule.heads, kinds, strict=False))
+            ]
+        return found
 
 
 def read_rules(table: tuple[tuple[str, str, str], ...]) -> list[Rule]:
@@ -309,6 +326,26 @@ def literal(name: str, width: int) -> int:
     return int(name) & ((1 << width) - 1)
 
 
+_COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less_than": operator.lt,
+    "less_than_or_equal": operator.le,
+    "greater_than": operator.gt,
+    "greater_than_or_equal": operator.ge,
+}
+_BINARY: Final[dict[OperationDeclaration, Callable[[int, int], int]]] = {
+    ops.ADDI: operator.add,
+    ops.SUBI: operator.sub,
+    ops.MULI: operator.mul,
+    ops.ANDI: operator.and_,
+    ops.ORI: operator.or_,
+    ops.XORI: operator.xor,
+    ops.MINI: min,
+    ops.MAXI: max,
+}
+
+
 def evaluate(
     operation: OperationDeclaration, flags: tuple[str, ...], widths: tuple[int, int], operands: tuple[int, ...]
 ) -> int | None:
@@ -337,37 +374,53 @@ def evaluate(
         return (first << second if operation is ops.SHLI else left >> second) & mask
     right = _signed(width, second) if signed else second
     if operation is ops.CMPI:
-        return int(_compare(flags[0], left, right))
-    if operation is ops.MINI:
-        return min(left, right) & mask
-    if operation is ops.MAXI:
-        return max(left, right) & mask
-    if operation is ops.ADDI:
-        return first + second & mask
-    if operation is ops.SUBI:
-        return first - second & mask
-    if operation is ops.MULI:
-        return first * second & mask
-    if operation is ops.ANDI:
-        return first & second
-    if operation is ops.ORI:
-        return first | second
-    return first ^ second
+        return int(_COMPARISONS[flags[0]](left, right))
+    return _BINARY[operation](left, right) & mask
 
 
 def _signed(width: int, bits: int) -> int:
     return bits - (1 << width) if bits >> (width - 1) & 1 else bits
 
 
-def _compare(predicate: str, left: int, right: int) -> bool:
-    if predicate == "equal":
-        return left == right
-    if predicate == "not_equal":
-        return left != right
-    if predicate == "less_than":
-        return left < right
-    if predicate == "less_than_or_equal":
-        return left <= right
-    if predicate == "greater_than":
-        return left > right
-    return left >= right
+def integer_width(type: TileType) -> int:
+    """Return the width of the elements, 0 if they are not integers that arithmetic takes."""
+    element = type.element
+    return element.width if isinstance(element, IntegerType) and element.width in (1, 8, 16, 32, 64) else 0
+
+
+def splat(type: TileType, number: str) -> DenseAttribute:
+    """Return a constant whose elements are all a literal of a rule."""
+    bits = literal(number, integer_width(type))
+    return dense_attribute(type, type.shape, type.element, bits.to_bytes(element_bytes(type.element), "little"))
+
+
+def is_splat(value: DenseAttribute | None, number: str) -> bool:
+    """Whether a node is a constant whose elements are all a literal of a rule."""
+    if value is None or not value.is_splat or not isinstance(value.element_type, IntegerType):
+        return False
+    width = value.element_type.width
+    return value.bits(0) & ((1 << width) - 1) == literal(number, width)
+
+
+def evaluate_tiles(
+    operation: OperationDeclaration, flags: tuple[str, ...], operands: list[DenseAttribute], type: TileType
+) -> DenseAttribute | None:
+    """Compute an operation on constants, element by element; None if it is undefined or takes too long."""
+    is_uniform = all(operand.is_splat for operand in operands)
+    if type.count > _MAX_ELEMENTS and not is_uniform:
+        return None
+    widths: list[int] = []
+    for operand in operands:
+        element = operand.element_type
+        if not isinstance(element, IntegerType):
+            return None
+        widths.append(element.width)
+    size = element_bytes(type.element)
+    parts: list[bytes] = []
+    for index in range(1 if is_uniform else type.count):
+        bits = tuple([each.bits(index) & ((1 << width) - 1) for each, width in zip(operands, widths, strict=True)])
+        result = evaluate(operation, flags, (widths[-1], integer_width(type)), bits)
+        if result is None:
+            return None
+        parts.append(result.to_bytes(size, "little"))
+    return dense_attribute(type, type.shape, type.element, b"".join(parts))

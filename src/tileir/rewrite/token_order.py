@@ -16,7 +16,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import PURE
 from tileir.ir.values import BlockArgument, OperationResult, Value
-from tileir.rewrite.matching import if_yields, loop_ends
+from tileir.rewrite.matching import if_yields, is_inside, loop_ends
 
 # What a token comes after.
 READS: Final = 1
@@ -54,7 +54,7 @@ class TokenOrder:
         pending = [value for value in later.operands if value.type is TOKEN]
         seen = set(pending)
         for value in pending:
-            if since is not None and not _is_defined_in(value, since):
+            if since is not None and not is_inside(_owner(value), since):
                 continue
             yield value
             for source in self.before(value):
@@ -95,17 +95,14 @@ class TokenOrder:
     def after(self, token: Value) -> int:
         """Return what a token comes after: READS, OTHERS, both or nothing."""
         if self._flags is None:
-            self._flags = self._all_flags()
+            own: dict[Operation, int] = {}
+            for operation in self.entry.walk():
+                if not operation.regions and not operation.declaration.traits & PURE:
+                    weak = operation.keyword("memory_ordering_semantics") == "weak"
+                    reads = operation.declaration.reads and not operation.declaration.writes and weak
+                    own[operation] = READS if reads else OTHERS
+            self._flags = self.gathered(own)
         return self._flags.get(token, 0)
-
-    def _all_flags(self) -> dict[Value, int]:
-        own: dict[Operation, int] = {}
-        for operation in self.entry.walk():
-            if not operation.regions and not operation.declaration.traits & PURE:
-                weak = operation.keyword("memory_ordering_semantics") == "weak"
-                reads = operation.declaration.reads and not operation.declaration.writes and weak
-                own[operation] = READS if reads else OTHERS
-        return self.gathered(own)
 
     def gathered(self, own: dict[Operation, int]) -> dict[Value, int]:
         """Return, by token, the union of the bits of all operations in `entry` that it comes after."""
@@ -133,12 +130,8 @@ class TokenOrder:
         return found
 
 
-def _is_defined_in(value: Value, block: Block) -> bool:
-    """Whether a value is defined by an operation of a block or inside one."""
-    owner = value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
-    while owner is not None and owner.parent is not block:
-        owner = owner.parent_operation
-    return owner is not None
+def _owner(value: Value) -> Operation | None:
+    return value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
 
 
 def is_start(token: Value) -> bool:

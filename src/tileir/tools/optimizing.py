@@ -84,9 +84,9 @@ class Optimization:
         )
         try:
             if given.has("passes"):
-                run_steps(module, self.steps, self.rules, report)
+                run_steps(module, self.steps, self.rules, report=report)
             else:
-                run_until_stable(module, self.steps, self.rules, report)
+                run_until_stable(module, self.steps, self.rules, report=report)
         except TileIRError as error:
             tell(error.diagnostics, given)
             place = _place(error)
