@@ -13,7 +13,7 @@ from tileir.dialect.hints import verify_hints
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TypeRule, named_types
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.verify_context import VerifyContext
 
@@ -26,14 +26,16 @@ def verify_load_ordering(operation: Operation) -> None:
     """What an atomic or plain load may ask for, whatever its scope."""
     ordering = operation.memory_ordering_semantics
     if ordering not in _LOAD_ORDERINGS:
-        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}")
+        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, acquire")
+        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}", code=code)
 
 
 def verify_store_ordering(operation: Operation) -> None:
     """What an atomic or plain store may ask for, whatever its scope."""
     ordering = operation.memory_ordering_semantics
     if ordering not in _STORE_ORDERINGS:
-        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}")
+        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, release")
+        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}", code=code)
 
 
 def _verify_scope(operation: Operation, noun: str) -> None:
@@ -41,9 +43,10 @@ def _verify_scope(operation: Operation, noun: str) -> None:
     scoped = operation.memory_scope is not None
     if ordering == "weak":
         if scoped:
-            raise Invalid(f"weak {noun} must not have memory scope")
+            raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
     elif not scoped:
-        raise Invalid(f"memory scope is required for {ordering} {noun}")
+        code = Code("missing-scope", ordering=ordering)
+        raise Invalid(f"memory scope is required for {ordering} {noun}", code=code)
 
 
 def verify_load(operation: Operation) -> None:

@@ -18,7 +18,7 @@ from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import VARIADIC, OperationDeclaration, RegionDeclaration, attribute, operand, result
-from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import I1, FunctionType, Type
@@ -68,7 +68,8 @@ def _names(declarations: tuple[OperationDeclaration, ...]) -> list[str]:
 def _verify_parent(operation: Operation, parents: tuple[OperationDeclaration, ...]) -> None:
     parent = operation.parent_operation
     if parent is None or parent.declaration not in parents:
-        raise Invalid(f"expects parent op to be one of '{', '.join(_names(parents))}'")
+        message = f"expects parent op to be one of '{', '.join(_names(parents))}'"
+        raise Invalid(message, code=Code("misplaced-terminator"))
 
 
 def _enclosing_loop(operation: Operation, loops: tuple[OperationDeclaration, ...]) -> Operation:
