@@ -9,7 +9,7 @@ from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
 from tileir.execute.script_words import ScriptWords, position_words
-from tileir.execute.wording import bracketed, parenthesized, several
+from tileir.execute.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation
@@ -17,6 +17,8 @@ from tileir.ir.values import OperationResult, Value
 from tileir.text.printer import Printer
 
 Index = tuple[int, ...]
+ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
+"""The atomic that hints advise."""
 
 # Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[
