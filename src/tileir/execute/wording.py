@@ -30,8 +30,8 @@ class Phrase(str):
         found.script, found.infix, found.unchecked = script, infix, unchecked
         return found
 
-    def __getnewargs__(self) -> tuple[str, str, str, str]:
-        return str(self), self.script, self.infix, self.unchecked
+    def __reduce__(self) -> tuple[type[Phrase], tuple[str, str, str, str]]:
+        return Phrase, (str(self), self.script, self.infix, self.unchecked)
 
 
 def phrase(
@@ -41,8 +41,8 @@ def phrase(
     *,
     script: str | None = None,
     infix: str = "",
-) -> Phrase:
-    """A text with marks, of which the tile program has mnemonics; `script` where cuTile has other terms for it."""
+) -> str:
+    """A `Phrase`: a text with marks, which are mnemonics in the tile program; `script` where cuTile has other terms."""
     plain = text.replace(THIS, this.declaration.mnemonic) if this is not None else text
     plain = plain.replace(OTHER, other.declaration.mnemonic) if other is not None else plain
     return Phrase(plain, text if script is None else script, infix)

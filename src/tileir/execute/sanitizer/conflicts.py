@@ -21,7 +21,7 @@ from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
 from tileir.execute.uninitialized import ALLOCATIONS
-from tileir.execute.wording import OTHER, THIS, phrase
+from tileir.execute.wording import OTHER, THIS, in_script, phrase
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
@@ -275,7 +275,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
         )
     elif what == "write":
         advice = "give each tile block its own part, or use an atomic"
-        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {ATOMIC_ADD.script}")
+        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
     else:
         hint = "which value is read depends on the schedule: split the kernel, or order by release and acquire"
     return Finding("race", title, place, details, hint, "against", other)

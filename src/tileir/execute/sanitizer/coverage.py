@@ -239,7 +239,7 @@ class Coverage(Observer):
         )
         place = Place(access.operation, access.block.id, element_of(access, second))
         advice = "give each its own place, or combine them with an atomic"
-        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {ATOMIC_ADD.script}")
+        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
         title = phrase(f"one {THIS} writes an element twice", access.operation)
         return Finding("written-twice", title, place, details, hint)
 

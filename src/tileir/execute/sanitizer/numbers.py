@@ -116,7 +116,7 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
         NumberCheck(
             "division-by-zero",
             phrase(f"{THIS} divides by zero", operation),
-            phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{_GUARD.script}: {_UNDEFINED}"),
+            phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}"),
             by_zero,
             operation.signedness == "unsigned",
         )
