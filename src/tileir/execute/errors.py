@@ -8,7 +8,7 @@ from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, note, source_of
+from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
 
 BlockId = tuple[int, int, int]
@@ -20,8 +20,8 @@ _Result = TypeVar("_Result")
 class LaunchError(TileIRError):
     """A launch is not possible as requested; the message says what to do."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
+    def __init__(self, message: str, code: Code | None = None) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
 
 
 class ChoiceError(LaunchError, OptionError):
@@ -120,7 +120,7 @@ def converted(error: Exception) -> TileIRError:
     if isinstance(error, RecursionError):
         return NestingError()
     if isinstance(error, MemoryError):
-        return LaunchError("the launch needs more memory than is available")
+        return LaunchError("the launch needs more memory than is available", Code("out-of-memory"))
     return InternalError(error)
 
 

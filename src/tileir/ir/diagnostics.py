@@ -179,8 +179,8 @@ class VerifyError(TileIRError):
 class OptionError(TileIRError):
     """An option has a value that it does not take; the message lists those that it does."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
+    def __init__(self, message: str, code: Code | None = None) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
 
 
 class VersionError(OptionError):
