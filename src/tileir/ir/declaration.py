@@ -9,7 +9,7 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, SYMBOL_TABLE, TERMINATOR, ElementCost
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, LOOP_LIKE, SYMBOL_TABLE, TERMINATOR, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_1, V13_4, Version
@@ -224,6 +224,7 @@ class OperationDeclaration:
         "inference",
         "inherent",
         "is_builtin",
+        "is_loop",
         "is_numbered",
         "is_symbol_table",
         "is_terminator",
@@ -331,6 +332,7 @@ class OperationDeclaration:
         self.testing: bool = testing
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
+        self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
         self.defaults: dict[str, Attribute] = {}

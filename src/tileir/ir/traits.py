@@ -23,6 +23,7 @@ SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
+LOOP_LIKE: Final = 262144  # its region may run several times
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 MATRIX_PRODUCT: Final = 1048576
 FUSIBLE: Final = 2097152  # no f32 result changes where multiplications and additions of its kernel are fused

@@ -20,7 +20,16 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import VARIADIC, OperationDeclaration, RegionDeclaration, attribute, operand, result
 from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
+from tileir.ir.traits import (
+    ALLOCATION_SCOPE,
+    BLOCK_ORDER,
+    LOOP_LIKE,
+    PURE,
+    REGION_EFFECTS,
+    SIDE_EFFECT,
+    SINGLE_BLOCK,
+    TERMINATOR,
+)
 from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.verify_context import VerifyContext
 from tileir.ir.versions import V13_2, V13_4
@@ -352,7 +361,7 @@ FOR: Final[OperationDeclaration] = OperationDeclaration(
             arguments="for",
         ),
     ),
-    traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
+    traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     same_types=(("lowerBound", "upperBound", "step"), ("initValues", "resultValues")),
     verify_regions=_verify_for_regions,
     name_hints=("for",),
@@ -408,7 +417,7 @@ LOOP: Final[OperationDeclaration] = OperationDeclaration(
             implicit_terminator=CONTINUE,
         ),
     ),
-    traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
+    traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     verify_regions=_verify_loop_regions,
     name_hints=("",),
     inference=Inference(given_types, optional=("types",), expects=_expected_by_loop),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.dialect.ops import FOR, LOOP
+from tileir.dialect.ops import LOOP
 from tileir.execute.observer import Access
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.events import Event, Token
@@ -113,7 +113,7 @@ class Doubts:
         outer = set(_around(load))
         users, stores = [user, *_around(user)], [store, *_around(store)]
         shared = set(users) & set(stores)
-        if any(each.declaration in (FOR, LOOP) and each not in outer for each in shared):
+        if any(each.declaration.is_loop and each not in outer for each in shared):
             # In the next iteration, with the same value.
             return True
         for one in users:
