@@ -83,6 +83,10 @@ def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.Mo
     recording.save(tmp_path / "old")
     old = load_recording(tmp_path / "old").report.findings
     assert [finding.title for finding in old] == [str(finding.title) for finding in recording.report.findings]
+    monkeypatch.setattr(saving, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
+    recording.save(tmp_path / "wrong")
+    with pytest.raises(tileir.RecordingError, match="'scripts' of a finding"):
+        load_recording(tmp_path / "wrong")
 
 
 def test_a_failed_launch_is_recorded_up_to_there() -> None:

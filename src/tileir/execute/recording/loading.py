@@ -410,8 +410,9 @@ def _phrases(finding: _Head) -> list[str]:
     texts = [finding.text("title"), finding.text("hint"), *finding.texts("details")]
     if not finding.has("scripts"):
         return texts
-    scripts = iter(finding.texts("scripts"))
-    return [Phrase(text, *more) for text, *more in zip(texts, scripts, scripts, scripts, strict=False)]
+    scripts = finding.texts("scripts")
+    _require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")
+    return [Phrase(text, *scripts[3 * number : 3 * number + 3]) for number, text in enumerate(texts)]
 
 
 def _is_pointer(entry: Operation, number: int) -> bool:
