@@ -42,7 +42,8 @@ from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
-from tileir.execute.wording import SYMBOL, THIS, phrase, several, spelled_number
+from tileir.execute.script_names import SYMBOL, THIS, phrase
+from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import FloatType

@@ -12,8 +12,7 @@ from typing import Final
 from tileir.execute.places import author_frames, line_at
 from tileir.execute.python_source import Expression, character_column
 from tileir.execute.script import Script
-from tileir.execute.script_names import in_script_names
-from tileir.execute.wording import ARRAY, OTHER, SYMBOL, THIS, Phrase
+from tileir.execute.script_names import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation

@@ -15,7 +15,7 @@ from tileir.execute.recording.findings import CHECKED, COVERED
 from tileir.execute.recording.loading import load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
-from tileir.execute.wording import Phrase
+from tileir.execute.script_names import Phrase
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -43,7 +43,7 @@ from tileir.execute.recording.states import States
 from tileir.execute.recording.timeline import Write, box_of
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
 from tileir.execute.schedule import block_order
-from tileir.execute.wording import Phrase
+from tileir.execute.script_names import Phrase
 from tileir.interface import parse
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError

@@ -27,7 +27,7 @@ from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.records import Records
 from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
-from tileir.execute.wording import Phrase
+from tileir.execute.script_names import Phrase
 from tileir.ir.diagnostics import source_of
 
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)

@@ -18,7 +18,7 @@ from tileir.execute.places import place_of
 from tileir.execute.sanitizer.events import Event, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.wording import OTHER, THIS, phrase
+from tileir.execute.script_names import OTHER, THIS, phrase
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import location_prefix
 

@@ -28,17 +28,8 @@ from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
 from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
-from tileir.execute.wording import (
-    ARRAY,
-    THIS,
-    bracketed,
-    in_script,
-    parenthesized,
-    phrase,
-    python_shape,
-    several,
-    spelled_number,
-)
+from tileir.execute.script_names import ARRAY, THIS, in_script, phrase
+from tileir.execute.wording import bracketed, parenthesized, python_shape, several, spelled_number
 from tileir.execute.written_parameters import writers_of
 from tileir.ir.core import Operation
 

@@ -9,7 +9,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.wording import THIS, phrase
+from tileir.execute.script_names import THIS, phrase
 from tileir.ir.core import Operation
 
 

@@ -8,8 +8,9 @@ from typing import Final, Literal, cast, get_args
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
+from tileir.execute.script_names import phrase
 from tileir.execute.script_words import ScriptWords, position_words
-from tileir.execute.wording import bracketed, parenthesized, phrase, several
+from tileir.execute.wording import bracketed, parenthesized, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation
