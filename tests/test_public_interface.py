@@ -187,8 +187,9 @@ def public_names() -> dict[str, str]:
     return found
 
 
-# The engine behind a kernel, and what readers tell the verifier and the printer: for those who work on them.
-INNER = ("CpuKernel", "Alike", "BuilderPosition")
+# The engine behind a kernel, what readers tell the verifier and the printer, and what raises a diagnostic with a code:
+# for those who work on them.
+INNER = ("CpuKernel", "Alike", "BuilderPosition", "Code")
 
 
 @pytest.mark.parametrize("name", sorted(public_names()))

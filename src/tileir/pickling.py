@@ -23,7 +23,7 @@ from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
 from tileir.ir import attributes, dense, location, types
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Code, Diagnostic, TileIRError
 from tileir.ir.interning import Reduced
 from tileir.ir.quoting import type_words
 from tileir.ir.registry import REGISTRY, unregistered
@@ -50,8 +50,10 @@ def _enumeration(owner: str, keyword: str) -> attributes.EnumAttribute:
     return _ENUMERATIONS[owner][keyword]
 
 
-def _diagnostic(severity: str, message: str, where: location.Location, *notes: Diagnostic) -> Diagnostic:
-    return Diagnostic(severity, message, where, list(notes))
+def _diagnostic(
+    severity: str, message: str, where: location.Location, code: str, values: dict[str, str], *notes: Diagnostic
+) -> Diagnostic:
+    return Diagnostic(severity, message, where, list(notes), Code(code, **values))
 
 
 def _enumerations() -> dict[str, attributes.EnumKind]:
@@ -128,7 +130,7 @@ _RECIPES: list[Recipe] = [
     ),
     (debug_info.DILexicalBlock, debug_info.di_lexical_block, lambda a: (a.scope, a.file, a.line, a.column)),
     (debug_info.DILocation, debug_info.di_location, lambda a: (a.source, a.scope)),
-    (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, *d.notes)),
+    (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, d.code, d.values, *d.notes)),
 ]
 _BY_CLASS: dict[type, tuple[str, Callable[[Any], Parts]]] = {
     kind: (kind.__name__, parts) for kind, _, parts in _RECIPES

@@ -408,28 +408,6 @@ def test_other_findings_have_no_word_of_the_tile_program() -> None:
     assert report(MORE, sanitize="all") == REPORT_OF_MORE.strip().splitlines()
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    [
-        "has an index outside of the view's index space",
-        "is none of the view's {tiles} there, counted from 0",
-        "the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
-        "the tensor view of shape {bracketed(pattern.tensor)} ends before it",
-        "each tile block writes one of the view's {pattern.tile_count} tiles",
-        "(atomic_rmw_tko; in cuTile ct.atomic_add)",
-        "as with `select`",
-        "scope tl_blk covers only one tile block: use device",
-        '"no token orders ',
-        '"program order does not order memory operations, only tokens do"',
-        '"pass the token of {before} on, as in ',
-    ],
-)
-def test_phrases_that_are_exchanged_are_those_of_the_checks(phrase: str) -> None:
-    """Who words a finding anew does so for scripts as well: `execute/script_words.py`."""
-    folder = Path(tileir.__file__).parent / "execute" / "sanitizer"
-    assert any(phrase in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
-
-
 def test_debugger_begins_with_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("continue\n"))
     with pytest.raises(tileir.SanitizerError):

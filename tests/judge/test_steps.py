@@ -8,13 +8,14 @@ import numpy
 import pytest
 from tests.judge.programs import ADDITION, program
 
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import LaunchError, converted
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
 from tileir.judge.chunks import judge_chunk
 from tileir.judge.items import Item
 from tileir.judge.judging import subjects
 from tileir.judge.judging.agreement import compare_results, open_operations
+from tileir.judge.judging.failures import outcome_of
 from tileir.judge.judging.launches import Result, Results
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts import Step, Verdict
@@ -171,3 +172,9 @@ def test_digests_of_results_are_told_where_no_bit_is_open() -> None:
         verdict = judged(program(text.replace("exp %a", operation)), engines=("interpreter", "cpu"))
         assert verdict.outcome == "passed"
         assert known == [e for e in ("interpreter", "cpu") if "results" in step_of(verdict, f"run {e}").details]
+
+
+def test_what_runs_out_of_memory_is_told_by_its_code() -> None:
+    short = converted(MemoryError())
+    assert isinstance(short, LaunchError) and outcome_of(short) == "memory"
+    assert outcome_of(LaunchError(short.message)) == "refused"

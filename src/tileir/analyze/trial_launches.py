@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy
 
 from tileir.analyze.parameter_roles import block_axis, extent_parameter
-from tileir.dialect.ops import FOR, LOOP
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
@@ -63,7 +62,7 @@ class Reach(Observer):
         if block is None or block.first is not operation:
             return False
         owner = block.parent_operation
-        if owner is None or owner.declaration not in (FOR, LOOP):
+        if owner is None or not owner.declaration.is_loop:
             return False
         self._weights[operation] = sum([1 for _ in block])
         return True

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.dialect.ops import FOR, IF, LOOP
+from tileir.dialect.ops import IF
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.script_variables import (
     REMOVED,
@@ -504,7 +504,7 @@ class _Table:
     def _leading(self, place: int) -> list[int]:
         """The operations at a location that lead to a merge: a terminator, or where a loop begins."""
         numbers = self._at_location.get(place, [])
-        loops = [one for one in numbers if self._program.operations[one].declaration in (FOR, LOOP)]
+        loops = [one for one in numbers if self._program.operations[one].declaration.is_loop]
         if not loops:
             return [one for one in numbers if self._program.operations[one].declaration.is_terminator]
         # A loop that the compiler splits goes on in the second part.

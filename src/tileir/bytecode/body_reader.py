@@ -33,6 +33,7 @@ from tileir.ir.attributes import (
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import signed_value
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.ir.values import Value
@@ -233,10 +234,11 @@ class BodyReader(RegionReader):
         opcode_length = self.position - start
         record = record_of(opcode, self.tables.version)
         if record is None and opcode > records.maximum_opcode(self.tables.version):
-            self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
+            message = f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}"
+            self.fail(message, Code("unknown-opcode", opcode=str(opcode)))
         location = self.next_location() if self.has_locations else UNKNOWN
         if record is None:
-            self.fail(f"unknown or unimplemented opcode: {opcode}")
+            self.fail(f"unknown or unimplemented opcode: {opcode}", Code("unknown-opcode", opcode=str(opcode)))
         result_types = self._read_result_types(record)
         flags = self.varint("failed to read flags field") if record.has_flags else 0
         attributes = self._read_attributes(record, flags, result_types) if record.attributes else NO_ATTRIBUTES

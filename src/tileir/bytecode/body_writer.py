@@ -24,10 +24,10 @@ from tileir.ir.attributes import (
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.traversal import is_pure
 from tileir.ir.values import Value
-from tileir.ir.versions import V13_1, V13_3, Version
+from tileir.ir.versions import V13_1, V13_3, Version, version_text
 
 
 class WriteFailure(Exception):
@@ -38,8 +38,8 @@ class WriteFailure(Exception):
         self.diagnostics: list[Diagnostic] = diagnostics
 
 
-def fail(operation: Operation, message: str) -> WriteFailure:
-    return WriteFailure([Diagnostic("error", message, operation.location)])
+def fail(operation: Operation, message: str, code: Code | None = None) -> WriteFailure:
+    return WriteFailure([Diagnostic("error", message, operation.location, None, code)])
 
 
 def check_location(operation: Operation, tables: TableWriter) -> None:
@@ -159,7 +159,8 @@ class BodyWriter(ByteWriter):
                 operation,
                 f"operation '{declaration.name}' has no public bytecode form; legalize the program first",
             )
-        return fail(operation, operation_words(declaration.name, self.tables.version))
+        message = operation_words(declaration.name, self.tables.version)
+        return fail(operation, message, Code("newer-operation", name=declaration.name))
 
     def _foreign(self, operation: Operation) -> WriteFailure:
         remark = Diagnostic("remark", f"invalid op: {operation.name}", operation.location)
@@ -176,7 +177,8 @@ class BodyWriter(ByteWriter):
         number = wire_value(operation, field, value, "public bytecode form")
         since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
         if since is not None and since > self.tables.version and not self.tables.keeps_newer_keywords:
-            raise fail(operation, keyword_words(field.name, self.tables.version))
+            code = Code("newer-keyword", attribute=field.name, version=version_text(self.tables.version))
+            raise fail(operation, keyword_words(field.name, self.tables.version), code)
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:

@@ -10,7 +10,7 @@ import sys
 
 from tileir.annotations import TYPE_CHECKING, Final, NoReturn, Sequence
 from tileir.dialect.debug_info import DILocation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.diagnostics import Code, Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class BytecodeError(TileIRError):
 def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
     """The error of a reader, one diagnostic per line; a note leads to the source of the operation at hand."""
     diagnostics = [Diagnostic("error", message, UNKNOWN) for message in messages]
+    if diagnostics and failure.code is not None:
+        diagnostics[0] = Diagnostic("error", messages[0], UNKNOWN, None, failure.code)
     position = failure.location
     while isinstance(position, CallSiteLocation):
         position = position.callee
@@ -63,13 +65,15 @@ class Malformed(Exception):
     Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
     """
 
-    def __init__(self, message: str, offset: int, prefixed: bool = True) -> None:
+    def __init__(self, message: str, offset: int, prefixed: bool = True, code: Code | None = None) -> None:
         super().__init__(message)
         self.messages: list[str] = []
         if message:
             self.messages.append(f"error at offset {offset}: {message}" if prefixed else message)
         self.offset: int = offset
         self.location: Location = UNKNOWN
+        # Of the first message.
+        self.code: Code | None = code
 
     def add(self, message: str, offset: int = -1) -> Malformed:
         """Add the line of an outer reader; with an offset it is prefixed like the first."""
@@ -164,10 +168,10 @@ class ByteReader:
     def remaining(self) -> int:
         return self.end - self.position
 
-    def fail(self, message: str) -> NoReturn:
+    def fail(self, message: str, code: Code | None = None) -> NoReturn:
         if self.trace is not None:
             self.trace.failure = self.position
-        raise Malformed(message, self.offset)
+        raise Malformed(message, self.offset, True, code)
 
     def byte(self, what: str) -> int:
         if self.position >= self.end:

@@ -14,7 +14,7 @@ from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewT
 from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TypeRule, VerifyContext, named_types
-from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.traits import TERMINATOR
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, FunctionType, IntegerType, Type, function_type
@@ -138,14 +138,16 @@ def verify_load_ordering(operation: Operation) -> None:
     """What an atomic or plain load may ask for, whatever its scope."""
     ordering = operation.memory_ordering_semantics
     if ordering not in _LOAD_ORDERINGS:
-        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}")
+        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, acquire")
+        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}", code=code)
 
 
 def verify_store_ordering(operation: Operation) -> None:
     """What an atomic or plain store may ask for, whatever its scope."""
     ordering = operation.memory_ordering_semantics
     if ordering not in _STORE_ORDERINGS:
-        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}")
+        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, release")
+        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}", code=code)
 
 
 def _verify_scope(operation: Operation, noun: str) -> None:
@@ -153,9 +155,10 @@ def _verify_scope(operation: Operation, noun: str) -> None:
     scoped = operation.memory_scope is not None
     if ordering == "weak":
         if scoped:
-            raise Invalid(f"weak {noun} must not have memory scope")
+            raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
     elif not scoped:
-        raise Invalid(f"memory scope is required for {ordering} {noun}")
+        code = Code("missing-scope", ordering=ordering)
+        raise Invalid(f"memory scope is required for {ordering} {noun}", code=code)
 
 
 def verify_load(operation: Operation) -> None:

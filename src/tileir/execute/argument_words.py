@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tileir.ir.diagnostics import OptionError
+from tileir.ir.diagnostics import Code, OptionError
 from tileir.ir.types import F64, FLOAT_TYPES, Type, integer_type
 
 
@@ -19,6 +19,7 @@ class WordError(OptionError):
     """A word says no grid and no argument; the message says what would."""
 
 
+_TOO_LARGE: Final = Code("out-of-memory")
 # Longer numbers are mistakes, and Python refuses to read very long ones.
 _MOST_DIGITS = 100
 
@@ -59,7 +60,7 @@ def argument(text: str, type: object) -> Any:
         try:
             return _made_array(described)
         except (MemoryError, ValueError, OverflowError):
-            raise WordError(f"'{text}' does not fit in memory: give smaller extents") from None
+            raise WordError(f"'{text}' does not fit in memory: give smaller extents", _TOO_LARGE) from None
     if text.endswith(".npy"):
         return _loaded_array(text, type)
     return number(text)
@@ -231,7 +232,8 @@ def _loaded_array(path: str, type: object) -> Any:
     except OSError as error:
         raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
     except MemoryError:
-        raise WordError(f"cannot read '{path}': the array it describes does not fit in memory") from None
+        words = f"cannot read '{path}': the array it describes does not fit in memory"
+        raise WordError(words, _TOO_LARGE) from None
     except Exception as error:
         # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
         text = _not_an_array(start) or str(error).partition("\n")[0]

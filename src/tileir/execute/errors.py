@@ -8,7 +8,7 @@ from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, note, source_of
+from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
 
 BlockId = tuple[int, int, int]
@@ -20,8 +20,8 @@ _Result = TypeVar("_Result")
 class LaunchError(TileIRError):
     """A launch is not possible as requested; the message says what to do."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
+    def __init__(self, message: str, code: Code | None = None) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
 
 
 class ChoiceError(LaunchError, OptionError):
@@ -120,7 +120,7 @@ def converted(error: Exception) -> TileIRError:
     if isinstance(error, RecursionError):
         return NestingError()
     if isinstance(error, MemoryError):
-        return LaunchError("the launch needs more memory than is available")
+        return LaunchError("the launch needs more memory than is available", Code("out-of-memory"))
     return InternalError(error)
 
 
@@ -163,25 +163,34 @@ class Callbacks:
         return call
 
 
-OUTSIDE = "which is in no array of the launch"
-"""What errors say of an access outside of memory."""
-
-
 class ExecutionError(TileIRError):
-    """A tile block did something invalid; carries the operation and the block."""
+    """A tile block did something invalid; carries the operation, the block and the numbers in the message.
 
-    def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
-        super().__init__([_told(message, operation, block, is_in_script=True)])
+    `is_outside` tells of an access outside of memory.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        operation: Operation,
+        block: BlockId | None = None,
+        numbers: tuple[int, ...] = (),
+        is_outside: bool = False,
+    ) -> None:
+        super().__init__([_told(message, operation, block, is_in_script=True, is_outside=is_outside)])
         self.message: str = message
         self.operation: Operation = operation
         self.block: BlockId | None = block
+        self.numbers: tuple[int, ...] = numbers
 
     def tell_as_tile_program(self) -> None:
         """Speak of the operation and its text, also where a script is at hand whose words are there by default."""
         self.diagnostics[:] = [_told(self.message, self.operation, self.block, is_in_script=False)]
 
 
-def _told(message: str, operation: Operation, block: BlockId | None, *, is_in_script: bool) -> Diagnostic:
+def _told(
+    message: str, operation: Operation, block: BlockId | None, *, is_in_script: bool, is_outside: bool = False
+) -> Diagnostic:
     location, notes = place_of(operation.location), notes_of(operation.location)
     if block is not None:
         notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
@@ -196,7 +205,7 @@ def _told(message: str, operation: Operation, block: BlockId | None, *, is_in_sc
             words = ScriptWords()
         if words is not None and words.expression(operation) is not None:
             subject, text = words.subject(operation), words.said(message, operation)
-            if OUTSIDE in message and words.is_unchecked(operation):
+            if is_outside and words.is_unchecked(operation):
                 notes.append(note(f"hint: {UNCHECKED_HINT}", UNKNOWN))
         elif not operation.regions:
             notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))

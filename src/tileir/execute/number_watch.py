@@ -42,6 +42,7 @@ from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
+from tileir.execute.script_names import SYMBOL, THIS, phrase
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.traits import ATOMIC
@@ -137,7 +138,6 @@ class NumberWatch(Observer):
 
     def _computed(self, operation: Operation, wide: Array, wrong: Array) -> str:
         """The first such element, as in `divf of 1, 0 gives inf`."""
-        mnemonic = operation.declaration.mnemonic
         place = numpy.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
         result = spelled_number(wide[place])
         if operation.declaration in PRODUCTS:
@@ -145,16 +145,18 @@ class NumberWatch(Observer):
             batch, row, column = [int(number) for number in place[:-2]], int(place[-2]), int(place[-1])
             factors = left[(*batch, row)], numpy.swapaxes(right, -1, -2)[(*batch, column)]
             largest = [spelled_number(numpy.abs(numbers).max()) for numbers in factors]
-            return (
-                f"{mnemonic} of a row with numbers up to {largest[0]}, a column with numbers up to {largest[1]} and "
-                f"{spelled_number(added[place])} gives {result}"
+            return phrase(
+                f"{THIS} of a row with numbers up to {largest[0]}, a column with numbers up to {largest[1]} and "
+                f"{spelled_number(added[place])} gives {result}",
+                operation,
             )
         given = [
             spelled_number(numpy.asarray(content)[place])
             for value, content in zip(operation.operands, self._operands, strict=True)
             if isinstance(value.type, TileType) and numpy.asarray(content).shape == wrong.shape
         ]
-        return f"{mnemonic} of {', '.join(given)} gives {result}"
+        infix = f"{f' {SYMBOL} '.join(given)} gives {result}" if len(given) == 2 else ""
+        return phrase(f"{THIS} of {', '.join(given)} gives {result}", operation, infix=infix)
 
     def _add(
         self, kind: WatchKind, name: str, operation: Operation, block: TileBlock, wrong: Array, computed: str
@@ -173,7 +175,7 @@ class NumberWatch(Observer):
             if wrong.ndim:
                 total = int(wrong.sum())
                 details.append(f"{total} of the {several(wrong.size, 'element')} {_is(total)} like this")
-        title = f"{operation.declaration.mnemonic} makes {name}"
+        title = phrase(f"{THIS} makes {name}", operation)
         hint = f"nothing it is computed from is {name}: it begins here"
         finding = self._known[kind, operation] = Finding(kind, title, place, details, hint)
         self.report.add(finding)
@@ -216,7 +218,7 @@ class NumberWatch(Observer):
                 if is_float(value)
             ]
             old, new = spelled_number(before[first]), spelled_number(after[first])
-            text = f"{operation.declaration.mnemonic} of {', '.join([old, *given])} leaves {new} in memory"
+            text = phrase(f"{THIS} of {', '.join([old, *given])} leaves {new} in memory", operation)
             whole = numpy.zeros(shape, bool)
             whole[numpy.ones(shape, bool) if mask is None else mask] = wrong
             self._add(kind, name, operation, block, whole, text)
@@ -244,7 +246,7 @@ class NumberWatch(Observer):
             return
         known = self._given.get((verb, kind, operation))
         if known is None:
-            title = " ".join([part for part in (operation.declaration.mnemonic, verb, name, source) if part])
+            title = phrase(" ".join([part for part in (THIS, verb, name, source) if part]), operation)
             note = Finding("note", title, Place(operation, block.id, first_element(found)), [], "")
             self.report.add(note)
         else:

@@ -29,7 +29,6 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
-from tileir.execute.errors import OUTSIDE
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
 from tileir.execute.script_names import script_name
@@ -223,7 +222,7 @@ def _next_index(region: Region, address: int) -> str:
 def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
     """What an access outside of all memory of a launch missed: the array it comes from, where that is known, else the
     nearest one."""
-    text = f"accesses {several(size, 'byte')} at address {address:#x}, {OUTSIDE}"
+    text = f"accesses {several(size, 'byte')} at address {address:#x}, which is in no array of the launch"
     home = named_regions(memory).get(origin)
     if home is not None:
         return f"{text}: it is {past_or_before(home, address, size)}"

@@ -1,8 +1,11 @@
-"""What scripts call things: the arguments of their kernels, and dtypes."""
+"""What scripts call things: the arguments of their kernels, dtypes, and what a finding is about."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
+
+from tileir.ir.core import Operation
 
 # Integers of tiles have no sign of their own.
 DTYPES = {
@@ -34,3 +37,49 @@ def script_name(what: str) -> str:
 def in_script_names(text: str) -> str:
     """A text with the arguments of a cuTile kernel by the names they have in it."""
     return _ARGUMENT.sub(lambda found: script_name(found[0]), text)
+
+
+# What stands in a phrase for the operation it is about, the second one, the array that the first one accesses, and the
+# symbol of its operator.
+THIS: Final = "\1"
+OTHER: Final = "\2"
+ARRAY: Final = "\3"
+SYMBOL: Final = "\4"
+
+
+class Phrase(str):
+    """A text about one or two operations of a tile program, and `script`: the same for the author of a cuTile script.
+
+    `infix` is that of an operator in the script, `unchecked` that of an access with `check_bounds=False`.
+    """
+
+    script: str
+    infix: str
+    unchecked: str
+
+    def __new__(cls, text: str, script: str, infix: str = "", unchecked: str = "") -> Phrase:
+        found = super().__new__(cls, text)
+        found.script, found.infix, found.unchecked = script, infix, unchecked
+        return found
+
+    def __reduce__(self) -> tuple[type[Phrase], tuple[str, str, str, str]]:
+        return Phrase, (str(self), self.script, self.infix, self.unchecked)
+
+
+def phrase(
+    text: str,
+    this: Operation | None = None,
+    other: Operation | None = None,
+    *,
+    script: str | None = None,
+    infix: str = "",
+) -> str:
+    """A `Phrase`: a text with marks, which are mnemonics in the tile program; `script` where cuTile has other terms."""
+    plain = text.replace(THIS, this.declaration.mnemonic) if this is not None else text
+    plain = plain.replace(OTHER, other.declaration.mnemonic) if other is not None else plain
+    return Phrase(plain, text if script is None else script, infix)
+
+
+def in_script(text: str) -> str:
+    """The words of a text for the author of a script, with marks."""
+    return text.script if isinstance(text, Phrase) else text

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from tileir.dialect.ops import CONTINUE, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, LOOP
+from tileir.dialect.ops import CONTINUE, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.observer import Access
 from tileir.execute.origins import origin_of_access, slice_in
@@ -21,7 +21,6 @@ from tileir.ir.quoting import harmless_line
 from tileir.ir.values import Value
 
 _INDENTATION = "  "
-_LOOPS = (FOR, LOOP)
 
 
 class ScriptTrace:
@@ -50,7 +49,7 @@ class ScriptTrace:
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
         declaration = operation.declaration
-        if declaration in _LOOPS:
+        if declaration.is_loop:
             self._loops[operation] = _Counter(operation, operands)
         if declaration is CONTINUE:
             loop = _loop_around(operation)
@@ -59,7 +58,7 @@ class ScriptTrace:
         self._operands = operands
         self._access = None
         # `for` and `while` stand above what they contain.
-        if declaration in _LOOPS and self._script.path(operation):
+        if declaration.is_loop and self._script.path(operation):
             self._head(operation)
 
     def access(self, access: Access) -> None:
@@ -181,7 +180,7 @@ class _Counter:
 
 def _loop_around(operation: Operation) -> Operation | None:
     parent = operation.parent_operation
-    while parent is not None and parent.declaration not in _LOOPS:
+    while parent is not None and not parent.declaration.is_loop:
         parent = parent.parent_operation
     return parent
 

@@ -1,19 +1,18 @@
 """Findings in the words of a script: its expressions for operations, its arrays for arguments, cuTile's terms.
 
-What the checks write is about the tile program.  A cuTile author has not seen that one, so its words are exchanged
-where a report is rendered: both engines and all checks then say the same.
+What the checks write is about the tile program, which a cuTile author has not seen.  Where that matters they write a
+`Phrase`, which says the same in cuTile's terms; its marks are filled in where a report is rendered.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from typing import Final
 
 from tileir.execute.places import author_frames, line_at
 from tileir.execute.python_source import Expression, character_column
 from tileir.execute.script import Script
-from tileir.execute.script_names import DTYPES, in_script_names
+from tileir.execute.script_names import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation
@@ -31,58 +30,8 @@ _SYMBOLS: Final[dict[type[ast.AST], str]] = {
 }
 
 
-def _tuple(numbers: str) -> str:
-    """A shape as Python writes it."""
-    return f"({numbers},)" if numbers and "," not in numbers else f"({numbers})"
-
-
-MASK_HINT: Final = "mask the elements outside, or correct the offsets"
-"""What to do about pointers outside of their array."""
 UNCHECKED_HINT: Final = "remove check_bounds=False: elements outside are then left out"
-# In the place of the array's name.
-_ARRAY: Final = "\0"
-# What is said of tile programs, and what cuTile calls it.
-_TERMS: Final = tuple(
-    [
-        (re.compile(pattern), words)
-        for pattern, words in (
-            (r"an index outside of the view's index space", f"an index outside of the tile space of {_ARRAY}"),
-            (
-                r"^dimension (\d+): index (.*) is none of the view's (\d+) tiles? there, counted from 0$",
-                rf"index \2 along axis \1: {_ARRAY} has \3 of these tiles there, counted from 0",
-            ),
-            (
-                r"^the index space is \[(.*)\], the tensor \[(.*)\]$",
-                lambda found: f"the tile space is {_tuple(found[1])}, the shape of {_ARRAY} {_tuple(found[2])}",
-            ),
-            (
-                r"the tensor view of shape \[(.*?)\] ends before it",
-                lambda found: f"{_ARRAY} of shape {_tuple(found[1])} ends before it",
-            ),
-            (r"each tile block writes one of the view's (\d+) tiles", r"each tile block writes one of \1 tiles"),
-            (r"\(atomic_rmw_tko; in cuTile (ct\.\w+)\)", r"(\1)"),
-            (
-                r"promises inbounds in dimension (\d+), and the tile reaches outside of the tensor",
-                rf"has check_bounds=False, and its tile reaches outside of {_ARRAY} along axis \1",
-            ),
-            (
-                r"^(\d+ of the tile's \d+ positions? along) dimension (\d+ are inside:) the tensor has (\d+) there$",
-                rf"\1 axis \2 {_ARRAY} has \3 there",
-            ),
-            (r"\binbounds\b", "check_bounds=False"),
-            (r"as with `select`", "as with ct.where"),
-            (r" \(weak\)", ""),
-            (r"scope tl_blk covers only one tile block: use device", "BLOCK covers only one tile block: use DEVICE"),
-            (r"^no token orders (.*) after (.*)$", r"nothing orders \1 after \2"),
-            (
-                r"^program order does not order memory operations, only tokens do$",
-                "cuTile orders accesses to one array, and assumes that different arrays share no memory",
-            ),
-            (r"^pass the token of .* on, as in .*$", "pass arrays that share no memory, or the same array for both"),
-            (r"\bin (i\d+)\b", lambda found: f"in {DTYPES.get(found[1], found[1])}"),
-        )
-    ]
-)
+"""What to do about an access outside of its array where the checks are off."""
 
 
 class ScriptWords:
@@ -100,22 +49,16 @@ class ScriptWords:
         expression = self.expression(operation)
         if expression is None:
             return text
-        mnemonic = operation.declaration.mnemonic
-        computed = re.match(rf"{mnemonic} of (\S+), (\S+) gives (\S+)$", text)
-        operator = getattr(expression.node, "op", None)
-        symbol = _SYMBOLS.get(type(operator)) if isinstance(operator, ast.AST) else None
-        if computed is not None and symbol is not None:
-            return f"{computed[1]} {symbol} {computed[2]} gives {computed[3]}"
-        called = _assigned(expression) if whole else _called(expression)
-        text = _exchanged(text, mnemonic, called)
-        there = self.expression(other) if other is not None else None
-        if other is not None and there is not None:
-            text = _exchanged(text, other.declaration.mnemonic, _called(there))
-        if text == MASK_HINT and _is_unchecked(expression):
-            text = UNCHECKED_HINT
-        for pattern, words in _TERMS:
-            text = pattern.sub(words, text)
-        return in_script_names(text.replace(_ARRAY, _array(expression)))
+        if isinstance(text, Phrase):
+            operator = getattr(expression.node, "op", None)
+            symbol = _SYMBOLS.get(type(operator)) if isinstance(operator, ast.AST) else None
+            if text.infix and symbol is not None:
+                return text.infix.replace(SYMBOL, symbol)
+            text = text.unchecked if text.unchecked and _is_unchecked(expression) else text.script
+            text = text.replace(THIS, _assigned(expression) if whole else _called(expression))
+            text = text.replace(OTHER, self.subject(other) if other is not None else "")
+            text = text.replace(ARRAY, _array(expression))
+        return in_script_names(text)
 
     def is_unchecked(self, operation: Operation) -> bool:
         """Whether an operation is a call that turns off the checks of its indices."""
@@ -166,10 +109,3 @@ def _called(expression: Expression) -> str:
 def _assigned(expression: Expression) -> str:
     is_whole = not expression.name or isinstance(expression.node, ast.AugAssign)
     return f"`{expression.text}`" if is_whole else f"`{expression.name} = {expression.text}`"
-
-
-def _exchanged(text: str, mnemonic: str, called: str) -> str:
-    """The mnemonic of an operation is also an English word, as `for`: it is one where a text begins with it."""
-    if "_" in mnemonic:
-        return re.sub(rf"\b{mnemonic}\b", lambda _: called, text)
-    return re.sub(rf"^{mnemonic}\b", lambda _: called, text)

@@ -15,6 +15,11 @@ def bracketed(index: tuple[int, ...]) -> str:
     return f"[{', '.join([str(number) for number in index])}]"
 
 
+def python_shape(shape: tuple[int, ...]) -> str:
+    """A shape as Python writes it: `(4,)`."""
+    return f"({', '.join([str(extent) for extent in shape])}{',' if len(shape) == 1 else ''})"
+
+
 def several(count: int, what: str) -> str:
     """A number with its noun: `1 byte`, `2 bytes`."""
     return f"{count} {what}{'' if count == 1 else 's'}"

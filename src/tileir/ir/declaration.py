@@ -9,10 +9,10 @@ from __future__ import annotations
 from tileir.annotations import Callable, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location
 from tileir.ir.symbols import Symbols
-from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, SYMBOL_TABLE, TERMINATOR, ElementCost
+from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, LOOP_LIKE, SYMBOL_TABLE, TERMINATOR, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST, V13_1, V13_4, Version
 
@@ -57,20 +57,27 @@ class VerifyContext:
         location: Location,
         notes: list[Diagnostic] | None = None,
         subject: Operation | None = None,
+        code: Code | None = None,
     ) -> None:
         """Report a finding at a location, with the text as it stands."""
         self.subjects.append(subject)
-        self.diagnostics.append(Diagnostic(severity, message, location, notes))
+        self.diagnostics.append(Diagnostic(severity, message, location, notes, code))
         self.text_left -= len(message)
         if severity == "error":
             self.errors += 1
             if self.first_only or self.text_left < 0:
                 self.stopped = True
 
-    def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:
+    def error(
+        self,
+        operation: Operation,
+        message: str,
+        notes: list[Diagnostic] | None = None,
+        code: Code | None = None,
+    ) -> None:
         """Report an error of an operation, with its name in front."""
         words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("error", words, operation.location, notes, operation)
+        self.report("error", words, operation.location, notes, operation, code)
 
     def warn(self, operation: Operation, message: str) -> None:
         words = f"'{operation_name(operation, self.version)}' op {message}"
@@ -350,6 +357,7 @@ class OperationDeclaration:
         self.testing: bool = testing
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
+        self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
         self.defaults: dict[str, Attribute] = {}

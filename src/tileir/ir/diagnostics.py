@@ -15,12 +15,33 @@ from tileir.ir.quoting import harmless, harmless_line
 _LONGEST_PREFIX: Final = 1 << 16
 
 
+class Code:
+    """What a diagnostic is about, for tools that act on it: a stable name, as `undeclared-value`, and what its message
+    says in the holes: the name of a value, the types that differ.  A message that no tool acts on has none."""
+
+    __slots__ = ("name", "values")
+
+    def __init__(self, code: str, **values: str) -> None:
+        self.name: str = code
+        self.values: dict[str, str] = values
+
+
+_NO_CODE: Final = Code("")
+
+
 class Diagnostic:
     """One finding: `severity` is "error", "warning", "remark" or "note"."""
 
-    __slots__ = ("location", "message", "notes", "severity")
+    __slots__ = ("_code", "location", "message", "notes", "severity")
 
-    def __init__(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+    def __init__(
+        self,
+        severity: str,
+        message: str,
+        location: Location,
+        notes: list[Diagnostic] | None = None,
+        code: Code | None = None,
+    ) -> None:
         if not isinstance(location, Location):
             # Said here, and not where it is printed: that is far from the line that got it wrong.
             raise TypeError(f"the place of a diagnostic is a Location, as operation.location, not {location!r}")
@@ -28,6 +49,7 @@ class Diagnostic:
         self.message: str = message
         self.location: Location = location
         self.notes: list[Diagnostic] = notes if notes is not None else []
+        self._code: Code = code if code is not None else _NO_CODE
 
     @property
     def position(self) -> tuple[str, int, int]:
@@ -38,16 +60,12 @@ class Diagnostic:
     @property
     def code(self) -> str:
         """The stable name of what the message says, as `undeclared-value`; empty for a message without one."""
-        from tileir.ir.diagnostic_codes import coded
-
-        return coded(self.message)[0]
+        return self._code.name
 
     @property
     def values(self) -> dict[str, str]:
         """What the message says in the holes of its code: the name of a value, the types that differ."""
-        from tileir.ir.diagnostic_codes import coded
-
-        return coded(self.message)[1]
+        return self._code.values
 
     def render(self) -> str:
         """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
@@ -71,11 +89,11 @@ class Diagnostic:
         return str(self)
 
     def __copy__(self) -> Diagnostic:
-        return Diagnostic(self.severity, self.message, self.location, self.notes)
+        return Diagnostic(self.severity, self.message, self.location, self.notes, self._code)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Diagnostic:
         notes = [note.__deepcopy__(memo) for note in self.notes]
-        return Diagnostic(self.severity, self.message, self.location, notes)
+        return Diagnostic(self.severity, self.message, self.location, notes, self._code)
 
     def __reduce__(self) -> Reduced:
         return HOOKS.reduce(self)
@@ -161,8 +179,8 @@ class VerifyError(TileIRError):
 class OptionError(TileIRError):
     """An option has a value that it does not take; the message lists those that it does."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
+    def __init__(self, message: str, code: Code | None = None) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
 
 
 class VersionError(OptionError):
@@ -195,12 +213,14 @@ class Invalid(Exception):
         location: Location | None = None,
         notes: list[Diagnostic] | None = None,
         bare: bool = False,
+        code: Code | None = None,
     ) -> None:
         super().__init__(message)
         self.message: str = message
         self.location: Location | None = location
         self.notes: list[Diagnostic] = notes if notes is not None else []
         self.bare: bool = bare
+        self.code: Code | None = code
 
 
 def note(message: str, location: Location) -> Diagnostic:

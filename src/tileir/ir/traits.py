@@ -23,6 +23,7 @@ SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
+LOOP_LIKE: Final = 262144  # its region may run several times
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 MATRIX_PRODUCT: Final = 1048576
 FUSIBLE: Final = 2097152  # no f32 result changes where multiplications and additions of its kernel are fused
@@ -40,10 +41,11 @@ class ElementCost:
     `exp` for the class FUNCTION.  On a GPU, `issued` is the number of instructions and `special` how many of them go to
     the unit of special functions; `branches` says that a branch tells ordinary numbers from others, so that a thread
     computes its elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).
-    `flops` is what an element counts for in FLOP/s.
+    `flops` is what an element counts for in FLOP/s; `divides` says that on a CPU the exact function takes hardly longer
+    than its divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
     """
 
-    __slots__ = ("branches", "core", "flops", "issued", "special", "work")
+    __slots__ = ("branches", "core", "divides", "flops", "issued", "special", "work")
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class ElementCost:
         special: float = 0.0,
         branches: bool = False,
         flops: int = 1,
+        divides: bool = False,
     ) -> None:
         self.work: int = work
         self.core: float = core
@@ -60,7 +63,9 @@ class ElementCost:
         self.special: float = special
         self.branches: bool = branches
         self.flops: int = flops
+        self.divides: bool = divides
 
 
 ADDITION_COST: Final = ElementCost()
+# Of a function that nobody has measured: about a sine's.
 FUNCTION_COST: Final = ElementCost(FUNCTION, 1.3, 25)

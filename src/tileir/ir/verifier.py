@@ -17,7 +17,7 @@ from tileir.ir.declaration import (
     VerifyContext,
     operation_name,
 )
-from tileir.ir.diagnostics import Diagnostic, Invalid, note
+from tileir.ir.diagnostics import Code, Diagnostic, Invalid, note
 from tileir.ir.symbols import verify_symbol_names
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, SEGMENTS, SINGLE_BLOCK, TERMINATOR
 from tileir.ir.types import Type
@@ -163,7 +163,7 @@ def _verify_region_rules(operation: Operation, context: VerifyContext) -> None:
 def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> None:
     location = failure.location if failure.location is not None else operation.location
     prefix = "" if failure.bare else f"'{operation_name(operation, context.version)}' op "
-    context.report("error", prefix + failure.message, location, failure.notes, operation)
+    context.report("error", prefix + failure.message, location, failure.notes, operation, failure.code)
 
 
 def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
@@ -175,10 +175,11 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         # Single-block operations say this about themselves ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
             outer = block.parent_operation
-            context.report("error", "empty block: expect at least a terminator", outer.location, None, outer)
+            words = "empty block: expect at least a terminator"
+            context.report("error", words, outer.location, None, outer, Code("missing-terminator"))
     elif not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
         words = f"block with no terminator, has {last.text(generic=True)}"
-        context.report("error", words, last.location, None, last)
+        context.report("error", words, last.location, None, last, Code("missing-terminator"))
 
 
 # --- dominance ---
@@ -428,4 +429,4 @@ def _verify_regions(operation: Operation, declaration: OperationDeclaration) -> 
             and not declaration.traits & NO_TERMINATOR
             and region.blocks[0].first is None
         ):
-            raise Invalid("expects a non-empty block")
+            raise Invalid("expects a non-empty block", code=Code("missing-terminator"))

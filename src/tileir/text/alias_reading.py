@@ -6,6 +6,7 @@ import re
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
+from tileir.ir.diagnostics import Code
 from tileir.ir.versions import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.types import TypeCursor
@@ -110,7 +111,8 @@ class AliasCursor(TypeCursor):
                 top, token = path[-1]
                 where = self.alias_positions.get(top)
                 if where is None:
-                    self.fail(f"undefined symbol alias id '{top[1:]}'", token)
+                    code = Code("undefined-alias", name=top[1:])
+                    self.fail(f"undefined symbol alias id '{top[1:]}'", token, code)
                 if top in self.broken_aliases:
                     raise self.broken_aliases[top]
                 if top not in visited:

@@ -28,7 +28,7 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, Type
 from tileir.text.alias_reading import AliasCursor
 from tileir.text.dense import DenseReader, parse_dense_elements
@@ -290,7 +290,9 @@ class AttributeCursor(AliasCursor):
             found = self.parse_optional_enum(kind)
             if found is None:
                 keyword = self.parse_keyword()
-                self.fail(f"expected one of: {', '.join(kind.keywords(self.version))}, but got: {keyword}")
+                choices = ", ".join(kind.keywords(self.version))
+                code = Code("wrong-keyword", got=keyword, choices=choices)
+                self.fail(f"expected one of: {choices}, but got: {keyword}", code=code)
             self.expect(">")
             return found
         if name == "optimization_hints":
@@ -336,7 +338,7 @@ class AttributeCursor(AliasCursor):
                 if self.accept("along"):
                     along = self.parse_integer()
                 if every is None and along is None:
-                    self.fail("expected 'every'")
+                    self.fail("expected 'every'", code=Code("expected-token", token="every"))
             found = div_by(divisor, every, along)
         elif name == "bounded":
             lower = self._parse_bound()
@@ -355,7 +357,7 @@ class AttributeCursor(AliasCursor):
         if not self.draft_spellings or not self.accept(","):
             return False
         if not self.accept("strict"):
-            self.fail("expected 'strict'")
+            self.fail("expected 'strict'", code=Code("expected-token", token="strict"))
         return True
 
     def _accept_splat(self) -> bool:
@@ -405,7 +407,7 @@ class AttributeCursor(AliasCursor):
         start = self.position
         self.position += 1
         if self.peek() != "<":
-            self.fail("expected '<'")
+            self.fail("expected '<'", code=Code("expected-token", token="<"))
         inner = self.source.token_offset(self.position) + 1
         self.skip_balanced()
         end = self.source.token_offset(self.position - 1)

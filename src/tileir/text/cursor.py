@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.diagnostics import Code, Diagnostic, note
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
 from tileir.ir.types import FloatType
 from tileir.ir.versions import NEWEST, Version
-from tileir.text.lexer import TOKEN, tokenize, unescape
+from tileir.text.lexer import TOKEN, UnclosedString, tokenize, unescape
 
 # The deepest nesting of what is parsed recursively on one stack: regions, which then go on on another stack
 # (`text/parser.py`), and types of the dialect, of which no valid one nests deeper than three.
@@ -55,14 +55,14 @@ class Cursor:
     def location(self, token: int) -> Location:
         return TextLocation(self.source, token)
 
-    def fail(self, message: str, token: int = -1) -> NoReturn:
+    def fail(self, message: str, token: int = -1, code: Code | None = None) -> NoReturn:
         """Refuse the text at a token, the current one by default."""
         place = self.position if token < 0 else token
-        raise SyntaxFailure(Diagnostic("error", message, self.location(place)))
+        raise SyntaxFailure(Diagnostic("error", message, self.location(place), None, code))
 
-    def fail_missing(self, message: str) -> NoReturn:
+    def fail_missing(self, message: str, code: Code | None = None) -> NoReturn:
         """Report what is missing before the current token: on the line before, if the token begins a line."""
-        raise SyntaxFailure(Diagnostic("error", message, self.gap()))
+        raise SyntaxFailure(Diagnostic("error", message, self.gap(), None, code))
 
     def gap(self) -> Location:
         """Where something before the current token would stand."""
@@ -78,10 +78,10 @@ class Cursor:
         place = self.position if token < 0 else token
         raise SyntaxFailure(Diagnostic("error", message, self.location(place)), True)
 
-    def fail_inside(self, message: str, token: int, offset: int) -> NoReturn:
+    def fail_inside(self, message: str, token: int, offset: int, code: Code | None = None) -> NoReturn:
         """Refuse the text at a character inside a token."""
         location = CharacterLocation(self.source, token, self.source.token_offset(token) + offset)
-        raise SyntaxFailure(Diagnostic("error", message, location))
+        raise SyntaxFailure(Diagnostic("error", message, location, None, code))
 
     def remark(self, message: str, token: int) -> None:
         """Report that a spelling of the drafts was read as its public form (docs/conflicts.md A to D)."""
@@ -107,7 +107,7 @@ class Cursor:
 
     def expect(self, token: str) -> None:
         if self.tokens[self.position] != token:
-            self.fail_missing(f"expected '{token}'")
+            self.fail_missing(f"expected '{token}'", Code("expected-token", token=token))
         self.position += 1
 
     def peek(self) -> str:
@@ -140,7 +140,7 @@ class Cursor:
         try:
             return unescape(token)
         except ValueError as error:
-            self.fail(str(error), position)
+            self.fail(str(error), position, Code("unclosed-string") if isinstance(error, UnclosedString) else None)
 
     def parse_integer(self) -> int:
         """integer ::= `-`? (decimal | hexadecimal)"""
@@ -178,7 +178,9 @@ class Cursor:
         if token.isdigit():
             message = "unexpected decimal integer literal for a floating point value"
             hint = note("add a trailing dot to make the literal a float", self.location(position))
-            raise SyntaxFailure(Diagnostic("error", message, self.location(position), [hint]))
+            raise SyntaxFailure(
+                Diagnostic("error", message, self.location(position), [hint], Code("integer-for-float"))
+            )
         try:
             return parse_float(form, ("-" if negative else "") + token)
         except ValueError as error:

@@ -13,6 +13,8 @@ from tileir.dialect.types import (
     TensorViewType,
     gather_scatter_view_type,
     gather_view_mistake,
+    is_number,
+    is_tile_element,
     partition_view_type,
     pointer_mistake,
     pointer_type,
@@ -25,6 +27,7 @@ from tileir.dialect.types import (
     view_mistake,
 )
 from tileir.ir.attributes import EnumAttribute
+from tileir.ir.diagnostics import Code
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, integer_type, opaque_type
 from tileir.ir.versions import Version
 from tileir.text.cursor import Cursor
@@ -70,12 +73,15 @@ class TypeText:
         self.version: Version = cursor.version
         self.has_draft_spelling: bool = False
 
-    def fail(self, message: str, offset: int = -1) -> NoReturn:
-        self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
+    def fail(self, message: str, offset: int = -1, code: Code | None = None) -> NoReturn:
+        self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset, code)
 
-    def check(self, error: str | None, offset: int) -> None:
+    def fail_expected(self, token: str, offset: int = -1) -> NoReturn:
+        self.fail(f"expected '{token}'", offset, Code("expected-token", token=token))
+
+    def check(self, error: str | None, offset: int, is_element_right: bool = True) -> None:
         if error is not None:
-            self.fail(error, offset)
+            self.fail(error, offset, None if is_element_right else Code("wrong-element-type"))
 
     # --- characters ---
 
@@ -93,7 +99,7 @@ class TypeText:
 
     def expect(self, literal: str) -> None:
         if not self.accept(literal):
-            self.fail(f"expected '{literal}'")
+            self.fail_expected(literal)
 
     def word(self) -> str:
         self.skip_blanks()
@@ -119,7 +125,7 @@ class TypeText:
 
     def expect_key(self, key: str) -> None:
         if self.peek_word() != key:
-            self.fail(f"expected '{key}'")
+            self.fail_expected(key)
         self.accept_key(key)
 
     def number(self) -> int | None:
@@ -173,7 +179,9 @@ class TypeText:
             found = draft_element_type(self.cursor, name, self.token)
             self.has_draft_spelling = self.has_draft_spelling or found is not None
         if found is None:
-            self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
+            if name:
+                self.fail(f"unknown type: {name}", start, Code("unknown-type", name=name))
+            self.fail("expected valid keyword", start)
         return found
 
     def parse_dimension(self, allow_dynamic: bool) -> int | None:
@@ -211,9 +219,10 @@ class TypeText:
         start = self.offset
         shape = self.parse_shape(False)
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
-            self.fail("expected '<'", self.offset + 3)
+            self.fail_expected("<", self.offset + 3)
         element = self._pointer_element(self.parse_type(), start)
-        self.check(tile_mistake(shape, element, self.version), start)
+        is_right = is_tile_element(element, self.version)
+        self.check(tile_mistake(shape, element, self.version), start, is_right)
         self.expect(">")
         return tile_type(shape, element)
 
@@ -222,7 +231,7 @@ class TypeText:
         cursor = self.cursor
         if not cursor.draft_spellings or not self.accept("*"):
             return element
-        self.check(pointer_mistake(element, self.version), start)
+        self.check(pointer_mistake(element, self.version), start, is_number(element, self.version))
         self.has_draft_spelling = True
         cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
         return pointer_type(element)
@@ -232,7 +241,7 @@ class TypeText:
         self.expect("<")
         start = self.offset
         pointee = self.parse_type()
-        self.check(pointer_mistake(pointee, self.version), start)
+        self.check(pointer_mistake(pointee, self.version), start, is_number(pointee, self.version))
         attribute = self.parse_pointer_attribute() if self.accept(",") else None
         self.expect(">")
         return pointer_type(pointee, attribute)
@@ -248,7 +257,7 @@ class TypeText:
         self.expect("<")
         keyword = self.word()
         if keyword != "none":
-            self.fail("expected pointer attribute to be one of: none", start)
+            self.fail("expected pointer attribute to be one of: none", start, Code("unknown-keyword", choices="none"))
         self.expect(">")
         return keyword
 
@@ -271,14 +280,15 @@ class TypeText:
                 if self.accept(","):
                     attribute = self.parse_pointer_attribute()
             elif shape:
-                self.fail("expected 'strides'")
+                self.fail_expected("strides")
             elif self.text[self.offset :].lstrip()[:1] not in ("<", "#"):
                 self.fail("unexpected token after element type in 0-d tensor_view")
             else:
                 attribute = self.parse_pointer_attribute()
         if shape and not has_strides:
-            self.fail("expected 'strides'")
-        self.check(tensor_view_mistake(element, shape, strides, self.version), start)
+            self.fail_expected("strides")
+        is_right = is_number(element, self.version)
+        self.check(tensor_view_mistake(element, shape, strides, self.version), start, is_right)
         self.expect(">")
         return tensor_view_type(element, shape, strides, attribute)
 
@@ -349,11 +359,9 @@ class TypeText:
         keyword = self.word()
         found = PADDING.cases.get(keyword)
         if found is None:
-            self.fail(
-                f'invalid padding_value attribute specification. Got "{keyword}" but expect one of: '
-                f"{', '.join(PADDING.values)}",
-                start,
-            )
+            choices = ", ".join(PADDING.values)
+            message = f'invalid padding_value attribute specification. Got "{keyword}" but expect one of: {choices}'
+            self.fail(message, start, Code("wrong-keyword", got=keyword, choices=choices))
         self.expect(",")
         return found
 

@@ -77,11 +77,15 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
+class UnclosedString(ValueError):
+    """A string literal without its closing quote."""
+
+
 def unescape(literal: str) -> str:
     r"""The value of a string literal with its quotes: `\XX` is a byte, `\n`, `\t`, `\"` and `\\` are characters."""
     inner = literal[1:-1]
     if len(literal) < 2 or literal[-1] != '"' or (len(inner) - len(inner.rstrip("\\"))) % 2:
-        raise ValueError("expected '\"' in string literal")
+        raise UnclosedString("expected '\"' in string literal")
     if "\\" not in inner:
         return inner
     data = bytearray()

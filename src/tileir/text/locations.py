@@ -14,6 +14,7 @@ from tileir.dialect.debug_info import (
     di_subprogram,
 )
 from tileir.ir.attributes import Attribute
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import (
     UNKNOWN,
     Location,
@@ -106,7 +107,7 @@ class _OpenDebugLocation(OpenAttribute):
                 cursor.fail("expected location attribute", self.start)
             self.inner = part
             if not cursor.accept("in"):
-                cursor.fail("expected 'in'")
+                cursor.fail("expected 'in'", code=Code("expected-token", token="in"))
             self.start = cursor.position
             return None
         if not isinstance(part, LocalScope):
@@ -250,7 +251,7 @@ class LocationCursor(AttributeCursor):
             self.expect("<")
             file = self.parse_string()
             if not self.accept("in"):
-                self.fail("expected 'in'")
+                self.fail("expected 'in'", code=Code("expected-token", token="in"))
             directory = self.parse_string()
             self.expect(">")
             return di_file(file, directory)

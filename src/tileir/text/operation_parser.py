@@ -1,8 +1,9 @@
 """The parser of operations.
 
 The grammar of each operation comes from its declaration.  `text/statement_form.py` reads statements of regular syntax,
-the directives of the assembly format (`text/syntax/format.py`) all others.  An error ends one operation and parsing goes on at
-the next, so all errors of a file are reported; uses of what the broken operation would have defined are no errors.
+the directives of the assembly format (`text/syntax/format.py`) all others.  An error ends one operation and parsing
+goes on at the next, so all errors of a file are reported; uses of what the broken operation would have defined are no
+errors.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from tileir.annotations import Callable
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ONE, OperationDeclaration
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -56,7 +58,7 @@ class OperationParser(Parser):
         """top-level ::= (operation | alias-definition)*"""
         self.parse_operations(block)
         if not self.at_end():
-            self.note_failure(self.diagnostic("unbalanced '}'"))
+            self.note_failure(self.diagnostic("unbalanced '}'", Code("unwanted-token")))
         self.close_scope()
 
     def parse_operations(self, block: Block) -> None:
@@ -173,9 +175,10 @@ class OperationParser(Parser):
         results = operation.results
         total = sum([count for _, count, _ in names])
         if not results:
-            self.fail("cannot name an operation with no results", token)
+            self.fail("cannot name an operation with no results", token, Code("no-results"))
         if total != len(results):
-            self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token)
+            code = Code("result-count", defined=str(len(results)), bound=str(total))
+            self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token, code)
         index = 0
         for name, count, place in names:
             self.define(name, results[index], place)
@@ -299,7 +302,8 @@ def _resolve_group(
     for token in tokens:
         type = fixed if fixed is not None else cursor.value_type(token)
         if type is None:
-            cursor.fail(f"use of undeclared SSA value name '{cursor.tokens[token]}'", token)
+            name = cursor.tokens[token]
+            cursor.fail(f"use of undeclared SSA value name '{name}'", token, Code("undeclared-value", name=name))
         operands.append(cursor.resolve(token, type))
 
 

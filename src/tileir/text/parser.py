@@ -8,7 +8,7 @@ from __future__ import annotations
 from tileir.annotations import Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import DEEPEST_REGION
@@ -212,7 +212,7 @@ class Parser(ValueCursor):
         """Report once that the text ends within a region."""
         if not self.end_is_missing:
             self.end_is_missing = True
-            self.note_failure(Diagnostic("error", "expected '}'", self.gap()))
+            self.note_failure(Diagnostic("error", "expected '}'", self.gap(), None, Code("expected-token", token="}")))
 
     # --- names of operations ---
 
@@ -227,7 +227,7 @@ class Parser(ValueCursor):
             found = self.lookup(f"builtin.{name}")
         if found is None:
             tried = "" if "." in name else f" (tried '{self.dialects[-1]}.{name}' as well)"
-            self.fail(f"custom op '{name}' is unknown{tried}")
+            self.fail(f"custom op '{name}' is unknown{tried}", code=Code("unknown-operation", name=name))
         if found.syntax == "":
             self.fail(f"custom op '{name}' has no custom assembly form")
         return found
@@ -265,6 +265,7 @@ class Parser(ValueCursor):
                 f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
                 "operations",
                 token,
+                Code("unknown-operation", name=name),
             )
         self.fail(
             "operation being parsed with an unregistered dialect. If this is intended, please use "

@@ -5,19 +5,10 @@ The messages themselves are NVIDIA's, word for word.
 
 from __future__ import annotations
 
-import re
-
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_named, version_text
-
-_UNKNOWN_NAME = re.compile(
-    r"custom op '([^']*)' is unknown|unregistered operation '(cuda_tile\.[^']*)' found in dialect"
-)
-_UNAVAILABLE = re.compile(r"operation '(cuda_tile\.[^']*)' is not available in bytecode version ")
-_OPCODE = re.compile(r"(?:unsupported opcode (\d{1,9}) for|unknown or unimplemented opcode: (\d{1,9})$)")
-_KEYWORD = re.compile(r"enum value for attribute '([^']*)' is not available in bytecode version (\d+\.\d+)")
 
 # Notes for misspelled names.  A text that is no program has thousands of them, and comparing a name with all operations
 # takes longer than parsing it, so only the first are compared.
@@ -33,15 +24,15 @@ def begin_text() -> None:
 
 def suggest(diagnostic: Diagnostic) -> None:
     """Add notes to an error, if there is anything to add."""
-    message = diagnostic.message
-    if found := _UNKNOWN_NAME.search(message):
-        text = _about_name(found[1] or found[2])
-    elif found := _UNAVAILABLE.search(message):
-        text = _since(REGISTRY.by_name.get(found[1]))
-    elif found := _OPCODE.search(message):
-        text = _about_opcode(int(found[1] or found[2]))
-    elif found := _KEYWORD.search(message):
-        text = _about_keywords(found[1], version_named(found[2]))
+    code, values = diagnostic.code, diagnostic.values
+    if code == "unknown-operation":
+        text = _about_name(values["name"])
+    elif code == "newer-operation":
+        text = _since(REGISTRY.by_name.get(values["name"]))
+    elif code == "unknown-opcode":
+        text = _about_opcode(int(values["opcode"]))
+    elif code == "newer-keyword":
+        text = _about_keywords(values["attribute"], version_named(values["version"]))
     else:
         return
     if text:

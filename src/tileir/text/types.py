@@ -7,7 +7,7 @@ A dialect type arrives as one token and is looked up whole; only a spelling neve
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.diagnostics import Code, Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import IntegerType, Type, function_type, opaque_type
@@ -88,7 +88,7 @@ class TypeCursor(Cursor):
                 # Not one token, so its brackets do not match: read on to say where.
                 offset = self.source.token_offset(start)
                 TypeText(self, self.source.text[offset : offset + _LONGEST_TYPE], start).parse_type()
-            self.fail("expected '<'")
+            self.fail("expected '<'", code=Code("expected-token", token="<"))
         if token[:1] == "!":
             alias = self.type_aliases.get(token)
             if alias is not None:
@@ -96,9 +96,9 @@ class TypeCursor(Cursor):
                 return alias
             if token.startswith("!cuda_tile."):
                 # The two blanks are MLIR's.
-                self.fail(f"unknown  type `{name}` in dialect `cuda_tile`")
+                self.fail(f"unknown  type `{name}` in dialect `cuda_tile`", code=Code("unknown-type", name=name))
             if "." not in token:
-                self.fail(f"undefined symbol alias id '{name}'")
+                self.fail(f"undefined symbol alias id '{name}'", code=Code("undefined-alias", name=name))
             return self._parse_opaque_type()
         builtin = builtin_type(token) if token else None
         if builtin is not None:
@@ -112,7 +112,8 @@ class TypeCursor(Cursor):
         if token in ("tensor", "vector", "memref", "complex", "tuple") and self.tokens[self.position + 1] == "<":
             return self._parse_opaque_type()
         message = f"unknown type: {token}" if self.is_identifier() else "expected valid keyword"
-        failure = Diagnostic("error", message, self.location(self.position))
+        code = Code("unknown-type", name=token) if self.is_identifier() else None
+        failure = Diagnostic("error", message, self.location(self.position), None, code)
         gap = self.gap()
         # NVIDIA's words alone would send the reader to a line that has nothing wrong with it.
         if self.recover and (isinstance(gap, CharacterLocation) or not self.is_identifier()):
@@ -218,7 +219,9 @@ class TypeCursor(Cursor):
             elif closing and token == closing[-1]:
                 closing.pop()
             elif token in (">", ")", "]", "}"):
-                self.fail(f"expected '{closing[-1]}'" if closing else "unbalanced brackets")
+                if closing:
+                    self.fail(f"expected '{closing[-1]}'", code=Code("expected-token", token=closing[-1]))
+                self.fail("unbalanced brackets")
             self.position += 1
             if not closing:
                 return

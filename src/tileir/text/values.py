@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.attributes import Attribute
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.diagnostics import Code, Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import Type
@@ -52,8 +52,10 @@ class ValueCursor(LocationCursor):
         if known is not None:
             waiting = self.forward.pop(name, None)
             if waiting is None:
-                message = f"redefinition of SSA value '{name.partition('#')[0]}'"
-                self._fail_noting(message, token, "previously defined here", self._definition(name, known))
+                base = name.partition("#")[0]
+                code = Code("redefined-value", name=base)
+                message = f"redefinition of SSA value '{base}'"
+                self._fail_noting(message, token, "previously defined here", self._definition(name, known), code)
             if waiting.type is not value.type and not waiting.poisoned:
                 numbered = name if "#" in name else f"{name}#0"
                 message = f"definition of SSA value '{numbered}' has type '{value.type.text}'"
@@ -76,13 +78,17 @@ class ValueCursor(LocationCursor):
     def _checked(self, name: str, value: Value, token: int, type: Type) -> Value:
         """A value that must have a type."""
         if value.type is not type:
+            base = name.partition("#")[0]
+            code = Code("type-of-use", name=base, written=type.text, expected=value.type.text)
             texts = f"'{type.text}' vs '{value.type.text}'"
-            message = f"use of value '{name.partition('#')[0]}' expects different type than prior uses: {texts}"
-            self._fail_noting(message, token, "prior use here", self._definition(name, value))
+            message = f"use of value '{base}' expects different type than prior uses: {texts}"
+            self._fail_noting(message, token, "prior use here", self._definition(name, value), code)
         return value
 
-    def _fail_noting(self, message: str, token: int, remark: str, location: Location) -> NoReturn:
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), [note(remark, location)]))
+    def _fail_noting(
+        self, message: str, token: int, remark: str, location: Location, code: Code | None = None
+    ) -> NoReturn:
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), [note(remark, location)], code))
 
     def _definition(self, name: str, value: Value) -> Location:
         """Where a value got its name, or was first used."""
@@ -127,9 +133,9 @@ class ValueCursor(LocationCursor):
         """Report what was used and never defined."""
         for name, waiting in self.forward.items():
             if not waiting.poisoned:
-                self.note_failure(
-                    Diagnostic("error", f"use of undeclared SSA value name '{name}'", self.location(waiting.token))
-                )
+                message = f"use of undeclared SSA value name '{name}'"
+                code = Code("undeclared-value", name=name)
+                self.note_failure(Diagnostic("error", message, self.location(waiting.token), None, code))
         self.forward = {}
 
     def parse_value_token(self) -> list[int]:
@@ -151,8 +157,8 @@ class ValueCursor(LocationCursor):
                 return found
             self.position += 1
 
-    def diagnostic(self, message: str) -> Diagnostic:
-        return Diagnostic("error", message, self.location(self.position))
+    def diagnostic(self, message: str, code: Code | None = None) -> Diagnostic:
+        return Diagnostic("error", message, self.location(self.position), None, code)
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
         last = self.diagnostics[-1] if self.diagnostics else None

@@ -12,7 +12,9 @@ import numpy
 import pytest
 
 import tileir
+from tileir.dialect.ops import SINH
 from tileir.execute.cpu.native import compilation, runtime
+from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.launch import Kernel
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vector_add.mlir"
@@ -203,3 +205,19 @@ def test_kernel_of_which_the_cache_has_a_part_is_compiled_again(
     entry.write_bytes(whole[: int(len(whole) * part)])
     assert _launched() == [3] * 4
     assert entry.read_bytes() == whole
+
+
+def test_a_numpy_function_without_instructions_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+      %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+      %y = sinh %x : tile<f32>
+      %s = store_ptr_tko weak %p, %y token=%t : tile<ptr<f32>>, tile<f32> -> token
+      return } }"""
+    monkeypatch.setitem(KERNELS, SINH, lambda operation, exact: numpy.sinh)
+    with pytest.raises(tileir.LaunchError) as raised:
+        tileir.compile(tileir.parse(text), backend="cpu").dump("llvm")
+    message = "the CPU engine cannot compile 'cuda_tile.sinh': its NumPy function uses numpy.sinh, and can only use "
+    assert raised.value.message.startswith(message) and "backend='interpreter'" in raised.value.message
+    x = numpy.ones(1, "f4")
+    tileir.compile(tileir.parse(text), backend="interpreter").launch(1, x)
+    assert x[0] == numpy.sinh(numpy.float32(1))

@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 
 import numpy
+import pytest
 
 import tileir
+from tileir.execute.recording import saving
 from tileir.execute.recording.finding_answers import findings_answer
 from tileir.execute.recording.findings import CHECKED, COVERED
+from tileir.execute.recording.loading import load_recording
 from tileir.execute.recording.recording import record
-from tileir.execute.sanitizer.report import KINDS
+from tileir.execute.sanitizer.report import KINDS, Finding
+from tileir.execute.script_names import Phrase
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -60,6 +64,29 @@ def test_an_access_outside_of_its_array_is_kept_from_happening_again() -> None:
     tile = recording.tile(0, 25, total)
     assert tile.tolist() == [2.0] * 100 + [0.0] * 28
     assert recording.array(2, 0, 25).tolist() == c.tolist() == [2.0] * 100
+
+
+def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_script(findings: list[Finding]) -> list[tuple[str, ...]]:
+        texts = [text for finding in findings for text in (finding.title, finding.hint, *finding.details)]
+        return [(text, text.script, text.unchecked) if isinstance(text, Phrase) else (text, text, "") for text in texts]
+
+    kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")
+    recording = record(kernel, 1, *[numpy.ones(100, numpy.float32) for _ in range(3)], 128)
+    recording.save(tmp_path / "new")
+    saved, loaded = in_script(recording.report.findings), in_script(load_recording(tmp_path / "new").report.findings)
+    assert loaded == saved and any(script != text for text, script, _ in saved)
+    # Files of earlier releases have the words of the tile program alone.
+    finding_of = saving._finding
+    without = lambda *given: {key: value for key, value in finding_of(*given).items() if key != "scripts"}  # noqa: E731
+    monkeypatch.setattr(saving, "_finding", without)
+    recording.save(tmp_path / "old")
+    old = load_recording(tmp_path / "old").report.findings
+    assert [finding.title for finding in old] == [str(finding.title) for finding in recording.report.findings]
+    monkeypatch.setattr(saving, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
+    recording.save(tmp_path / "wrong")
+    with pytest.raises(tileir.RecordingError, match="'scripts' of a finding"):
+        load_recording(tmp_path / "wrong")
 
 
 def test_a_failed_launch_is_recorded_up_to_there() -> None:

@@ -209,7 +209,7 @@ class _Nest:
         depth = len(self._around)
         if operation.regions:
             self._around.append(operation)
-            if operation.declaration in (FOR, LOOP):
+            if operation.declaration.is_loop:
                 self._loops.append(self._ends[operation])
             self._loops_before.append(len(self._loops))
         self._depth = depth

@@ -8,7 +8,7 @@ from tileir.analyze.difference.matching import Matching, Naming
 from tileir.analyze.difference.names import ProgramNames, is_renamed
 from tileir.analyze.difference.symbols import symbols_of
 from tileir.analyze.runs import heaviest_run
-from tileir.dialect.ops import FOR, IF, LOOP
+from tileir.dialect.ops import IF
 from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
@@ -314,7 +314,7 @@ def _lonely(root: Operation, partners: dict[Operation, Operation]) -> int:
 
 def _construct(operation: Operation) -> str:
     """What somebody calls the operation around others."""
-    if operation.declaration in (FOR, LOOP):
+    if operation.declaration.is_loop:
         return "a loop"
     return (
         f"an '{operation.declaration.mnemonic}'"

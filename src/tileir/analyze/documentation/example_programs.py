@@ -30,7 +30,6 @@ _VALUE = re.compile(r"%[A-Za-z_]\w*")
 _DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
 # Block arguments, the induction variable and the carried values of loops.
 _LOCAL = re.compile(r"(%\w+)(?=:\s*tile|\s*=\s*%|\s+in\s*\()")
-_OTHER_TYPE = re.compile(r"use of value '(%\w+)' expects different type than prior uses: '([^']+)' vs ")
 
 
 def program_of(declaration: OperationDeclaration) -> str:
@@ -50,8 +49,8 @@ def program_around(statement: str, companion: str = "") -> str:
         try:
             parse(text)
         except ParseError as error:
-            found = [_OTHER_TYPE.search(d.message) for d in error.diagnostics]
-            corrections = [(match[1], match[2]) for match in found if match is not None]
+            found = [d.values for d in error.diagnostics if d.code == "type-of-use"]
+            corrections = [(values["name"], values["written"]) for values in found]
             if not corrections:
                 return text
             types.update(corrections)

@@ -20,7 +20,6 @@ from tileir.dialect.ops import (
     FOR,
     IF,
     IOTA,
-    LOOP,
     MULI,
     OFFSET,
     PERMUTE,
@@ -72,7 +71,7 @@ class TileSteps:
             rule = _RULES.get(declaration)
             if rule is not None:
                 self._known[operation.results[0]] = rule(self, operation)
-            elif declaration in (FOR, LOOP):
+            elif declaration.is_loop:
                 first = 3 if declaration is FOR else 0
                 for argument, given in zip(_carried(operation), operation.operands[first:], strict=True):
                     if argument not in unsure:
@@ -88,7 +87,7 @@ class TileSteps:
 
 
 def _carried(loop: Operation | None) -> list[BlockArgument]:
-    if loop is None or loop.declaration not in (FOR, LOOP):
+    if loop is None or not loop.declaration.is_loop:
         return []
     arguments = loop.regions[0].block.arguments
     return arguments[1:] if loop.declaration is FOR else arguments

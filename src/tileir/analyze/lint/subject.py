@@ -8,7 +8,7 @@ from __future__ import annotations
 from tileir.analyze.lint.numbering import Numbering
 from tileir.analyze.lint.varying import Varying
 from tileir.annotations import Final
-from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, FOR, LOAD_VIEW_TKO, LOOP, STORE_VIEW_TKO
+from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traversal import pre_order
@@ -145,6 +145,6 @@ class Subject:
             block = owner.parent if owner is not None else None
         for each in reversed(path):
             owner = each.parent_operation
-            loop = owner if owner is not None and owner.declaration in (FOR, LOOP) else found[0]
+            loop = owner if owner is not None and owner.declaration.is_loop else found[0]
             found = self._places[each] = (loop, found[1] + 1)
         return found

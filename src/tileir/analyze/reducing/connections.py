@@ -87,7 +87,7 @@ def _loop_around(operation: Operation) -> Operation | None:
     around = operation.parent_operation
     while around is not None and around.declaration is IF:
         around = around.parent_operation
-    return around if around is not None and around.declaration in (FOR, LOOP) else None
+    return around if around is not None and around.declaration.is_loop else None
 
 
 CARRIES = (FOR, LOOP, IF, BREAK, CONTINUE, YIELD, RETURN)

@@ -8,7 +8,7 @@ way it is not needed to see what a program computes.
 from __future__ import annotations
 
 from tileir.analyze.reducing.program import Program
-from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, FOR, IF, LOOP, RETURN
+from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, IF, LOOP, RETURN
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.values import Value
@@ -33,7 +33,7 @@ def _has_exit(loop: Operation) -> bool:
                 for number, region in enumerate(operation.regions):
                     if condition in changing or known is (number == 0):
                         pending.extend(region.blocks)
-            elif operation.declaration in (FOR, LOOP):
+            elif operation.declaration.is_loop:
                 # What leaves the kernel from inside of them leaves this loop, too.
                 if any(inner.declaration is RETURN for inner in operation.walk()):
                     return True

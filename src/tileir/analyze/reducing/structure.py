@@ -20,7 +20,7 @@ def straightenings(program: Program) -> list[Edit]:
     """Every `if`, `for` and `loop` replaced by what is inside it; the outermost first."""
     edits: list[Edit] = []
     for position, operation in enumerate(program.operations):
-        if operation.declaration in (FOR, LOOP):
+        if operation.declaration.is_loop:
             edits.append(_at(position, _straighten_loop))
         elif operation.declaration is IF:
             for number, region in enumerate(operation.regions):

@@ -53,6 +53,7 @@ from tileir.ir.attributes import (
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.versions import V13_1, version_text
@@ -284,7 +285,7 @@ class DocumentedBodyReader(BodyReader):
         opcode = self.varint("failed to read opcode")
         record = self.layouts.get(opcode)
         if record is None:
-            self.fail(f"unknown or unimplemented opcode: {opcode}")
+            self.fail(f"unknown or unimplemented opcode: {opcode}", Code("unknown-opcode", opcode=str(opcode)))
         location = self.documented.location(self, "failed to read operation location.")
         result_types = self._read_result_types(record)
         total = self.count("failed to read operand count")

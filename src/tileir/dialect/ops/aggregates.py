@@ -27,7 +27,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.traits import OPEN_BITS, REGION_EFFECTS, SINGLE_BLOCK
 from tileir.ir.traversal import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type
@@ -88,11 +88,10 @@ def _type_list(types: list[Type]) -> str:
 def _verify_result_types(operation: Operation, expected: list[Type], context: VerifyContext) -> None:
     found: list[Type] = [value.type for value in operation.results]
     if found != expected:
-        context.error(
-            operation,
-            f"inferred type(s) {_type_list(expected)} are incompatible with return type(s) of operation "
-            f"{_type_list(found)}",
-        )
+        inferred = f"inferred type(s) {_type_list(expected)} are incompatible with return type(s) of operation "
+        differing = [(a.text, b.text) for a, b in zip(expected, found, strict=False) if a is not b]
+        code = Code("type-of-result", expected=differing[0][0], written=differing[0][1]) if differing else None
+        context.error(operation, inferred + _type_list(found), None, code)
         raise Invalid("failed to infer returned types")
 
 

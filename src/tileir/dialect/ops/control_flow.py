@@ -18,9 +18,18 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
-from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import ALLOCATION_SCOPE, BLOCK_ORDER, PURE, REGION_EFFECTS, SIDE_EFFECT, SINGLE_BLOCK, TERMINATOR
+from tileir.ir.traits import (
+    ALLOCATION_SCOPE,
+    BLOCK_ORDER,
+    LOOP_LIKE,
+    PURE,
+    REGION_EFFECTS,
+    SIDE_EFFECT,
+    SINGLE_BLOCK,
+    TERMINATOR,
+)
 from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.versions import V13_2, V13_4
 
@@ -67,7 +76,8 @@ def _names(declarations: tuple[OperationDeclaration, ...]) -> list[str]:
 def _verify_parent(operation: Operation, parents: tuple[OperationDeclaration, ...]) -> None:
     parent = operation.parent_operation
     if parent is None or parent.declaration not in parents:
-        raise Invalid(f"expects parent op to be one of '{', '.join(_names(parents))}'")
+        message = f"expects parent op to be one of '{', '.join(_names(parents))}'"
+        raise Invalid(message, code=Code("misplaced-terminator"))
 
 
 def _enclosing_loop(operation: Operation, loops: tuple[OperationDeclaration, ...]) -> Operation:
@@ -350,7 +360,7 @@ FOR: Final[OperationDeclaration] = OperationDeclaration(
             arguments="for",
         ),
     ),
-    traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
+    traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     same_types=(("lowerBound", "upperBound", "step"), ("initValues", "resultValues")),
     verify_regions=_verify_for_regions,
     name_hints=("for",),
@@ -406,7 +416,7 @@ LOOP: Final[OperationDeclaration] = OperationDeclaration(
             implicit_terminator=CONTINUE,
         ),
     ),
-    traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
+    traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     verify_regions=_verify_loop_regions,
     name_hints=("",),
     inference=Inference(given_types, optional=("types",), expects=_expected_by_loop),

@@ -101,7 +101,7 @@ LOG: Final[OperationDeclaration] = elementwise(
     description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     returns="the logarithms",
     traits=_FUSIBLE_FUNCTION,
-    cost=ElementCost(FUNCTION, 1.3, 26),
+    cost=ElementCost(FUNCTION, 1.3, 26, divides=True),
     reference=math.log,
 )
 LOG2: Final[OperationDeclaration] = elementwise(
@@ -125,7 +125,7 @@ LOG10: Final[OperationDeclaration] = elementwise(
     ),
     returns="the logarithms",
     traits=_FUNCTION,
-    cost=FUNCTION_COST,
+    cost=ElementCost(FUNCTION, 1.3, 27),
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
 LOG1P: Final[OperationDeclaration] = elementwise(
@@ -139,7 +139,7 @@ LOG1P: Final[OperationDeclaration] = elementwise(
     ),
     returns="the logarithms",
     traits=_FUNCTION,
-    cost=FUNCTION_COST,
+    cost=ElementCost(FUNCTION, 1.3, 43, 1, True, divides=True),
     legalization=(
         "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
         "where u is infinite."
@@ -153,7 +153,7 @@ SIGMOID: Final[OperationDeclaration] = elementwise(
     description="Returns 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
     returns="values from 0 to 1",
     traits=_FUNCTION,
-    cost=FUNCTION_COST,
+    cost=ElementCost(FUNCTION, 1.3, 21, 2, True),
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 

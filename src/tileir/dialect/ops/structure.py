@@ -29,7 +29,7 @@ from tileir.ir.attributes import SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, RegionDeclaration, VerifyContext, attribute, result
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.traits import GRAPH_REGION, ISOLATED, NO_TERMINATOR, PURE, SINGLE_BLOCK, SYMBOL, SYMBOL_TABLE
 from tileir.ir.types import I32, I64, Type
@@ -161,7 +161,7 @@ def _verify_get_global(operation: Operation, context: VerifyContext) -> None:
     found = context.symbols.lookup(operation, name)
     value = found.attributes.get("value") if found is not None and found.declaration is GLOBAL else None
     if not isinstance(value, DenseAttribute):
-        raise Invalid(f"'{name}' does not reference a valid global")
+        raise Invalid(f"'{name}' does not reference a valid global", code=Code("undefined-symbol"))
     pointer = tile_type_of(operation.results[0]).element
     if isinstance(pointer, PointerType) and pointer.pointee is not value.element_type:
         raise Invalid(

@@ -188,7 +188,7 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
             # What a loop carries begins as one of its operands.
             first = 3 - 1 if parent.declaration is ops.FOR else 0
             place = first + value.index
-            if parent.declaration not in (ops.FOR, ops.LOOP) or not first <= place < len(parent.operands):
+            if not parent.declaration.is_loop or not first <= place < len(parent.operands):
                 return None
             value = parent.operands[place]
             continue
@@ -198,7 +198,7 @@ def likely_origin(entry: Operation, value: Value) -> object | None:
         if declaration is ops.ALLOCA:
             return operation
         sources = [operand for operand in operation.operands if _leads_to_memory(operand)]
-        if declaration in (ops.FOR, ops.LOOP):
+        if declaration.is_loop:
             number = [result is value for result in operation.results].index(True)
             sources = operation.operands[3:][number : number + 1] if declaration is ops.FOR else []
         elif declaration not in _THROUGH:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tileir.dialect import ops
 from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import keys, record, runtime
@@ -17,6 +18,7 @@ from tileir.execute.errors import CompilationError, converted, raise_if_interrup
 from tileir.execute.memory import Region, available_memory
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traits import MATRIX_PRODUCT
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.lowered import Lowered
@@ -131,7 +133,8 @@ class KernelCode:
     @property
     def _has_products_through_pointers(self) -> bool:
         """Whether there may be a chain with a loop beside it; others have one version for both."""
-        return "load_ptr_tko" in self._printed and "mma" in self._printed
+        found = {operation.declaration for operation in self.entry.walk()}
+        return ops.LOAD_PTR_TKO in found and any(each.has_trait(MATRIX_PRODUCT) for each in found)
 
     @property
     def _printed(self) -> str:
@@ -145,7 +148,7 @@ class KernelCode:
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.mode} {options.sanitize} {options.unchecked}"
         if options.restarts:
             flags += " restarts"
-        if "alloca" in self._printed:
+        if any(operation.declaration is ops.ALLOCA for operation in self.entry.walk()):
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
         key = keys.key_of(self.target, [self._printed, flags, ",".join(self.globals)])

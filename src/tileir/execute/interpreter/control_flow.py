@@ -25,6 +25,7 @@ from tileir.execute.interpreter.compiler import (
 )
 from tileir.execute.interpreter.product_loops import product_loop
 from tileir.execute.observer import TileBlock
+from tileir.execute.wording import bracketed
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
 
@@ -228,14 +229,15 @@ def compile_assert(compiler: Compiler, operation: Operation) -> Step:
         value = registers[condition]
         if not value.all():
             tile_block: TileBlock = registers[BLOCK_SLOT]
-            raise AssertionFailedError(f"failed: {message}{failing_element(value)}", operation, tile_block.id)
+            element = failing_element(value)
+            where = f" (first at element {bracketed(element)})" if element else ""
+            raise AssertionFailedError(f"failed: {message}{where}", operation, tile_block.id, element)
 
     return check
 
 
-def failing_element(truth: Array | numpy.bool_) -> str:
+def failing_element(truth: Array | numpy.bool_) -> tuple[int, ...]:
     """Which element of a tile of truth values is the first false one."""
     if truth.ndim == 0:
-        return ""
-    first = numpy.unravel_index(int(numpy.argmin(truth)), truth.shape)
-    return f" (first at element [{', '.join([str(int(i)) for i in first])}])"
+        return ()
+    return tuple([int(number) for number in numpy.unravel_index(int(numpy.argmin(truth)), truth.shape)])

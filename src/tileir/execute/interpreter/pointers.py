@@ -40,7 +40,8 @@ def missed(error: OutsideMemory, operation: Operation, block: TileBlock, shape: 
         message = read_only(error.read_only)
     else:
         message = describe_miss(block.memory, error.address, error.size, origin_of_access(operation))
-    raise ExecutionError(message + element_text(shape, flat), operation, block.id) from None
+    message += element_text(shape, flat)
+    raise ExecutionError(message, operation, block.id, is_outside=error.read_only is None) from None
 
 
 def element_text(shape: tuple[int, ...], flat: int) -> str:
@@ -304,7 +305,7 @@ def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
             region = block.memory.allocate(size, alignment, reserved_label(block.id))
         except MemoryError:
             message = f"asks for {size} bytes aligned to {alignment}, more than is available"
-            raise ExecutionError(message, operation, block.id) from None
+            raise ExecutionError(message, operation, block.id, (size, alignment)) from None
         block.allocations.append(region)
         registers[result] = numpy.uint64(region.start)
 

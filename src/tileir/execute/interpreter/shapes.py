@@ -146,6 +146,7 @@ def _window(
                     f"has index {index} in dimension {axis}: there are {counts[axis]} sub-tiles",
                     operation,
                     registers[BLOCK_SLOT].id,
+                    (index, axis, counts[axis]),
                 )
             slices.append(slice(index * part[axis], (index + 1) * part[axis]))
         return tuple(slices)

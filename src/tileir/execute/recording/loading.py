@@ -43,6 +43,7 @@ from tileir.execute.recording.states import States
 from tileir.execute.recording.timeline import Write, box_of
 from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
 from tileir.execute.schedule import block_order
+from tileir.execute.script_names import Phrase
 from tileir.interface import parse
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
@@ -394,21 +395,24 @@ class _Loading:
             _require(kind in kinds, f"there is no finding of the kind {kind!r}")
             other = _place(one.head("other"), program) if one.has("other") else None
             place = _place(one.head("place"), program)
-            found = Finding(
-                cast(AnyKind, kind),
-                one.text("title"),
-                place,
-                one.texts("details"),
-                one.text("hint"),
-                one.text("relation"),
-                other,
-            )
+            title, hint, *details = _phrases(one)
+            found = Finding(cast(AnyKind, kind), title, place, details, hint, one.text("relation"), other)
             found.count = one.number("count", 1)
             seen = one.numbers("seen", -1)
             _require(len(seen) == 3 and seen[1] < len(records.accesses), "'seen' of a finding is not an access")
             records.seen[found] = Seen(*seen)
             (report.notes if kind == "note" else report.findings).append(found)
         return report
+
+
+def _phrases(finding: _Head) -> list[str]:
+    """The title, the hint and the details; files of earlier releases do not have them in a script's words."""
+    texts = [finding.text("title"), finding.text("hint"), *finding.texts("details")]
+    if not finding.has("scripts"):
+        return texts
+    scripts = finding.texts("scripts")
+    _require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")
+    return [Phrase(text, *scripts[3 * number : 3 * number + 3]) for number, text in enumerate(texts)]
 
 
 def _is_pointer(entry: Operation, number: int) -> bool:

@@ -27,6 +27,7 @@ from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.records import Records
 from tileir.execute.recording.replayer import RecordedLaunch
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
+from tileir.execute.script_names import Phrase
 from tileir.ir.diagnostics import source_of
 
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
@@ -131,6 +132,10 @@ def _label(label: object) -> dict[str, Any]:
     }
 
 
+def _script_texts(text: str) -> tuple[str, str, str]:
+    return (text.script, text.infix, text.unchecked) if isinstance(text, Phrase) else (text, "", "")
+
+
 def _finding(saved: Saved, finding: Finding) -> dict[str, Any]:
     seen = saved.records.seen.get(finding, Seen(-1))
     return {
@@ -138,6 +143,8 @@ def _finding(saved: Saved, finding: Finding) -> dict[str, Any]:
         "title": finding.title,
         "details": list(finding.details),
         "hint": finding.hint,
+        # The same in a script's words.
+        "scripts": [text for one in (finding.title, finding.hint, *finding.details) for text in _script_texts(one)],
         "count": finding.count,
         "relation": finding.relation,
         "place": _place(saved, finding.place),

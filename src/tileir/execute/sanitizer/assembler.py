@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.dialect.ops import FOR, LOOP
+from tileir.dialect.ops import LOOP
 from tileir.execute.observer import Access
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.events import Event, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.script_names import OTHER, THIS, phrase
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import location_prefix
 
@@ -69,25 +70,25 @@ class Doubts:
 
     def tell(self, what: str, place: Place, other: Place, target: str, token: Token) -> None:
         """Add the note; `target` is the memory both touch."""
-        now, before = (each.operation.declaration.mnemonic for each in (place, other))
         details = [f"both touch {target}, and tokens order them: the program is right"]
         if what == MASKED:
             assert token.masked is not None
-            title = f"on a GPU {now} may not wait for {before}: the order goes through a load whose mask is false"
+            title = f"on a GPU {THIS} may not wait for {OTHER}: the order goes through a load whose mask is false"
             details.append(f"that load is {_named(token.masked)}")
-            advice = f"pass the token of {before} on directly, too (join_tokens)"
+            advice = f"pass the token of {OTHER} on directly, too (join_tokens)"
         elif what == IN_LOOP:
-            title = f"on a GPU {now} may overtake {before}, which it follows in a `loop`"
+            title = f"on a GPU {THIS} may overtake {OTHER}, which it follows in a `loop`"
             details.append("the elements of the tile are in another order: one thread writes what another reads")
             advice = "store to other memory, or load and store in the same order"
         else:
             use = self._later_use(other.operation, place.operation)
             assert use is not None
-            title = f"on a GPU {before} may be issued again after {now}"
+            title = f"on a GPU {OTHER} may be issued again after {THIS}"
             details.append(f"what it loads is used later, by {_named(use)}")
             advice = "use it before the store, or store to other memory"
         hint = f"NVIDIA's assembler 13.4 has been observed to do this ({PAGE}#{what}): {advice}"
-        note = Finding("note", title, place, details, hint, "after", other)
+        pair = place.operation, other.operation
+        note = Finding("note", phrase(title, *pair), place, details, phrase(hint, *pair), "after", other)
         self._ledger.notes[what, place.operation, other.operation] = note
         self._ledger.report.add(note)
 
@@ -112,7 +113,7 @@ class Doubts:
         outer = set(_around(load))
         users, stores = [user, *_around(user)], [store, *_around(store)]
         shared = set(users) & set(stores)
-        if any(each.declaration in (FOR, LOOP) and each not in outer for each in shared):
+        if any(each.declaration.is_loop and each not in outer for each in shared):
             # In the next iteration, with the same value.
             return True
         for one in users:

@@ -8,7 +8,7 @@ addresses) may go to any array of the launch.
 from __future__ import annotations
 
 import sys
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy
 
@@ -30,14 +30,19 @@ from tileir.execute.origins import (
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
-from tileir.execute.script_words import MASK_HINT
-from tileir.execute.wording import bracketed, several
+from tileir.execute.script_names import ARRAY, THIS, Phrase, phrase
+from tileir.execute.script_words import UNCHECKED_HINT
+from tileir.execute.wording import bracketed, python_shape, several
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
 Touched = list[tuple[Shadow, Cells]]
 
 _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
+
+
+_MASK: Final = "mask the elements outside, or correct the offsets"
+_MASK_HINT: Final = Phrase(_MASK, _MASK, unchecked=UNCHECKED_HINT)
 
 
 class Bounds:
@@ -160,13 +165,13 @@ class Bounds:
     # --- findings ---
 
     def _outside(self, access: Access, flat: Array, wrong: Array, home: Region | None) -> None:
-        title = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]} outside of "
-        title += " or ".join(home.names) if home is not None else "every array of the launch"
+        target = " or ".join(home.names) if home is not None else "every array of the launch"
+        title = phrase(f"{THIS} {_VERBS[access.kind]} outside of {target}", access.operation)
         first = int(wrong.argmax())
         address = int(flat[first])
         details = [self._missed(access, address, home)]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
-        hint = MASK_HINT
+        hint: str = _MASK_HINT
         if access.view is not None:
             hint = "the shape and strides of the tensor view reach beyond its array: correct the extents passed in"
         elif home is None and is_from_memory(access.operation.operands[0]):
@@ -185,8 +190,8 @@ class Bounds:
     def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
         address = int(flat[int(misaligned.argmax())])
         size = access.size
-        verb = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]}"
-        title = f"{verb} {size}-byte elements at addresses that are not multiples of {size}"
+        verb = f"{THIS} {_VERBS[access.kind]}"
+        title = phrase(f"{verb} {size}-byte elements at addresses that are not multiples of {size}", access.operation)
         region = self._memory.find(address)
         missed = f", in {where_in(region, address)}" if region is not None else ""
         details = [
@@ -199,7 +204,7 @@ class Bounds:
         self._ledger.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
 
     def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
-        title = f"{access.operation.declaration.mnemonic} writes to read-only memory: {' or '.join(region.names)}"
+        title = phrase(f"{THIS} writes to read-only memory: {' or '.join(region.names)}", access.operation)
         address = int(flat[int(forbidden.argmax())])
         details = [f"the address is {address:#x}: {where_in(region, address)}"]
         is_argument = any(isinstance(label, ArgumentLabel) for label in region.labels)
@@ -214,10 +219,22 @@ class Bounds:
         index = access.index[axis]
         width = cast(IntegerType, cast(TileType, access.operation.index[axis].type).element).width
         spelled = f"{index} ({index - (1 << width)}, read as unsigned)" if index >> (width - 1) else str(index)
-        title = f"{access.operation.declaration.mnemonic} has an index outside of the view's index space"
+        title = phrase(
+            f"{THIS} has an index outside of the view's index space",
+            access.operation,
+            script=f"{THIS} has an index outside of the tile space of {ARRAY}",
+        )
+        extents = python_shape(tuple(space)), python_shape(view.tensor.shape)
         details = [
-            f"dimension {axis}: index {spelled} is none of the view's {tiles} there, counted from 0",
-            f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
+            phrase(
+                f"dimension {axis}: index {spelled} is none of the view's {tiles} there, counted from 0",
+                script=f"index {spelled} along axis {axis}: {ARRAY} has {space[axis]} of these tiles there, "
+                "counted from 0",
+            ),
+            phrase(
+                f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
+                script=f"the tile space is {extents[0]}, the shape of {ARRAY} {extents[1]}",
+            ),
         ]
         hint = "guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
         place = Place(access.operation, access.block.id)

@@ -18,8 +18,9 @@ from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
-from tileir.execute.sanitizer.report import Finding, Kind, Place
+from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
+from tileir.execute.script_names import OTHER, THIS, in_script, phrase
 from tileir.execute.uninitialized import ALLOCATIONS
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
@@ -240,7 +241,7 @@ def _few(releases: Array) -> Array:
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
     """The finding for an element that is read before anybody wrote it."""
     place = Place(access.operation, access.block.id, element)
-    title = f"{access.operation.declaration.mnemonic} reads uninitialized memory"
+    title = phrase(f"{THIS} reads uninitialized memory", access.operation)
     details = [f"nothing was stored to {where_in(region, address)} before"]
     hint = "store to it first, on every path that leads here"
     allocation = ALLOCATIONS.at(address)
@@ -257,29 +258,50 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     title = f"two tile blocks {what} the same memory, and nothing orders them"
     details = [
         f"both touch {target}",
-        f"one {_PRESENT[now]} ({event.semantics.words}), the other {_PAST[before]} ({earlier.semantics.words})",
+        phrase(
+            f"one {_PRESENT[now]} ({event.semantics.words}), the other {_PAST[before]} ({earlier.semantics.words})",
+            script=f"one {_PRESENT[now]}{_stated(event)}, the other {_PAST[before]}{_stated(earlier)}",
+        ),
     ]
     narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
     if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
-        hint = "scope tl_blk covers only one tile block: use device"
+        hint: str = phrase(
+            "scope tl_blk covers only one tile block: use device",
+            script="BLOCK covers only one tile block: use DEVICE",
+        )
     elif "atomic" in (now, before) and now != before:
         hint = (
             "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"
         )
     elif what == "write":
-        hint = "give each tile block its own part, or use an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
+        advice = "give each tile block its own part, or use an atomic"
+        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
     else:
         hint = "which value is read depends on the schedule: split the kernel, or order by release and acquire"
     return Finding("race", title, place, details, hint, "against", other)
 
 
+def _stated(event: Event) -> str:
+    """The ordering of an access as a script states it, which leaves `weak` out."""
+    assert event.semantics is not None
+    return "" if event.semantics.words == "weak" else f" ({event.semantics.words})"
+
+
 def _unordered(access: Access, earlier: Event, place: Place, other: Place, target: str) -> Finding:
     assert earlier.operation is not None
-    before = earlier.operation.declaration.mnemonic
-    title = f"no token orders {access.operation.declaration.mnemonic} after {before}"
+    this, before = access.operation, earlier.operation
+    title = phrase(f"no token orders {THIS} after {OTHER}", this, before, script=f"nothing orders {THIS} after {OTHER}")
     details = [
         f"both touch {target}: one {_PRESENT[access.kind]}, the other {_PAST[earlier.kind]}",
-        "program order does not order memory operations, only tokens do",
+        phrase(
+            "program order does not order memory operations, only tokens do",
+            script="cuTile orders accesses to one array, and assumes that different arrays share no memory",
+        ),
     ]
-    hint = f"pass the token of {before} on, as in token=%t (join_tokens joins several)"
+    hint = phrase(
+        f"pass the token of {OTHER} on, as in token=%t (join_tokens joins several)",
+        this,
+        before,
+        script="pass arrays that share no memory, or the same array for both",
+    )
     return Finding("unordered", title, place, details, hint, "after", other)

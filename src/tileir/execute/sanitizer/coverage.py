@@ -27,8 +27,9 @@ from tileir.execute.origins import where_in
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
-from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
-from tileir.execute.wording import bracketed, parenthesized, several, spelled_number
+from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
+from tileir.execute.script_names import ARRAY, THIS, in_script, phrase
+from tileir.execute.wording import bracketed, parenthesized, python_shape, several, spelled_number
 from tileir.execute.written_parameters import writers_of
 from tileir.ir.core import Operation
 
@@ -215,7 +216,6 @@ class Coverage(Observer):
         self.report.add(finding)
 
     def _meeting(self, access: Access, first: int, second: int, count: int, total: int) -> Finding:
-        mnemonic = access.operation.declaration.mnemonic
         address = int(access.touched[second])
         region = self._memory.find(address)
         where = f": {where_in(region, address)}" if region is not None else ""
@@ -229,8 +229,10 @@ class Coverage(Observer):
             f"{count} of the {several(total, 'element')} it writes {_goes(count)} to the place of an earlier one"
         )
         place = Place(access.operation, access.block.id, element_of(access, second))
-        hint = "give each its own place, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
-        return Finding("written-twice", f"one {mnemonic} writes an element twice", place, details, hint)
+        advice = "give each its own place, or combine them with an atomic"
+        hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
+        title = phrase(f"one {THIS} writes an element twice", access.operation)
+        return Finding("written-twice", title, place, details, hint)
 
     def _values(self, access: Access, numbers: tuple[int, ...]) -> list[Any]:
         operation = access.operation
@@ -298,7 +300,7 @@ class Coverage(Observer):
             told += _count(box)
             first, last = (self._address(label.buffer, box, end) for end in (0, 1))
             words, blocks = self._belonging(region, first, last)
-            details.append(f"{_spelled(box)}{words}")
+            details.append(phrase(f"{_spelled(box)}{words}", script=f"{_spelled(box)}{in_script(words)}"))
             explained = explained and bool(blocks)
             for block in blocks:
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
@@ -335,8 +337,10 @@ class Coverage(Observer):
             inside = [is_within(block, self._grid) for block in blocks]
             has, leaves = ("has", "leaves") if one else ("have", "leave")
             if pattern.is_outside(first):
-                ends = f"the tensor view of shape {bracketed(pattern.tensor)} ends before it"
-                return f": {many} {has} it in the tile, but {ends}" if all(inside) else f": {ends}", []
+                start_of = f": {many} {has} it in the tile, but" if all(inside) else ":"
+                shapes = bracketed(pattern.tensor), python_shape(pattern.tensor)
+                words = f"{start_of} the tensor view of shape {shapes[0]} ends before it"
+                return phrase(words, script=f"{start_of} {ARRAY} of shape {shapes[1]} ends before it"), []
             if not any(inside):
                 return f": {many} would write it, and the grid is {grid}", blocks
             if all(inside):
@@ -348,7 +352,11 @@ class Coverage(Observer):
                 continue
             # In an order of its own, but each block a tile.
             if pattern.tile_count > len(pattern.blocks) == count == pattern.distinct and self._grid == (count, 1, 1):
-                words = f": each tile block writes one of the view's {pattern.tile_count} tiles, and the grid is {grid}"
+                tiles = f"{pattern.tile_count} tiles, and the grid is {grid}"
+                words = phrase(
+                    f": each tile block writes one of the view's {tiles}",
+                    script=f": each tile block writes one of {tiles}",
+                )
                 return words, [(pattern.tile_count - 1, 0, 0)]
         return "", []
 

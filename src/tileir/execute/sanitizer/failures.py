@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import cast
 
 from tileir.dialect.ops import ALLOCA, EXTRACT, FOR, INSERT
@@ -10,6 +9,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.script_names import THIS, phrase
 from tileir.ir.core import Operation
 
 
@@ -17,29 +17,26 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     """The finding for an error that ended a tile block; the others go on."""
     operation = error.operation
     place = Place(operation, block.id)
-    mnemonic = operation.declaration.mnemonic
     details = ["the tile block ended here"]
     if isinstance(error, AssertionFailedError):
-        text, _, element = error.message.removeprefix("failed: ").partition(" (first at element [")
-        if element:
-            place.element = tuple([int(number) for number in element.removesuffix("])").split(", ")])
-        title = f"assert failed: {text}" if text else "assert failed"
+        place.element = error.numbers or None
+        text = f": {operation.message}" if operation.message else ""
+        title = phrase(f"{THIS} failed{text}", operation)
         return Finding("assert", title, place, details, "the program itself says that this must not happen")
+    title = phrase(f"{THIS} {error.message}", operation)
     if operation.declaration in (EXTRACT, INSERT):
-        return Finding("index", f"{mnemonic} {error.message}", place, details, _index_hint(operation, error.message))
+        return Finding("index", title, place, details, _index_hint(operation, error.numbers))
     hint = "the behavior is undefined"
     if operation.declaration is FOR:
         hint += ": guard the loop with `if`, or compute a step that is at least 1"
     elif operation.declaration is ALLOCA:
-        size, alignment = [int(number) for number in re.findall(r"\d+", error.message)]
+        size, alignment = error.numbers
         hint = "reserve less" if size > alignment else "reserve it with a smaller alignment"
-    return Finding("error", f"{mnemonic} {error.message}", place, details, hint)
+    return Finding("error", title, place, details, hint)
 
 
-def _index_hint(operation: Operation, message: str) -> str:
-    found = re.match(r"has index (-?\d+) in dimension (\d+): there are (\d+) sub-tiles", message)
-    assert found is not None
-    index, axis, count = [int(number) for number in found.groups()]
+def _index_hint(operation: Operation, numbers: tuple[int, ...]) -> str:
+    index, axis, count = numbers
     part = operation.results[0] if operation.declaration is EXTRACT else operation.operands[0]
     extent = cast(TileType, part.type).shape[axis]
     if extent > 1 and index % extent == 0 and 0 <= index // extent < count:

@@ -17,6 +17,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.sanitizer.report import Finding, Kind, Place
+from tileir.execute.script_names import DTYPES, THIS, in_script, phrase
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType
@@ -26,7 +27,9 @@ _SIGNS = {ops.ADDI: "+", ops.SUBI: "-", ops.MULI: "*", ops.SHLI: "<<", ops.DIVI:
 
 
 _WIDEN: Final = "widen first"
-_GUARD: Final = "guard the divisor, as with `select`"
+_COUNTERPART: Final = "the smallest number has no positive counterpart"
+_UNDEFINED: Final = "the result is undefined, and traps on some machines"
+_GUARD: Final = phrase("guard the divisor, as with `select`", script="guard the divisor, as with ct.where")
 
 
 class NumberCheck:
@@ -55,7 +58,8 @@ class NumberCheck:
             text = f"{values[0]} {sign} {values[1]}"
         else:
             text = f"{operation.declaration.mnemonic} {', '.join([str(value) for value in values])}"
-        details = [f"it computes {text} in {type}{reading}"]
+        named = DTYPES.get(type, type)
+        details = [phrase(f"it computes {text} in {type}{reading}", script=f"it computes {text} in {named}{reading}")]
         total = int(numpy.asarray(chosen).sum())
         if numpy.asarray(chosen).ndim:
             count = numpy.asarray(chosen).size
@@ -100,7 +104,6 @@ def _found(wrong: Any) -> Any:
 
 
 def _division_checks(operation: Operation) -> list[NumberCheck]:
-    name = operation.declaration.mnemonic
     width = _width(operation)
 
     def by_zero(left: Any, right: Any) -> Any:
@@ -111,14 +114,15 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
     checks = [
         NumberCheck(
             "division-by-zero",
-            f"{name} divides by zero",
-            "guard the divisor, as with `select`: the result is undefined, and traps on some machines",
+            phrase(f"{THIS} divides by zero", operation),
+            phrase(f"{_GUARD}: {_UNDEFINED}", script=f"{in_script(_GUARD)}: {_UNDEFINED}"),
             by_zero,
             operation.signedness == "unsigned",
         )
     ]
     if operation.signedness == "signed" and operation.declaration is ops.DIVI:
         least = -(1 << (width - 1))
+        advice = _WIDEN if width < 64 else _GUARD
 
         def overflows(left: Any, right: Any) -> Any:
             minus = _signed(right, width) == -1
@@ -127,8 +131,8 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
         checks.append(
             NumberCheck(
                 "overflow",
-                f"{name} overflows: the quotient does not fit",
-                f"the smallest number has no positive counterpart: {_WIDEN if width < 64 else _GUARD}",
+                phrase(f"{THIS} overflows: the quotient does not fit", operation),
+                phrase(f"{_COUNTERPART}: {advice}", script=f"{_COUNTERPART}: {in_script(advice)}"),
                 overflows,
             )
         )
@@ -136,7 +140,6 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
 
 
 def _shift_checks(operation: Operation) -> list[NumberCheck]:
-    name = operation.declaration.mnemonic
     width = _width(operation)
 
     def too_far(left: Any, right: Any) -> Any:
@@ -146,7 +149,7 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
 
     check = NumberCheck(
         "shift",
-        f"{name} shifts by as many bits as the type has, or more",
+        phrase(f"{THIS} shifts by as many bits as the type has, or more", operation),
         f"amounts are 0 to {width - 1}, read as unsigned: the result is undefined otherwise",
         too_far,
     )
@@ -159,7 +162,6 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
 def _overflow_checks(operation: Operation) -> list[NumberCheck]:
     flag = operation.keyword("overflow")
     kinds = {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ())
-    name = operation.declaration.mnemonic
     wider = ", or compute in a wider type" if _width(operation) < 64 else ""
     found = []
     for signed in kinds:
@@ -167,7 +169,7 @@ def _overflow_checks(operation: Operation) -> list[NumberCheck]:
         found.append(
             NumberCheck(
                 "overflow",
-                f"{name} promises {flag} and wraps as {reading} number",
+                phrase(f"{THIS} promises {flag} and wraps as {reading} number", operation),
                 f"drop the flag if wrapping is meant{wider}",
                 _WRAPS[operation.declaration](operation, signed),
                 not signed,
@@ -283,7 +285,7 @@ class CounterCheck(NumberCheck):
         self._most: int = (1 << self._width) - 1 if unsigned else (1 << (self._width - 1)) - 1
         super().__init__(
             "overflow",
-            "for counts past the largest number of its type",
+            phrase(f"{THIS} counts past the largest number of its type", operation),
             "the behavior is undefined, and a GPU may never leave the loop: end it earlier"
             + (", or count in a wider type" if self._width < 64 else ""),
             self._wrong,

@@ -14,6 +14,7 @@ from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.script_names import ARRAY, THIS, phrase
 from tileir.execute.wording import bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
@@ -30,7 +31,8 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
         if operands[0].all():
             return True
         place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
-        ledger.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))
+        title = phrase(f"what {THIS} promises does not hold", operation)
+        ledger.add(Finding("assume", title, place, [], _HINT))
         return False
     predicate = operation.attributes.get("predicate")
     value = operands[0]
@@ -53,7 +55,7 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     if element is not None:
         total = int(wrong.sum())
         details.append(f"{total} of the {several(wrong.size, 'element')} break{'s' if total == 1 else ''} the promise")
-    title = f"assume promises {predicate.bare_text}, which does not hold"
+    title = phrase(f"{THIS} promises {predicate.bare_text}, which does not hold", operation)
     ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
     return False
 
@@ -200,15 +202,27 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
             continue
         element = [0] * len(view.shape)
         element[axis] = first
-        mnemonic = access.operation.declaration.mnemonic
-        title = f"{mnemonic} promises inbounds in dimension {axis}, and the tile reaches outside of the tensor"
+        title = phrase(
+            f"{THIS} promises inbounds in dimension {axis}, and the tile reaches outside of the tensor",
+            access.operation,
+            script=f"{THIS} has check_bounds=False, and its tile reaches outside of {ARRAY} along axis {axis}",
+        )
+        count = f"{inside} of the tile's {several(wanted, 'position')} along"
+        extent = f"has {view.extents[axis]} there"
         details = [
-            f"{inside} of the tile's {several(wanted, 'position')} along dimension {axis} are inside: "
-            f"the tensor has {view.extents[axis]} there"
+            phrase(
+                f"{count} dimension {axis} are inside: the tensor {extent}",
+                script=f"{count} axis {axis} are inside: {ARRAY} {extent}",
+            )
         ]
         # A tile that is wholly outside is none of the view's, with the promise or without.
-        hint = "inbounds turns off padding and clipping: drop it, or guard the access with `if`"
+        advice = "turns off padding and clipping: drop it, or guard the access with `if`"
+        hint = phrase(f"inbounds {advice}", script=f"check_bounds=False {advice}")
         if inside == 0:
-            hint = "guard the access with `if`: dropping inbounds does not help where the whole tile is outside"
+            advice = "does not help where the whole tile is outside"
+            hint = phrase(
+                f"guard the access with `if`: dropping inbounds {advice}",
+                script=f"guard the access with `if`: dropping check_bounds=False {advice}",
+            )
         place = Place(access.operation, access.block.id, tuple(element))
         ledger.add(Finding("inbounds", title, place, details, hint))

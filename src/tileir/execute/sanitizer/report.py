@@ -8,6 +8,7 @@ from typing import Final, Literal, cast, get_args
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
+from tileir.execute.script_names import phrase
 from tileir.execute.script_words import ScriptWords, position_words
 from tileir.execute.wording import bracketed, parenthesized, several
 from tileir.ir.core import Operation
@@ -17,6 +18,8 @@ from tileir.ir.values import OperationResult, Value
 from tileir.text.printer import Printer
 
 Index = tuple[int, ...]
+ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
+"""The atomic that hints advise."""
 
 # Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[

@@ -80,7 +80,7 @@ def _dependent_on_loops(entry: Operation) -> dict[Operation, set[Value]]:
     """For each access in a loop the values that may differ between iterations."""
     found: dict[Operation, set[Value]] = {}
     for loop in entry.walk():
-        if loop.declaration in (FOR, LOOP):
+        if loop.declaration.is_loop:
             varying = _dependents(entry, loop.regions[0].blocks[0].arguments)
             for each in loop.walk():
                 if each.declaration.accesses_memory:
@@ -113,7 +113,7 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
         to_results = [] if parent.declaration is LOOP and declaration is CONTINUE else parent.results
         to_arguments = arguments if declaration is CONTINUE else []
         return [values[number] for values in (to_results, to_arguments) for number in chosen if number < len(values)]
-    if declaration not in (FOR, LOOP):
+    if not declaration.is_loop:
         inner = [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
         return [*operation.results, *inner]
     bounds = 3 if declaration is FOR else 0

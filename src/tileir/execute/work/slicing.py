@@ -66,7 +66,7 @@ def _target(end: Operation) -> Operation | None:
 
 def _add_carried(argument: BlockArgument, ends: dict[Operation, list[Operation]], pending: list[Value]) -> None:
     owner = argument.block.parent_operation
-    if owner is None or owner.declaration not in (FOR, LOOP):
+    if owner is None or not owner.declaration.is_loop:
         return
     place = argument.index - (1 if owner.declaration is FOR else 0)
     if place < 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import Final, NamedTuple, cast
 
-from tileir.dialect.ops import BROADCAST, FOR, FTOF, LOOP, PERMUTE, REDUCE, RESHAPE, SCAN
+from tileir.dialect.ops import BROADCAST, FOR, FTOF, PERMUTE, REDUCE, RESHAPE, SCAN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
@@ -64,7 +64,7 @@ def stops_of(block: Block) -> Stops:
         if depth >= 0:
             for result in operation.results:
                 depths[result] = depth
-    is_loop = owner is not None and owner.declaration in (FOR, LOOP)
+    is_loop = owner is not None and owner.declaration.is_loop
     return Stops(longest, exchanges, chained, int(is_loop and accesses > 0))
 
 

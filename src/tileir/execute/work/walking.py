@@ -334,7 +334,7 @@ def _leaves(end: Operation, operation: Operation) -> bool:
     """Whether a terminator inside an operation goes beyond it."""
     around = end.parent_operation
     while around is not None and around is not operation:
-        if around.declaration in (FOR, LOOP) and end.declaration is not RETURN:
+        if around.declaration.is_loop and end.declaration is not RETURN:
             return False
         around = around.parent_operation
     return True

@@ -23,6 +23,7 @@ from tileir.execute.engines import find_engine
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType
+from tileir.judge.causes import DIFFERENT
 from tileir.judge.judging.launches import Result, Results
 from tileir.judge.verdicts import Step
 
@@ -75,7 +76,7 @@ def _tell(step: Step, entry: str, before: Result, after: Result, places: Array, 
         f"{before.element.spelling} differ, the first is number {place}: {names[0]} has {_shown(before, place)}, "
         f"{names[1]} has {_shown(after, place)}"
     )
-    step.cause = f"results differ: {before.element.spelling}"
+    step.cause = f"{DIFFERENT}: {before.element.spelling}"
 
 
 def _near(before: Result, after: Result) -> Array:

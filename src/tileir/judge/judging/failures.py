@@ -8,13 +8,12 @@ from typing import Final
 from tileir.analyze.random_arguments import SearchTimeout
 from tileir.execute.errors import InternalError, LaunchError
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerTimeout
-from tileir.ir.diagnostics import OptionError, TileIRError
+from tileir.ir.diagnostics import TileIRError
 from tileir.judge.causes import cause_of, cause_of_exception
 from tileir.judge.confinement.attempts import last_attempt
 from tileir.judge.verdicts import Outcome, Step
 
 _MOST_DIAGNOSTICS: Final = 5
-_NO_MEMORY: Final = ("more memory than is available", "does not fit in memory")
 
 _FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EDQUOT, errno.EXDEV))
 """How the system says no: to what a confined process may not do, and to files that grow too large."""
@@ -48,7 +47,7 @@ def outcome_of(error: BaseException) -> Outcome:
     """The outcome of a step that an exception ended."""
     if isinstance(error, MemoryError):
         return "memory"
-    if isinstance(error, (LaunchError, OptionError)) and any(words in error.message for words in _NO_MEMORY):
+    if isinstance(error, TileIRError) and any(each.code == "out-of-memory" for each in error.diagnostics):
         return "memory"
     if isinstance(error, (AssemblerCrash, InternalError)):
         return "crashed"

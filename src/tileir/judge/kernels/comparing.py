@@ -9,6 +9,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.ir.quoting import type_words
+from tileir.judge.causes import DIFFERENT
 from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.carried import NotCarried, load
 from tileir.judge.kernels.foreign_files import NotReadable, read_foreign
@@ -143,7 +144,7 @@ def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, wher
 def _fail(step: Step, message: str, dtype: str) -> None:
     if step.outcome == "passed":
         step.outcome, step.message = "failed", message
-        step.cause = f"results differ ({dtype})" if dtype else "results differ"
+        step.cause = f"{DIFFERENT} ({dtype})" if dtype else DIFFERENT
 
 
 class Errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 
 from tileir.analyze.lint.fixes import LintFix
@@ -65,7 +66,8 @@ class PlacedDiagnostic:
     """A diagnostic, and the characters of the text it is about.
 
     `code` says which part of the toolkit speaks: "syntax", "verification", "doubtful", "draft-spelling", or the name of
-    a rule of lint, which is `rule` too; `fix` is what that rule proposes.
+    a rule of lint, which is `rule` too; `fix` is what that rule proposes.  `finding` and `values` are the code and the
+    values of the diagnostic.
     """
 
     severity: str
@@ -76,6 +78,8 @@ class PlacedDiagnostic:
     notes: list[PlacedNote] = field(default_factory=list)
     rule: str | None = None
     fix: PlacedFix | None = None
+    finding: str = ""
+    values: dict[str, str] = field(default_factory=dict)
 
 
 class Analysis:
@@ -236,13 +240,16 @@ def place(diagnostic: Diagnostic, syntax: Syntax, code: str) -> PlacedDiagnostic
     notes = diagnostic.notes
     if diagnostic.severity == "error":
         # A copy, because the diagnostic is placed again after the next edit.
-        with_more = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.location, list(notes))
+        with_more = copy(diagnostic)
+        with_more.notes = list(notes)
         suggest(with_more)
         notes = with_more.notes
     start, end = extent(diagnostic.location, syntax)
     placed = [PlacedNote(note.message, *extent(note.location, syntax, -1)) for note in notes]
     rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(diagnostic.severity, code)
-    return PlacedDiagnostic(diagnostic.severity, diagnostic.message, start, end, rule, placed)
+    found = PlacedDiagnostic(diagnostic.severity, diagnostic.message, start, end, rule, placed)
+    found.finding, found.values = diagnostic.code, diagnostic.values
+    return found
 
 
 def extent(location: Location, syntax: Syntax, nowhere: int = 0) -> tuple[int, int]:

@@ -61,8 +61,7 @@ def unknown_symbol(problem: Problem) -> Iterator[Remedy]:
 
 def keyword(problem: Problem) -> Iterator[Remedy]:
     """One of a list of keywords is wanted; another word stands there, or none."""
-    words = _WORD.findall(problem.values["choices"])
-    choices = [word for word in words if word not in ("or", "and") or "xor" in words]
+    choices = problem.values["choices"].split(", ")
     got = problem.values.get("got")
     token = problem.token
     if got:
@@ -116,7 +115,7 @@ def syntax_place(problem: Problem, word: str) -> int:
 def unknown_attribute(problem: Problem) -> Iterator[Remedy]:
     """A word that one other word could be meant by: `div_by`, `same_elements`, `bounded`, .."""
     word = _bare(problem.text)
-    for meant in close(word, _WORD.findall(problem.values["choices"]), alike=0.4):
+    for meant in close(word, problem.values["choices"].split(", "), alike=0.4):
         yield Remedy(f"Change to '{meant}'", (problem.replace(problem.token, problem.text.replace(word, meant)),))
 
 

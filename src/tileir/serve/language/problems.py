@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tileir.ir.diagnostic_codes import coded
 from tileir.ir.types import Type
 from tileir.serve.language.analysis import Analysis, PlacedDiagnostic
 from tileir.serve.language.layout import Edit
@@ -29,7 +28,7 @@ class Problem:
         self.syntax = syntax
         self.analysis = analysis
         self.diagnostic = diagnostic
-        self.code, self.values = coded(diagnostic.message)
+        self.code, self.values = diagnostic.finding, diagnostic.values
         index = bisect_right(syntax.starts, diagnostic.start, 0, syntax.count) - 1
         self.token = max(index, 0)
         """The token at the place, or the last before it."""

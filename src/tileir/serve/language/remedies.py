@@ -23,7 +23,7 @@ _TERMINATORS = {ENTRY: "return", FOR: "continue", LOOP: "continue", IF: "yield",
 
 def remedies(problem: Problem) -> Iterator[Remedy]:
     """All remedies that are known for a finding, the most likely first."""
-    for function in _REMEDIES.get(problem.code, ()):
+    for function in REMEDIES.get(problem.code, ()):
         yield from function(problem)
     if problem.diagnostic.severity == "remark" and problem.operation is not None and problem.diagnostic.rule is None:
         edit = reprinted(problem.syntax, problem.analysis, problem.operation)
@@ -195,7 +195,7 @@ def _replace_types(problem: Problem) -> Iterator[Remedy]:
 def _missing_types(problem: Problem) -> Iterator[Remedy]:
     """The types behind an operation, from those of its operands."""
     operation = problem.operation
-    if operation is None or operation.declaration is None or operation.regions:
+    if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
         return
     types = [problem.type_of(token) for token in problem.operands()]
     known = [type for type in types if type is not None]
@@ -225,10 +225,9 @@ def _constant_element(problem: Problem) -> Iterator[Remedy]:
             return
 
 
-_REMEDIES: Final[dict[str, tuple[Callable[[Problem], Iterator[Remedy]], ...]]] = {
+REMEDIES: Final[dict[str, tuple[Callable[[Problem], Iterator[Remedy]], ...]]] = {
     **{code: (function,) for code, function in MISSPELLINGS.items()},
-    "missing-types": (_missing_types, _insert),
-    "expected-token": (_insert,),
+    "expected-token": (_missing_types, _insert),
     "unclosed-string": (_close_string,),
     "unwanted-token": (_delete_token,),
     "integer-for-float": (_make_float,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.analyze.documentation.written_types import type_facts
-from tileir.dialect.ops import ENTRY, FOR, LOOP, REDUCE, SCAN
+from tileir.dialect.ops import ENTRY, FOR, REDUCE, SCAN
 from tileir.dialect.types import TensorViewType, TileType, TileViewType
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -56,7 +56,7 @@ def origin(document: Document, name: Name) -> str:
         return f"argument {len(arguments)} of the kernel `{symbol}`, line {line}"
     if declaration is FOR and syntax.tokens[name.definition + 1] == "in":
         return f"counts the rounds of the `for` in line {line}"
-    if declaration in (FOR, LOOP):
+    if declaration is not None and declaration.is_loop:
         return f"carried from round to round by the {mnemonic} in line {line}"
     if declaration in (REDUCE, SCAN):
         return f"argument of the body of the {mnemonic} in line {line}"

@@ -9,6 +9,7 @@ from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.diagnostics import Code
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value
@@ -91,7 +92,8 @@ class ViewAccess(Custom):
             scope = self._parse_choice(parser, state, MEMORY_SCOPE, "memory_scope")
             if ordering.keyword == "weak" and not self.is_reduction:
                 what = f'then provides "{parser.tokens[word]}" scope, expected no memory scope.'
-                fail_custom(parser, state, f"operation specifies weak memory ordering semantics, but {what}", start)
+                message = f"operation specifies weak memory ordering semantics, but {what}"
+                fail_custom(parser, state, message, start, Code("unwanted-scope"))
             state.set_attribute("memory_scope", scope)
 
     def _parse_choice(self, parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
@@ -103,7 +105,7 @@ class ViewAccess(Custom):
             message = f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}'
             if self.is_reduction:
                 message = f"invalid {name}: '{keyword}'; expected one of: {choices}"
-            fail_custom(parser, state, message, token)
+            fail_custom(parser, state, message, token, Code("wrong-keyword", got=keyword, choices=choices))
         return found
 
     def _parse_mode(self, parser: Parser, state: ParseState) -> None:
@@ -113,7 +115,8 @@ class ViewAccess(Custom):
         if found is None:
             keyword = parser.parse_keyword()
             choices = ", ".join([k for k in ATOMIC_MODE.values if k != "xchg"])
-            fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma)
+            code = Code("wrong-keyword", got=keyword, choices=choices)
+            fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma, code)
         state.set_attribute("mode", found)
         parser.expect(",")
         self.set_operands(state, "value", parser.parse_value_token())

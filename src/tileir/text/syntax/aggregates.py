@@ -8,6 +8,7 @@ from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_REGIONS, Operation
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
@@ -110,7 +111,8 @@ class Assume(Custom):
                 parser.position += 1
             found = parser.parse_predicate_body(name.rpartition(".")[2])
         if not isinstance(found, PredicateAttribute):
-            parser.fail("expected an assume predicate: div_by, same_elements or bounded", start)
+            code = Code("unknown-predicate", choices="div_by, same_elements, bounded")
+            parser.fail("expected an assume predicate: div_by, same_elements or bounded", start, code)
         return found
 
     def _for_type(self, parser: Parser, state: ParseState, predicate: Attribute, type: Type) -> Attribute:

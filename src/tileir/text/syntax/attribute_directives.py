@@ -18,6 +18,7 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration
+from tileir.ir.diagnostics import Code
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
 from tileir.text.state import ParseState
@@ -115,6 +116,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
             state,
             f"expected string or keyword containing one of the following enum values for attribute '{name}' "
             f"[{choices}]",
+            code=Code("unknown-keyword", choices=choices),
         )
     return found
 
@@ -153,7 +155,8 @@ class Flag(Directive):
         while parser.tokens[parser.position] in self.names:
             name = parser.tokens[parser.position]
             if state.attributes is not None and name in state.attributes:
-                fail_custom(parser, state, f"`{name}` clause can appear at most once in the expansion of the oilist")
+                message = f"`{name}` clause can appear at most once in the expansion of the oilist"
+                fail_custom(parser, state, message, code=Code("unwanted-token"))
             parser.position += 1
             state.set_attribute(name, UNIT)
 
@@ -204,7 +207,8 @@ class Enclosed(EnumDirective):
         if found is None:
             parser.parse_keyword()
             choices = ", ".join(self.kind.keywords(parser.version))
-            parser.fail(f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}", start)
+            message = f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}"
+            parser.fail(message, start, Code("unknown-keyword", choices=choices))
         parser.expect(">")
         state.set_attribute(self.name, found)
 
@@ -236,9 +240,11 @@ class Rounding(Directive):
         kind = ENUM_KINDS["rounding"]
         admitted = keyword in kind.cases if self.is_open else keyword in self.modes
         if not admitted or kind.since.get(keyword, parser.version) > parser.version:
-            choices = ", ".join([f"'{m}'" for m in self.modes if kind.since.get(m, parser.version) <= parser.version])
+            modes = [mode for mode in self.modes if kind.since.get(mode, parser.version) <= parser.version]
+            choices = ", ".join([f"'{mode}'" for mode in modes])
             got = "" if self.is_open else f", got: '{keyword}'"
-            fail_custom(parser, state, f"expected rounding mode to be one of: {choices}{got}", start)
+            code = Code("wrong-keyword", got=keyword, choices=", ".join(modes))
+            fail_custom(parser, state, f"expected rounding mode to be one of: {choices}{got}", start, code)
         parser.expect(">")
         state.set_attribute(self.name, kind.cases[keyword])
 
@@ -260,11 +266,12 @@ class Keyword(EnumDirective):
             if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
                 return
             words = list(self.kind.values)
+            code = Code("unknown-keyword", choices=", ".join(words))
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
             if not parser.is_identifier():
                 say_first(parser, state, "expected valid keyword")
-            fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
+            fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}", code=code)
         state.set_attribute(self.name, found)
 
     def print(self, printer: TextOutput, operation: Operation) -> None:

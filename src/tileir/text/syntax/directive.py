@@ -8,7 +8,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Callable, NoReturn
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -46,9 +46,9 @@ class Directive:
         raise TypeError(type(self).__name__)
 
 
-def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> NoReturn:
+def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1, code: Code | None = None) -> NoReturn:
     """Refuse the text with the operation's name in front, as MLIR does for messages of an operation's own parser."""
-    parser.fail(f"custom op '{state.declaration.name}' {message}", token)
+    parser.fail(f"custom op '{state.declaration.name}' {message}", token, code)
 
 
 def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) -> None:
@@ -61,7 +61,7 @@ def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) 
 
 def expect_word(parser: Parser, state: ParseState, word: str) -> None:
     if not parser.accept(word):
-        fail_custom(parser, state, f"expected '{word}'")
+        fail_custom(parser, state, f"expected '{word}'", code=Code("expected-token", token=word))
 
 
 def parse_attributes(parser: Parser, state: ParseState, word: str = "") -> None:
@@ -92,7 +92,7 @@ class Literal(Directive):
         if parser.tokens[parser.position] != self.text:
             if self.is_word:
                 expect_word(parser, state, self.text)
-            parser.fail_missing(f"expected '{self.text}'")
+            parser.fail_missing(f"expected '{self.text}'", Code("expected-token", token=self.text))
         parser.position += 1
 
     def print(self, printer: TextOutput, operation: Operation) -> None:

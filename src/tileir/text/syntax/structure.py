@@ -19,6 +19,7 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
+from tileir.ir.diagnostics import Code
 from tileir.ir.location import TextLocation
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I64, FunctionType, Type, function_type
@@ -74,7 +75,8 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         fail_custom(parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start)
     if element is not None and element is not type.element:
         types = f"'{element.text}' and the tile element type '{type.element.text}'"
-        fail_custom(parser, state, f"mismatch between the element type: {types}", start)
+        code = Code("type-of-constant", written=element.text, expected=type.element.text)
+        fail_custom(parser, state, f"mismatch between the element type: {types}", start, code)
     if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
     return reader.finish(type), type

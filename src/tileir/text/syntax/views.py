@@ -14,6 +14,7 @@ from tileir.dialect.types import (
     scalar_tile,
 )
 from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Code
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text.state import ParseState
@@ -60,7 +61,9 @@ class TensorView(Custom):
                 given.append(parser.parse_type())
             if len(given) > 1 and parser.peek() != "->" and not parser.recover:
                 # NVIDIA's parser knows at most one type before the arrow, and none where there is no dynamic size.
-                parser.fail("expected '->'" if dynamic else "expected operation name in quotes", comma)
+                if dynamic:
+                    parser.fail("expected '->'", comma, Code("expected-token", token="->"))
+                parser.fail("expected operation name in quotes", comma)
             parser.expect("->")
             result = parser.parse_type()
         if not isinstance(result, TensorViewType):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tileir.dialect.ops import LOG, LOG1P
 from tileir.execute.cpu.emission import accesses, bounds, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.neighbouring_atomics import update_lanes
@@ -176,9 +175,6 @@ def _is_function(declaration: OperationDeclaration) -> bool:
     return declaration.cost.work == FUNCTION and len(declaration.operands) == 1
 
 
-_DIVIDING: Final = frozenset({LOG, LOG1P})
-"""Functions whose exact form takes hardly longer than its divisions, of which a machine computes one at a time."""
-
 _FEW_FUNCTIONS: Final = 2
 """With more in a nest, these go side by side already, and two of each take LLVM longer than they are worth."""
 _MANY_FUNCTIONS: Final = 8
@@ -196,7 +192,8 @@ def lanes_abreast(emission: Emission, roots: list[Expression], sinks: list[Sink]
     functions = [node for node in found if isinstance(node, Applied) and _is_function(node.operation.declaration)]
     if not 1 <= len(functions) <= _FEW_FUNCTIONS:
         return lanes
-    if not emission.module.fast and all(node.operation.declaration in _DIVIDING for node in functions):
+    # A machine computes one division at a time.
+    if not emission.module.fast and all(node.operation.declaration.cost.divides for node in functions):
         return lanes
     if emission.function_count < 0:
         emission.function_count = sum([_is_function(each.declaration) for each in emission.program.entry.walk()])

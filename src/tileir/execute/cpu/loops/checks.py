@@ -28,28 +28,30 @@ class Check:
         operation = self.operation
         if self.kind == "assert":
             shape = tile_of(operation.operands[0]).shape
-            index = tuple([int(number) for number in numpy.unravel_index(element, shape)])
+            index = tuple([int(number) for number in numpy.unravel_index(element, shape)]) if shape else ()
             where = f" (first at element {bracketed(index)})" if shape else ""
-            return AssertionFailedError(f"failed: {operation.message}{where}", operation, block)
+            return AssertionFailedError(f"failed: {operation.message}{where}", operation, block, index)
         if self.kind == "window":
             axis, count = self.details
             message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"
-            return ExecutionError(message, operation, block)
+            return ExecutionError(message, operation, block, (detail, axis, count))
         if self.kind == "memory":
             size, alignment = self.details
             message = f"asks for {size} bytes aligned to {alignment}, more than is available"
-            return ExecutionError(message, operation, block)
+            return ExecutionError(message, operation, block, (size, alignment))
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
 
     def outside(self, block: BlockId, element: int, address: int, known: Memory) -> ExecutionError:
         """The error for an access to an address that it must not touch."""
         size, *shape = self.details
         region = known.find(address)
-        if region is not None and address + size <= region.end:
+        is_outside = region is None or address + size > region.end
+        if region is not None and not is_outside:
             message = read_only(region)
         else:
             message = describe_miss(known, address, size, origin_of_access(self.operation))
-        return ExecutionError(message + element_text(tuple(shape), element), self.operation, block)
+        message += element_text(tuple(shape), element)
+        return ExecutionError(message, self.operation, block, is_outside=is_outside)
 
 
 def refused_allocation(operation: Operation) -> Check:

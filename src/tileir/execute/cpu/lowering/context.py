@@ -499,7 +499,7 @@ def _loop_block(operation: Operation) -> Block | None:
     block = operation.parent
     while block is not None:
         parent = block.parent_operation
-        if parent is None or parent.declaration in (ops.FOR, ops.LOOP):
+        if parent is None or parent.declaration.is_loop:
             return block
         block = parent.parent
     return None

@@ -38,9 +38,10 @@ from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.integers import divide_integers
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
-from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.cpu.vector.tracing import Untraceable, trace
 from tileir.execute.cpu.vector.ufuncs import fused
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
+from tileir.execute.errors import CompilationError
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -68,8 +69,15 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
 def emit_traced(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
     """The same by running the interpreter's kernel on symbolic values."""
     declaration = operation.declaration
-    with fused(builder, declaration, _element(operation)):
-        return trace(builder, KERNELS[declaration](operation, True), operands)
+    try:
+        with fused(builder, declaration, _element(operation)):
+            return trace(builder, KERNELS[declaration](operation, True), operands)
+    except Untraceable as error:
+        raise CompilationError(
+            f"the CPU engine cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
+            "arithmetic, comparisons, bit operations, rounding, square roots, numpy.where and numpy.clip "
+            "(execute/cpu/vector/ufuncs.py); launch it with backend='interpreter'"
+        ) from error
 
 
 def from_memory(builder: Builder, element: Type, register: Register) -> Register:

@@ -251,7 +251,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         emitter = EMITTERS.get(ufunc.__name__)
         if method != "__call__" or emitter is None:
-            raise Untraceable(f"{ufunc.__name__} ({method})")
+            raise Untraceable(f"numpy.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
         out = keywords.pop("out", None)
         where = keywords.pop("where", True)
         wanted = keywords.pop("dtype", None)
@@ -281,7 +281,7 @@ class Tracer(NDArrayOperatorsMixin):
     ) -> Any:
         found = _FUNCTIONS.get(function)
         if found is None:
-            raise Untraceable(getattr(function, "__name__", str(function)))
+            raise Untraceable(f"numpy.{getattr(function, '__name__', function)}")
         return found(*arguments, **keywords)
 
 

@@ -28,8 +28,6 @@ from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.token_order import TokenOrder
 
-_LOOPS: Final = (ops.FOR, ops.LOOP)
-
 
 def barriers_of(entry: Operation) -> frozenset[Operation]:
     """The accesses that a barrier has to stand before."""
@@ -82,7 +80,7 @@ class _Search:
             return 0
         if operation.declaration in (ops.BREAK, ops.CONTINUE):
             self._ended |= since
-        elif operation.declaration in _LOOPS:
+        elif operation.declaration.is_loop:
             outer, self._ended = self._ended, 0
             inside = self._accesses_in(operation)
             # Any of them may come before the first, an iteration earlier.
@@ -148,7 +146,7 @@ def _loops_around(operation: Operation) -> list[Operation]:
     found = []
     parent = operation.parent_operation
     while parent is not None:
-        if parent.declaration in _LOOPS:
+        if parent.declaration.is_loop:
             found.append(parent)
         parent = parent.parent_operation
     return found

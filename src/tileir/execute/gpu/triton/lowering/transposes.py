@@ -63,7 +63,7 @@ def _comes_from_loop(value: Value, seen: set[Value]) -> bool:
         seen.add(current)
         if isinstance(current, BlockArgument):
             owner = current.parent_block.parent_operation if current.parent_block is not None else None
-            if owner is not None and owner.declaration in (ops.FOR, ops.LOOP):
+            if owner is not None and owner.declaration.is_loop:
                 return True
         elif current.defining_operation is not None:
             if current.defining_operation.regions:

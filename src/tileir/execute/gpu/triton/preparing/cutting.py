@@ -13,12 +13,14 @@ from typing import Final, cast
 from tileir.dialect import ops
 from tileir.dialect.types import PartitionViewType, TileType
 from tileir.ir.core import Block, Operation
-from tileir.ir.traits import ELEMENTWISE
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
-_PRODUCTS: Final = (ops.MMAF, ops.MMAI)
+PRODUCTS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
+"""Matrix products without scales, which would have to be cut too."""
 _COUNTED: Final = 3
 """The bounds of a `for`, which stand before what it carries."""
 
@@ -82,7 +84,7 @@ class Cut:
         declaration = maker.declaration
         if declaration is ops.FOR:
             self._around(maker, cast(OperationResult, value).index, axis)
-        elif declaration in _PRODUCTS:
+        elif declaration in PRODUCTS:
             self._product(maker, axis)
         elif declaration is ops.LOAD_VIEW_TKO:
             _check_view(maker, axis)
@@ -152,7 +154,7 @@ class Cut:
                     raise Uncut
                 for number in _places(user, value):
                     self._around(loop, number, axis)
-            elif declaration in _PRODUCTS:
+            elif declaration in PRODUCTS:
                 self._add(user.results[0], self._product_axis(user, value, axis))
             elif declaration is ops.BROADCAST:
                 self._add(user.results[0], axis)

@@ -20,7 +20,7 @@ from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
-from tileir.execute.gpu.triton.preparing.cutting import Cut, Uncut, ends_only_at_its_end
+from tileir.execute.gpu.triton.preparing.cutting import PRODUCTS, Cut, Uncut, ends_only_at_its_end
 from tileir.execute.gpu.triton.preparing.parts import Parts, Writing
 from tileir.execute.gpu.triton.preparing.token_order import check_order
 from tileir.execute.gpu.triton.schedule.features import ProductLoop, features_of
@@ -40,7 +40,6 @@ _FEWEST_COLUMNS: Final = 32
 _FEWEST_STAGES: Final = 3
 _FEWEST_K_BYTES: Final = 64
 _MOST_ROUNDS: Final = 8
-_PRODUCTS: Final = (ops.MMAF, ops.MMAI)
 
 
 def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[str]:
@@ -88,7 +87,7 @@ def _split_sums(entry: Operation, target: TritonTarget, fast: bool) -> str:
     features = features_of(entry, target.name, fast)
     loops = {loop.operation: loop for loop in features.loops}
     for product in pre_order(entry):
-        if product.declaration not in _PRODUCTS:
+        if product.declaration not in PRODUCTS:
             continue
         loop = _loop_of(product, loops)
         type = cast(TileType, product.results[0].type)
@@ -237,7 +236,7 @@ def _halve_k(loop: Operation) -> bool:
     if element is not I32 or Facts().integer(loop.operands[2]) != 1 or not ends_only_at_its_end(loop):
         return False
     assert isinstance(element, IntegerType)
-    products = [each for each in block if each.declaration in _PRODUCTS]
+    products = [each for each in block if each.declaration in PRODUCTS]
     cut = Cut(2, follows=False)
     try:
         if not products or not _is_sum_of_products(loop, products):
