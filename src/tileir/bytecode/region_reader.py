@@ -93,7 +93,7 @@ class OpenOperation:
 
 
 class RegionReader(ByteReader):
-    """Reads blocks and regions, and the operations that hold them; each layout reads records in `read_record`."""
+    """Reads blocks and regions, and the operations that hold them; each layout reads records in `read_row`."""
 
     __slots__ = ("path", "tables", "values")
 
@@ -104,27 +104,12 @@ class RegionReader(ByteReader):
         # The operations whose regions are being read, from the outside in: an explicit stack, because they nest deeply.
         self.path: list[OpenOperation] = []
 
-    def read_record(self, block: Block) -> bool:
-        """Read one record up to its regions; return True if it has any."""
-        raise TypeError(type(self).__name__)
-
-    def _read_row(self, block: Block, count: int, done: int) -> int:
+    def read_row(self, block: Block, count: int, done: int) -> int:
         """Read the records of a block from number `done` on, up to the next one with regions or the last.
 
         There are `count`, or with -1 all up to the end.  Returns how many are read, with the one that was begun.
         """
-        trace = self.trace
-        while done != count:
-            if count < 0 and self.position >= self.end:
-                break
-            done += 1
-            span = trace.open("operation", self.position) if trace is not None else None
-            if self.read_record(block):
-                self.path[-1].span = span
-                break
-            if trace is not None and span is not None:
-                trace.close(span, self.position, block.last)
-        return done
+        raise TypeError(type(self).__name__)
 
     def read_nested(self, block: Block) -> None:
         """Read all operations up to the end, with their regions."""
@@ -133,7 +118,7 @@ class RegionReader(ByteReader):
         done = 0
         while True:
             depth = len(path)
-            done = self._read_row(block, count, done)
+            done = self.read_row(block, count, done)
             if not path:
                 return
             top = path[-1]
