@@ -327,9 +327,9 @@ class BodyReader(RegionReader):
         if codec == records.BOOL:
             return bool_attribute(self.byte("failed to read byte for inline bool (i1)") != 0)
         if codec == records.STRING:
-            return string_attribute(self.tables.string(self, "failed to read StringAttr."))
+            return string_attribute(self.tables.strings.read(self, "failed to read StringAttr."))
         if codec == records.SYMBOL:
-            name = self.tables.string(self, "failed to read string for FlatSymbolRefAttr.")
+            name = self.tables.strings.read(self, "failed to read string for FlatSymbolRefAttr.")
             if not name:
                 self.fail("empty symbol reference is invalid")
             return symbol_attribute(name)

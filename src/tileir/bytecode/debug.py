@@ -247,22 +247,13 @@ class DebugTable(NestedTable):
         numbers: list[int] = []
         for field in _FIELDS[tag] if tag < len(_FIELDS) else ():
             if field.kind == _STRING:
-                strings.append(self._string(reader, field.message))
+                strings.append(self._strings.read(reader, field.message))
             elif field.kind == _NUMBER:
                 # Lines and columns are 32 bits wide whatever the file says.
                 numbers.append(reader.varint(field.message) & 0xFFFFFFFF)
             else:
                 parts.append(self._part(reader, field))
         return _put_together(tag, parts, strings, numbers)
-
-    def _string(self, reader: ByteReader, message: str) -> str:
-        try:
-            index = reader.varint("")
-            if reader.trace is not None:
-                reader.trace.refer("string", message)
-            return self._strings.get(index)
-        except Malformed as failure:
-            raise failure.add(message, reader.offset) from None
 
     def _part(self, reader: ByteReader, field: _Field) -> Attribute:
         reference = reader.varint(field.message)

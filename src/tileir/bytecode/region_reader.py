@@ -155,32 +155,21 @@ class RegionReader(ByteReader):
         if not attributes:
             attributes = NO_ATTRIBUTES
         if record.region_count:
-            self._begin_regions(record, operands, all_types, attributes, location, segments, block)
+            top = OpenOperation(record, operands, all_types, attributes, location, segments, block)
+            top.region_count = self.count("failed to read number of regions to parse.")
+            if top.region_count != record.region_count:
+                self.fail(
+                    f"{record.declaration.name} op expected {record.region_count} regions, got {top.region_count}"
+                )
+            if len(self.path) == DEEPEST_REGION:
+                self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
+            self.path.append(top)
             return True
         results = Operation(
             record.declaration, operands, all_types, attributes, NO_REGIONS, location, segments, None, block
         ).results
         self.values.extend(results if not late else results[: len(result_types)])
         return False
-
-    def _begin_regions(
-        self,
-        record: Record,
-        operands: list[Value],
-        result_types: list[Type],
-        attributes: dict[str, Attribute],
-        location: Location,
-        segments: tuple[int, ...] | None,
-        block: Block,
-    ) -> None:
-        operation = OpenOperation(record, operands, result_types, attributes, location, segments, block)
-        count = self.count("failed to read number of regions to parse.")
-        if count != record.region_count:
-            self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
-        if len(self.path) == DEEPEST_REGION:
-            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
-        operation.region_count = count
-        self.path.append(operation)
 
     def _next_block(self, top: OpenOperation) -> Block | None:
         """Read the head of the next block of an operation, and of its region; None if there is no block left."""

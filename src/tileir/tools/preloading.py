@@ -28,7 +28,7 @@ else:
 
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
-annotations bytecode bytecode.magic ir ir.floats ir.quoting ir.hooks ir.interning ir.types ir.attributes ir.dense
+annotations bytecode ir ir.floats ir.quoting ir.hooks ir.interning ir.types ir.attributes ir.dense
 ir.enums ir.location ir.values ir.named_parts ir.accessors ir.core ir.diagnostics ir.traits ir.symbols ir.versions
 ir.verify_context ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
 dialect.ops dialect.attributes dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints
