@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tileir.bytecode.magic import is_bytecode, is_text
+from tileir.bytecode import is_bytecode, is_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note

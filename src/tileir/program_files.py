@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable
 
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.bytecode import MAGIC, is_bytecode
 
 EXTENSIONS = (".mlir", ".tileir", ".tileirbc")
 _PATTERN = re.compile(r"[*?\[]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.bytecode import MAGIC
 from tileir.bytecode.attributes import read_attribute
 from tileir.bytecode.container import (
     ALIGNMENTS,
@@ -14,7 +15,6 @@ from tileir.bytecode.container import (
     TYPE,
     read_container,
 )
-from tileir.bytecode.magic import MAGIC
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.tables import Tables
 from tileir.ir.versions import NEWEST

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.bytecode.mutations import mutants, valid_files
 
 import tileir
-from tileir.bytecode.body_reader import PrefixCache, RecordPrefix
 from tileir.bytecode.container import read_container
 from tileir.bytecode.layouts import from_bytes, to_bytes
 from tileir.bytecode.primitives import BytecodeError, Malformed, Trace
 from tileir.bytecode.reader import ModuleReader, read_public
-from tileir.bytecode.records import records_of
 from tileir.dialect.ops import ADDI
 
 NEWEST = (13, 4)
@@ -72,23 +68,3 @@ def test_an_operand_behind_a_known_prefix_that_does_not_exist():
     broken = data[: second.end() - 1] + bytes([99]) + data[second.end() :]
     assert cached(broken) == uncached(broken)
     assert "operand index 99 out of bounds (size=2) for operand 1" in cached(broken)[0][0]
-
-
-ADDITION = records_of(NEWEST)[ADDI.opcode]
-PREFIXES = st.lists(st.tuples(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=9)), min_size=1, max_size=40)
-
-
-@given(described=PREFIXES)
-def test_a_prefix_is_found_whatever_came_before_it(described):
-    """A prefix starts with its length, so that none is the beginning of another."""
-    written = [bytes([first, len(rest), *rest]) for first, rest in described]
-    cache = PrefixCache()
-    added: dict[bytes, RecordPrefix] = {}
-    for data in [*written, *written]:
-        found = cache.find(data + b"\x01\x02\x03", 0, len(data) + 3)
-        assert found is added.get(data)
-        assert cache.find(data, 0, len(data) - 1) is None
-        if found is None:
-            added[data] = RecordPrefix(ADDITION, 0, [], {}, 1)
-            cache.add(data, added[data])
-            assert cache.find(data + b"\x07", 0, len(data) + 1) is added[data]

@@ -10,13 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from tileir.annotations import Final
+from tileir.bytecode import MAGIC, is_bytecode, records
 from tileir.bytecode import container as sections
-from tileir.bytecode import records
 from tileir.bytecode.annotated_values import UNNAMED, Meanings, constant_uses, dense_text, field_name, tag_name
 from tileir.bytecode.container import SECTION_NAMES, Container, read_container
 from tileir.bytecode.documented.reader import DocumentedModuleReader
 from tileir.bytecode.layouts import DOCUMENTED, layout_of
-from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, Malformed, Span, Trace
 from tileir.bytecode.reader import ModuleReader
 from tileir.dialect.ops import GLOBAL

@@ -90,7 +90,7 @@ class _Open:
         if self.tag == ARRAY:
             self.message = f"failed to parse ArrayAttr element {self.index}"
             return
-        key = tables.string(reader, f"failed to read key for DictionaryAttr element {self.index}")
+        key = tables.strings.read(reader, f"failed to read key for DictionaryAttr element {self.index}")
         if not key:
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {self.index}")
         self.key = key
@@ -190,7 +190,7 @@ def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
     if tag == TYPE:
         return type_attribute(tables.read_type(reader, "failed to get referenced type for TypeAttr"))
     if tag == STRING:
-        return string_attribute(tables.string(reader, "failed to read StringAttr."))
+        return string_attribute(tables.strings.read(reader, "failed to read StringAttr."))
     if tag == DENSE:
         # NVIDIA's reader has this tag and always fails on it.
         found = tables.read_type(reader, "failed to read valid MLIR Type for self-contained DenseElementsAttr")

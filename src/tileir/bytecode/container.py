@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.bytecode import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
 from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation

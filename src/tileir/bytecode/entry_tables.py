@@ -178,6 +178,16 @@ class StringTable(EntryTable):
             found = self._known[index] = self._data[start:end].decode("utf-8", "surrogateescape")
         return found
 
+    def read(self, reader: ByteReader, what: str) -> str:
+        """The string a reader refers to; `what` is its line when there is none."""
+        try:
+            index = reader.varint("")
+            if reader.trace is not None:
+                reader.trace.refer("string", what)
+            return self.get(index)
+        except Malformed as failure:
+            raise failure.add(what, reader.offset) from None
+
 
 class StringInterner:
     """Gives each string its index, in order of first use."""

@@ -93,7 +93,7 @@ class OpenOperation:
 
 
 class RegionReader(ByteReader):
-    """Reads blocks and regions, and the operations that hold them; each layout reads records in `read_record`."""
+    """Reads blocks and regions, and the operations that hold them; each layout reads records in `read_row`."""
 
     __slots__ = ("path", "tables", "values")
 
@@ -104,27 +104,12 @@ class RegionReader(ByteReader):
         # The operations whose regions are being read, from the outside in: an explicit stack, because they nest deeply.
         self.path: list[OpenOperation] = []
 
-    def read_record(self, block: Block) -> bool:
-        """Read one record up to its regions; return True if it has any."""
-        raise TypeError(type(self).__name__)
-
-    def _read_row(self, block: Block, count: int, done: int) -> int:
+    def read_row(self, block: Block, count: int, done: int) -> int:
         """Read the records of a block from number `done` on, up to the next one with regions or the last.
 
         There are `count`, or with -1 all up to the end.  Returns how many are read, with the one that was begun.
         """
-        trace = self.trace
-        while done != count:
-            if count < 0 and self.position >= self.end:
-                break
-            done += 1
-            span = trace.open("operation", self.position) if trace is not None else None
-            if self.read_record(block):
-                self.path[-1].span = span
-                break
-            if trace is not None and span is not None:
-                trace.close(span, self.position, block.last)
-        return done
+        raise TypeError(type(self).__name__)
 
     def read_nested(self, block: Block) -> None:
         """Read all operations up to the end, with their regions."""
@@ -133,7 +118,7 @@ class RegionReader(ByteReader):
         done = 0
         while True:
             depth = len(path)
-            done = self._read_row(block, count, done)
+            done = self.read_row(block, count, done)
             if not path:
                 return
             top = path[-1]
@@ -170,32 +155,21 @@ class RegionReader(ByteReader):
         if not attributes:
             attributes = NO_ATTRIBUTES
         if record.region_count:
-            self._begin_regions(record, operands, all_types, attributes, location, segments, block)
+            top = OpenOperation(record, operands, all_types, attributes, location, segments, block)
+            top.region_count = self.count("failed to read number of regions to parse.")
+            if top.region_count != record.region_count:
+                self.fail(
+                    f"{record.declaration.name} op expected {record.region_count} regions, got {top.region_count}"
+                )
+            if len(self.path) == DEEPEST_REGION:
+                self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
+            self.path.append(top)
             return True
         results = Operation(
             record.declaration, operands, all_types, attributes, NO_REGIONS, location, segments, None, block
         ).results
         self.values.extend(results if not late else results[: len(result_types)])
         return False
-
-    def _begin_regions(
-        self,
-        record: Record,
-        operands: list[Value],
-        result_types: list[Type],
-        attributes: dict[str, Attribute],
-        location: Location,
-        segments: tuple[int, ...] | None,
-        block: Block,
-    ) -> None:
-        operation = OpenOperation(record, operands, result_types, attributes, location, segments, block)
-        count = self.count("failed to read number of regions to parse.")
-        if count != record.region_count:
-            self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
-        if len(self.path) == DEEPEST_REGION:
-            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
-        operation.region_count = count
-        self.path.append(operation)
 
     def _next_block(self, top: OpenOperation) -> Block | None:
         """Read the head of the next block of an operation, and of its region; None if there is no block left."""

@@ -76,16 +76,6 @@ class Tables:
         except Malformed as failure:
             raise failure.add(f"failed to get producer string at index {index}", section.offset) from None
 
-    def string(self, reader: ByteReader, what: str) -> str:
-        """The string a reader refers to; `what` is its line when there is none."""
-        try:
-            index = reader.varint("")
-            if reader.trace is not None:
-                reader.trace.refer("string", what)
-            return self.strings.get(index)
-        except Malformed as failure:
-            raise failure.add(what, reader.offset) from None
-
     def read_type(self, reader: ByteReader, what: str) -> Type:
         """The type a reader refers to; `what` is its line when there is none."""
         index = reader.varint(what)

@@ -155,25 +155,22 @@ class TypeTable(NestedTable):
             return self._strided_view(reader)
         raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
 
-    def _type(self, reader: ByteReader, message: str) -> Type:
+    def _type(self, reader: ByteReader, message: str, is_element: bool = False) -> Type:
         """Read the index of a type that this one contains; `message` is the error when there is none."""
         index = reader.varint(message)
         if reader.trace is not None:
             reader.trace.refer("type")
         try:
-            found = self._contained(index)
+            found = self._contained(index, is_element)
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
         if not isinstance(found, Type):
             reader.fail(message)
         return found
 
-    def _contained(self, index: int) -> object | None:
-        """What an index in another type refers to."""
+    def _contained(self, index: int, is_element: bool) -> object | None:
+        """What an index in another type refers to, as the element of a tile or view or otherwise."""
         return self.part(index)
-
-    def _element(self, reader: ByteReader) -> Type:
-        return self._type(reader, "failed to get elementType type")
 
     def _shape(self, reader: ByteReader, what: str, is_view: bool) -> tuple[int, ...]:
         """Read the extents or strides of a tile or a view; those of a view may be dynamic."""
@@ -184,7 +181,7 @@ class TypeTable(NestedTable):
             reader.fail(error)
 
     def _tile(self, reader: ByteReader) -> Type:
-        element = self._element(reader)
+        element = self._type(reader, "failed to get elementType type", True)
         shape = self._shape(reader, "failed to read shape", False)
         self._checked(reader, tile_mistake(shape, element, NEWEST))
         return tile_type(shape, element)
@@ -209,7 +206,7 @@ class TypeTable(NestedTable):
 
     def _tensor_view(self, reader: ByteReader) -> Type:
         flags = self._pointer_flags(reader)
-        element = self._element(reader)
+        element = self._type(reader, "failed to get elementType type", True)
         shape = self._shape(reader, "failed to read shape", True)
         strides = self._shape(reader, "failed to read strides", True)
         attribute = self._pointer_attribute(reader, flags)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.bytecode import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.items import Item

@@ -19,7 +19,7 @@ from tileir.analyze.reducing.program import Program
 from tileir.analyze.reducing.search import Search, Subject
 from tileir.analyze.reducing.searching import ProgramKind, search_contents, search_program
 from tileir.analyze.reducing.verdicts import Verdicts
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode import is_bytecode
 from tileir.execute.entries import entries_of
 from tileir.execute.stated_launches import LaunchWords
 from tileir.interface import load

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode import is_bytecode
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
 from tileir.tools.output import write_output

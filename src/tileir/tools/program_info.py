@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, Container, read_container
 from tileir.bytecode.layouts import layout_of
-from tileir.bytecode.magic import is_bytecode
 from tileir.bytecode.primitives import Malformed
 from tileir.dialect.availability import newer_pieces
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE

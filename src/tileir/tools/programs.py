@@ -8,7 +8,7 @@ import stat
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable, Sequence
-from tileir.bytecode.magic import MAGIC, is_bytecode, is_text
+from tileir.bytecode import MAGIC, is_bytecode, is_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, has_errors

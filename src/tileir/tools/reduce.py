@@ -167,8 +167,8 @@ class _Reducing:
 
     def _form(self, original: Program | None) -> ProgramFile:
         from tileir.analyze.reducing.files import ProgramFile, stated_launches
+        from tileir.bytecode import is_bytecode
         from tileir.bytecode.container import origin_of
-        from tileir.bytecode.magic import is_bytecode
         from tileir.interface import from_bytecode
         from tileir.ir.versions import NEWEST
 
@@ -272,7 +272,7 @@ class _Reducing:
         return data, complete
 
     def _write(self, data: bytes, complete: bool) -> int:
-        from tileir.bytecode.magic import is_bytecode
+        from tileir.bytecode import is_bytecode
 
         if is_bytecode(data):
             write_bytes(self._output, data)

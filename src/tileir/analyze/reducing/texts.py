@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tileir.analyze.reducing.search import Changed, Search
-from tileir.bytecode.magic import MAGIC, is_bytecode
+from tileir.bytecode import MAGIC, is_bytecode
 
 _WORD: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|[\w.$-]+|\s+|.", re.DOTALL)
 _MOST_BYTES: Final = 1 << 14

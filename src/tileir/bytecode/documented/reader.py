@@ -280,7 +280,21 @@ class DocumentedBodyReader(BodyReader):
         # Most operations of one kind share a few dictionaries.
         self._bound: dict[tuple[int, int, Type | None], Bound] = {}
 
-    def read_record(self, block: Block) -> bool:
+    def read_row(self, block: Block, count: int, done: int) -> int:
+        trace = self.trace
+        while done != count:
+            if count < 0 and self.position >= self.end:
+                break
+            done += 1
+            span = trace.open("operation", self.position) if trace is not None else None
+            if self._read_record(block):
+                self.path[-1].span = span
+                break
+            if trace is not None and span is not None:
+                trace.close(span, self.position, block.last)
+        return done
+
+    def _read_record(self, block: Block) -> bool:
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         opcode = self.varint("failed to read opcode")
         record = self.layouts.get(opcode)

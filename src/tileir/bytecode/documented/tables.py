@@ -110,22 +110,10 @@ class DocumentedTypeTable(TypeTable):
         reader.position = start
         return super().decode(reader)
 
-    def _contained(self, index: int) -> object | None:
+    def _contained(self, index: int, is_element: bool) -> object | None:
         found = self.part(index)
-        if found is F8E8M0FNU:
+        if found is F8E8M0FNU and not is_element:
             raise Malformed(LEAF_ONLY, 0, prefixed=False)
-        return found
-
-    def _element(self, reader: ByteReader) -> Type:
-        """The element of a tile shape, the only place of the leaf."""
-        message = "failed to get elementType type"
-        index = reader.varint(message)
-        try:
-            found = self.part(index)
-        except Malformed as failure:
-            raise failure.add(message, reader.offset) from None
-        if not isinstance(found, Type):
-            reader.fail(message)
         return found
 
     def _shape(self, reader: ByteReader, what: str, is_view: bool) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.smith.program import SmithProgram
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode import is_bytecode
 from tileir.execute.entries import entries_of
 from tileir.execute.errors import LaunchError
 from tileir.execute.stated_launches import stated_launch

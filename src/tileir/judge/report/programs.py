@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode import is_bytecode
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import Item

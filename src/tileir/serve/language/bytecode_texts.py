@@ -13,8 +13,8 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
+from tileir.bytecode import MAGIC, is_bytecode
 from tileir.bytecode.layouts import from_bytes
-from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.language.document import Document
