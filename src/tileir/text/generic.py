@@ -28,11 +28,7 @@ def parse_generic(parser: OperationParser, block: Block) -> Operation:
         if not parser.allow_unregistered or full.startswith("cuda_tile."):
             parser.fail_unregistered(full, name_position)
         declaration = unregistered(full)
-    parser.expect("(")
-    operands: list[int] = []
-    if not parser.accept(")"):
-        operands = parser.parse_value_tokens()
-        parser.expect(")")
+    operands = parser.parse_enclosed_values("(", ")")
     successors: list[Block] | None = None
     if parser.peek() == "[":
         successors = _successors(parser)

@@ -69,11 +69,12 @@ class OperationParser(Parser):
             start = self.position
             token = tokens[start]
             first = token[:1]
-            if first == "}" or first == "" or first == "^":
+            # The end of the text is an empty token.
+            if first in "}^":
                 self.block = outer
                 return
             try:
-                if (first == "#" or first == "!") and tokens[start + 1] == "=":
+                if first in "#!" and tokens[start + 1] == "=":
                     self.parse_alias_definition()
                 else:
                     self.parse_operation(block)
@@ -97,7 +98,7 @@ class OperationParser(Parser):
                 name_token = self.position
         name = tokens[name_token]
         form = self.forms.get(name)
-        operation = form.parse(self, name_token, block) if form is not None else None
+        operation = form.parse(self, name_token, block) if form is not None and form.is_plain else None
         if operation is None:
             self.position = name_token
             form = form or self._find_form(name)
@@ -235,21 +236,22 @@ def _build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Op
     assembly = state.assembly
     names, values = cursor.tokens, cursor.values
     operands: list[Value] = []
+    slots = assembly.operand_slots
     for index, tokens in enumerate(state.operands):
         if tokens is None:
             continue
-        slot = assembly.operand_slots[index]
+        slot = slots[index]
         types = state.types[slot] if slot >= 0 else None
         if state.made_operand is not None and index == state.made_index:
             operands.append(state.made_operand)
         elif types is None or len(types) != len(tokens):
             _resolve_group(cursor, state, index, tokens, types, operands)
         else:
-            for place, token in enumerate(tokens):
-                type = types[place]
+            for token, type in zip(tokens, types, strict=True):
                 value = values.get(names[token])
-                known = value is not None and value.type is type
-                operands.append(value if value is not None and known else cursor.resolve(token, type))
+                if value is None or value.type is not type:
+                    value = cursor.resolve(token, type)
+                operands.append(value)
     result_types: list[Type] = []
     for index, slot in enumerate(assembly.result_slots):
         types = state.types[slot] if slot >= 0 else None

@@ -18,7 +18,7 @@ from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
-from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.ir.values import Value
 from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
 from tileir.text.syntax.directive import Blank, Literal, OperandRow, TypeOf
@@ -33,21 +33,38 @@ _OPTIONAL: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 class StatementForm:
     """`value (, value)* : type (mark type)*`: an assembly format without what is optional in it.
 
-    `marks` stand before the types; there are none where the format has no such form.  `operand_types` has for each
-    operand the number of its type, `result_type` that of the only result.
+    `separators` stand between the values and types, from `first_separator` tokens behind the name of the operation on,
+    where the format has such a form (`is_plain`).  `operand_types` has for each operand the number of its type,
+    `result_type` that of the only result.
     """
 
-    __slots__ = ("assembly", "declaration", "marks", "operand_types", "result_type", "to_types")
+    __slots__ = (
+        "assembly",
+        "declaration",
+        "first_separator",
+        "first_word",
+        "is_plain",
+        "length",
+        "operand_types",
+        "result_type",
+        "separators",
+        "type_count",
+    )
 
     def __init__(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
         self.declaration: OperationDeclaration = declaration
         self.assembly: Assembly = assembly
         self.operand_types: list[int] = []
-        self.marks: list[str] = []
         self.result_type: int = 0
+        self.type_count: int = 0
+        self.separators: list[str] = []
         self._compile()
-        # From the name of the operation to the first mark.
-        self.to_types: int = 2 * len(self.operand_types) or 1
+        self.is_plain: bool = declaration is CONSTANT or self.type_count > 0
+        count = len(self.operand_types)
+        self.first_word: int = 1 if count else 2
+        self.first_separator: int = 2 if count else 1
+        # From the name of the operation to the end of the last type.
+        self.length: int = 2 * count + 2 * self.type_count + (0 if count else 1)
 
     def _compile(self) -> None:
         assembly = self.assembly
@@ -70,7 +87,8 @@ class StatementForm:
                 return
         if len(marks) != len(slots) or marks[:1] != [":"] or not {result_slot, *operand_slots} <= set(slots):
             return
-        self.marks = marks
+        self.separators = [","] * (len(operand_slots) - 1) + marks
+        self.type_count = len(marks)
         self.operand_types = [slots.index(slot) for slot in operand_slots]
         self.result_type = slots.index(result_slot)
 
@@ -79,37 +97,42 @@ class StatementForm:
 
         Nor is it where a value or a type is new: the directives know what to do with those.
         """
-        marks = self.marks
-        if not marks:
-            return None
         tokens = cursor.tokens
-        position = name_token + self.to_types
-        if position + 2 * len(marks) >= len(tokens) or tokens[position] != ":":
+        end = name_token + self.length
+        if tokens[name_token + self.first_separator : end : 2] != self.separators:
             return None
-        known = cursor.known_types
-        types: list[Type] = []
-        for mark in marks:
-            if tokens[position] != mark:
-                return None
-            type = known.get(tokens[position + 1])
-            if type is None:
-                return None
-            types.append(type)
-            position += 2
-        values = cursor.values
+        words = tokens[name_token + self.first_word : end : 2]
+        known, values = cursor.known_types, cursor.values
         operands: list[Value] = []
-        place = name_token + 1
-        for number in self.operand_types:
-            value = values.get(tokens[place])
-            if value is None or value.type is not types[number] or (operands and tokens[place - 1] != ","):
-                return None
-            operands.append(value)
-            place += 2
-        cursor.position = position
+        count = len(self.operand_types)
+        type = known.get(words[-1])
+        if type is None:
+            return None
+        types = [type]
+        if self.type_count == 1:
+            words.pop()
+            for word in words:
+                value = values.get(word)
+                if value is None or value.type is not type:
+                    return None
+                operands.append(value)
+        else:
+            types = []
+            for word in words[count:]:
+                type = known.get(word)
+                if type is None:
+                    return None
+                types.append(type)
+            for index, number in enumerate(self.operand_types):
+                value = values.get(words[index])
+                if value is None or value.type is not types[number]:
+                    return None
+                operands.append(value)
+        cursor.position = end
         return Operation(
             self.declaration,
             operands,
-            types if len(types) == 1 else [types[self.result_type]],
+            types if self.type_count == 1 else [types[self.result_type]],
             NO_ATTRIBUTES,
             NO_REGIONS,
             TextLocation(cursor.source, name_token),

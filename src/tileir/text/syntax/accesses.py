@@ -72,8 +72,7 @@ class ViewAccess(Custom):
             parser.expect(",")
             view = parser.parse_value_token()
         self.set_operands(state, "view", view)
-        indices: list[int] = []
-        parser.parse_items("[", "]", lambda: indices.extend(parser.parse_value_token()))
+        indices = parser.parse_enclosed_values("[", "]")
         self.set_operands(state, "index", indices)
         if self.is_reduction:
             self._parse_mode(parser, state)

@@ -83,18 +83,22 @@ class TensorView(Custom):
         sizes: list[int] = []
         values: list[int] = []
 
-        def parse_size() -> None:
-            tokens.append(parser.position)
-            if parser.peek()[:1] == "%":
+        parser.expect("[")
+        while not (len(tokens) == 1 and parser.peek() == "]"):
+            position = parser.position
+            tokens.append(position)
+            first = parser.tokens[position][:1]
+            if first == "%":
                 sizes.append(DYNAMIC)
-                values.append(parser.position)
+                values.append(position)
                 parser.position += 1
-            elif parser.peek()[:1].isdigit() or parser.peek() == "-":
+            elif first.isdigit() or first == "-":
                 sizes.append(parser.parse_integer())
             else:
                 fail_custom(parser, state, "expected either integer or SSA value")
-
-        parser.parse_items("[", "]", parse_size)
+            if not parser.accept(","):
+                break
+        parser.expect("]")
         return sizes, values, tokens
 
     def _check(self, parser: Parser, state: ParseState, word: str, sizes: Sizes, expected: tuple[int, ...]) -> None:
