@@ -28,8 +28,8 @@ from tileir.ir.attributes import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.types import F64, I1, I64, FloatType, Type
-from tileir.text.alias_reading import AliasCursor
 from tileir.text.dense import DenseReader, parse_dense_elements
+from tileir.text.types import TypeCursor
 
 
 class OpenAttribute:
@@ -119,7 +119,7 @@ class _OpenHints(_OpenDictionary):
         return optimization_hints(dictionary)
 
 
-class AttributeCursor(AliasCursor):
+class AttributeCursor(TypeCursor):
     """Adds attributes to the cursor."""
 
     def parse_attribute(self) -> Attribute:

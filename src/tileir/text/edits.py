@@ -16,13 +16,11 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation, renew
 from tileir.ir.versions import NEWEST, Version
-from tileir.text.alias_reading import has_aliases
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
-from tileir.text.operation_parser import OperationParser
-from tileir.text.reading import generic_form, wrap_top_level
+from tileir.text.reading import OperationParser, wrap_top_level
 from tileir.text.statement_form import StatementForm
-from tileir.text.types import DIALECT_TYPES
+from tileir.text.types import DIALECT_TYPES, has_aliases
 
 # The most tokens before an edit that it may change: `1.5e+` and what follows are four.
 _BEFORE: Final = 5
@@ -153,9 +151,7 @@ class _FunctionParser(OperationParser):
     """Reads tokens that are known, and notes the functions among them."""
 
     def __init__(self, source: SourceText, edited: EditedText) -> None:
-        super().__init__(
-            "", "-", edited.version, edited.allow_unregistered, 1, True, False, edited.draft_spellings, generic_form
-        )
+        super().__init__("", "-", edited.version, edited.allow_unregistered, 1, True, False, edited.draft_spellings)
         self.source = source
         self.tokens = edited.tokens.tokens
         self.functions: list[_Function] = []

@@ -22,8 +22,8 @@ from tileir.ir.location import (
     fused_location,
     name_location,
 )
-from tileir.text.alias_reading import COUNTLESS
 from tileir.text.attributes import AttributeCursor, OpenAttribute
+from tileir.text.types import COUNTLESS
 
 # The fields of each debug attribute: name, kind, and whether it is optional.
 _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {

@@ -14,9 +14,8 @@ from tileir.ir.traits import ISOLATED, SEGMENTS
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
-from tileir.text.aliases import Aliases
 from tileir.text.names import Numbering
-from tileir.text.output import TextOutput
+from tileir.text.output import Aliases, TextOutput
 from tileir.text.syntax.format import Assembly, assembly_of
 
 # Directives print regions by calling the printer, and programs may nest deeper than Python's stack.  So many blocks in
@@ -123,7 +122,7 @@ class Printer(TextOutput):
             self.depth = outer_depth + 1
             self._print_operations(block, omit)
         else:
-            from tileir.text.stack import on_fresh_stack
+            from tileir.text.syntax.directive import on_fresh_stack
 
             self.depth = 0
             if not on_fresh_stack(lambda: self._print_operations(block, omit)):

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
+from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.location import TextLocation
-from tileir.ir.types import FloatType, Type
+from tileir.ir.types import I1, FloatType, Type
 from tileir.ir.values import Value
-from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
 from tileir.text.syntax.attribute_directives import AttributeValue
-from tileir.text.syntax.directive import Custom, CustomClass, expect_word, fail_custom, parse_attributes
+from tileir.text.syntax.directive import (
+    Custom,
+    CustomClass,
+    Doubtful,
+    ParseState,
+    expect_word,
+    fail_custom,
+    parse_attributes,
+)
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -320,9 +328,41 @@ class AtomicMode(Custom):
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
 
 
+class LoadOperands(Doubtful):
+    """Tells a padding value from a mask when only one of them is written: a mask is a tile of i1.
+
+    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
+    value that is itself a tile of i1 the text cannot tell.
+    """
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        mask = self.declaration.operand_number("mask")
+        padding = self.declaration.operand_number("paddingValue")
+        if not parser.draft_spellings or state.operands[mask] is None or state.operands[padding] is not None:
+            # NVIDIA's parser takes whatever is alone for the mask.
+            return
+        types = state.types[self.slots["mask"]]
+        if types and isinstance(types[0], TileType) and types[0].element is not I1 and NUMBER.accepts(types[0]):
+            state.operands[padding], state.operands[mask] = state.operands[mask], None
+            state.types[self.slots["paddingValue"]] = types
+            state.types[self.slots["mask"]] = None
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        padding = operation.padding_value
+        return (
+            padding is not None
+            and operation.mask is None
+            and isinstance(padding.type, TileType)
+            and padding.type.element is I1
+        )
+
+
 DIRECTIVES: Final[dict[str, CustomClass]] = {
     "combine": Combine,
     "assume": Assume,
+    "load-operands": LoadOperands,
     "atomic-operands": AtomicOperands,
     "atomic-mode": AtomicMode,
     "shift-amount": ShiftAmount,

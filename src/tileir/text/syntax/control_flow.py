@@ -9,8 +9,15 @@ from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
-from tileir.text.state import ParseState
-from tileir.text.syntax.directive import Argument, Custom, CustomClass, expect_word, fail_custom, parse_attributes
+from tileir.text.syntax.directive import (
+    Argument,
+    Custom,
+    CustomClass,
+    ParseState,
+    expect_word,
+    fail_custom,
+    parse_attributes,
+)
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput

@@ -20,7 +20,6 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
-from tileir.text.state import TypeSlots
 from tileir.text.syntax.attribute_directives import (
     AttributeDictionary,
     AttributeValue,
@@ -42,6 +41,7 @@ from tileir.text.syntax.directive import (
     OperandRow,
     SingleOperand,
     TypeOf,
+    TypeSlots,
 )
 
 # What an element of a format is.
@@ -56,9 +56,8 @@ _HOMES: Final[dict[str, str]] = {
     "structure": "dense-constant global module module-wrapper function",
     "control_flow": "if for loop",
     "aggregates": "combine assume atomic-operands atomic-mode shift-amount print-arguments cast-types comparison-types"
-    " grid-type",
-    "views": "tensor-view make-view shape-query",
-    "accesses": "view-access load-operands",
+    " grid-type load-operands",
+    "views": "tensor-view make-view shape-query view-access",
 }
 CUSTOM: Final[dict[str, str]] = {word: home for home, words in _HOMES.items() for word in words.split()}
 
@@ -128,10 +127,6 @@ def custom_directive(word: str) -> CustomClass:
         from tileir.text.syntax import views
 
         return views.DIRECTIVES[word]
-    if home == "accesses":
-        from tileir.text.syntax import accesses
-
-        return accesses.DIRECTIVES[word]
     from tileir.text.syntax import aggregates
 
     return aggregates.DIRECTIVES[word]

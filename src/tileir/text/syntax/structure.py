@@ -22,13 +22,13 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import TextLocation
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I64, FunctionType, Type, function_type
-from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
 from tileir.text.syntax.directive import (
     Argument,
     Custom,
     CustomClass,
     Doubtful,
+    ParseState,
     fail_custom,
     parse_attributes,
     parse_hints,
