@@ -15,7 +15,7 @@ from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.syntax.directive import ParseState, on_fresh_stack
+from tileir.text.state import ParseState, on_fresh_stack
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 

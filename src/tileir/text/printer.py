@@ -122,7 +122,7 @@ class Printer(TextOutput):
             self.depth = outer_depth + 1
             self._print_operations(block, omit)
         else:
-            from tileir.text.syntax.directive import on_fresh_stack
+            from tileir.text.state import on_fresh_stack
 
             self.depth = 0
             if not on_fresh_stack(lambda: self._print_operations(block, omit)):

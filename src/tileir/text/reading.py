@@ -22,8 +22,8 @@ from tileir.ir.versions import NEWEST, Version
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
 from tileir.text.parser import Parser
+from tileir.text.state import ParseState
 from tileir.text.statement_form import StatementForm, form_of, parse_generic
-from tileir.text.syntax.directive import ParseState
 from tileir.text.syntax.format import assembly_of
 from tileir.text.values import StopParsing, ValueCursor
 

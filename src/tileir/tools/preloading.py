@@ -33,7 +33,7 @@ ir.enums ir.location ir.values ir.named_parts ir.accessors ir.core ir.diagnostic
 ir.verify_context ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
 dialect.ops dialect.attributes dialect.enums dialect.types dialect.construct dialect.calls dialect.constraints
 ir.traversal dialect.debug_info dialect.functions dialect.hints dialect.inference dialect.ops.control_flow
-dialect.ops.structure dialect.ops.core text.syntax text.syntax.draft_spellings text.syntax.directive
+dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings text.syntax.directive
 text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
 dialect.ops.elementwise dialect.ops.integer dialect.memory_model dialect.ops.memory
 dialect.ops.floating_point

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tileir.analyze.lint.fixes import LintFix
+from tileir.analyze.suggestions import begin_text, suggest
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import CharacterLocation, Location, TextLocation
@@ -16,7 +17,6 @@ from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
 from tileir.text.edits import EditedText, TokenText
-from tileir.text.suggestions import begin_text, suggest
 
 
 @dataclass(frozen=True)

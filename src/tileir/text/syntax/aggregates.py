@@ -12,17 +12,10 @@ from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.location import TextLocation
 from tileir.ir.types import I1, FloatType, Type
 from tileir.ir.values import Value
+from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
 from tileir.text.syntax.attribute_directives import AttributeValue
-from tileir.text.syntax.directive import (
-    Custom,
-    CustomClass,
-    Doubtful,
-    ParseState,
-    expect_word,
-    fail_custom,
-    parse_attributes,
-)
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput

@@ -19,8 +19,9 @@ from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
+from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
-from tileir.text.syntax.directive import Directive, ParseState, fail_custom, parse_hints, say_first
+from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, say_first
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput

@@ -15,7 +15,7 @@ from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import TextLocation
 from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
-from tileir.text.syntax.directive import ParseState
+from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
     from tileir.text.parser import Parser

@@ -20,6 +20,7 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
+from tileir.text.state import TypeSlots
 from tileir.text.syntax.attribute_directives import (
     AttributeDictionary,
     AttributeValue,
@@ -41,7 +42,6 @@ from tileir.text.syntax.directive import (
     OperandRow,
     SingleOperand,
     TypeOf,
-    TypeSlots,
 )
 
 # What an element of a format is.
@@ -53,8 +53,7 @@ MARK: Final = 4
 
 # The words of the custom directives, by the module that has them.
 _HOMES: Final[dict[str, str]] = {
-    "structure": "dense-constant global module module-wrapper function",
-    "control_flow": "if for loop",
+    "structure": "dense-constant global module module-wrapper function if for loop",
     "aggregates": "combine assume atomic-operands atomic-mode shift-amount print-arguments cast-types comparison-types"
     " grid-type load-operands",
     "views": "tensor-view make-view shape-query view-access",
@@ -119,10 +118,6 @@ def custom_directive(word: str) -> CustomClass:
         from tileir.text.syntax import structure
 
         return structure.DIRECTIVES[word]
-    if home == "control_flow":
-        from tileir.text.syntax import control_flow
-
-        return control_flow.DIRECTIVES[word]
     if home == "views":
         from tileir.text.syntax import views
 

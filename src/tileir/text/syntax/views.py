@@ -21,13 +21,13 @@ from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import Type
 from tileir.ir.values import Value
+from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
 from tileir.text.syntax.attribute_directives import read_bool_array
 from tileir.text.syntax.directive import (
     Custom,
     CustomClass,
     Doubtful,
-    ParseState,
     expect_word,
     fail_custom,
     parse_attributes,
