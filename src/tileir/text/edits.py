@@ -36,8 +36,6 @@ class TokenChange:
     `characters` is how much longer the text became.
     """
 
-    __slots__ = ("characters", "first", "new_end", "old_end")
-
     def __init__(self, first: int, old_end: int, new_end: int, characters: int) -> None:
         self.first: int = first
         self.old_end: int = old_end
@@ -57,8 +55,6 @@ class TokenChange:
 
 class TokenText:
     """A text, its tokens with empty ones at the end, the offset of each, and how many there are without those."""
-
-    __slots__ = ("_open_types", "count", "starts", "text", "tokens")
 
     def __init__(self, text: str) -> None:
         self.text: str = text
@@ -136,8 +132,6 @@ def _is_type(tokens: list[str], index: int) -> bool:
 
 class _Function:
     """A function that could be read: its tokens, and the state of the parser where it begins."""
-
-    __slots__ = ("dialects", "end", "nesting", "operation", "start")
 
     def __init__(self, start: int, end: int, operation: Operation, nesting: int, dialects: list[str]) -> None:
         self.start: int = start

@@ -29,8 +29,6 @@ class Aliases:
     `implied` tells that the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
     """
 
-    __slots__ = ("_depths", "_implied", "_lossless", "_order", "_suffixes", "names")
-
     def __init__(
         self, root: Operation, contents_only: bool = False, implied: bool = True, lossless: bool = False
     ) -> None:
@@ -197,8 +195,6 @@ class TextOutput:
     left out, as inside a cuda_tile module.  `lossless` prints the little that NVIDIA's printers leave out although no
     reader could guess it.
     """
-
-    __slots__ = ("aliases", "elide", "indent", "lossless", "names", "naming", "out", "version")
 
     def __init__(
         self,

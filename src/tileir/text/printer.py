@@ -38,8 +38,6 @@ class LineTemplate:
     behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
     """
 
-    __slots__ = ("count", "end", "indices", "pieces")
-
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
         self.pieces: list[str] = parts[:-1:2]
@@ -50,8 +48,6 @@ class LineTemplate:
 
 class Printer(TextOutput):
     """Prints operations; `generic` in the quoted form."""
-
-    __slots__ = ("depth", "elided_templates", "generic", "templates", "uses_templates")
 
     def __init__(
         self,

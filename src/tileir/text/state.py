@@ -21,17 +21,6 @@ class TypeSlots:
     neither takes the type its value already has.
     """
 
-    __slots__ = (
-        "fixed",
-        "operand_count",
-        "operand_slots",
-        "result_counts",
-        "result_fixed",
-        "result_slots",
-        "segmented",
-        "slot_count",
-    )
-
     def __init__(
         self, declaration: OperationDeclaration, slot_count: int, operand_slots: list[int], result_slots: list[int]
     ) -> None:

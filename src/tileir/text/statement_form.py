@@ -42,19 +42,6 @@ class StatementForm:
     `result_type` that of the only result.
     """
 
-    __slots__ = (
-        "assembly",
-        "declaration",
-        "first_separator",
-        "first_word",
-        "is_plain",
-        "length",
-        "operand_types",
-        "result_type",
-        "separators",
-        "type_count",
-    )
-
     def __init__(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
         self.declaration: OperationDeclaration = declaration
         self.assembly: Assembly = assembly
@@ -148,8 +135,6 @@ class StatementForm:
 
 class ConstantForm(StatementForm):
     """`<f32: 1.0> : tile<4xf32>`: a constant of one decimal number, or of `true` or `false`."""
-
-    __slots__ = ()
 
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         tokens = cursor.tokens

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 class Combine(Custom):
     """combine ::= `:` types `->` types `(` arguments `)` region, of reduce and scan"""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         # Imported here: this file has the syntax of other operations too, and their chapters are not needed for these.
         from tileir.dialect.ops import SCAN, YIELD
@@ -68,11 +63,6 @@ class Assume(Custom):
     A list becomes a chain of assumes; `assume %condition : type` is the draft's form and another operation
     (docs/conflicts.md C1).
     """
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "PREDICATE, %value : type(%value)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if draft_spellings.condition_of_assume(parser, state):
@@ -149,11 +139,6 @@ class PrintArguments(Custom):
     print     ::= string (`,` values)? attr-dict (`:` types)?, the draft's and 13.1's spelling
     """
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         old = parser.tokens[state.name_token].rpartition(".")[2] == "print"
         text_token = parser.position
@@ -213,19 +198,12 @@ class PrintArguments(Custom):
 class ShiftAmount(Custom):
     """Nothing in the text: an amount of another integer type, which the draft allows, is converted first (C9)."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
 
 
 class CastTypes(Custom):
     """(`:` types)? `to` types"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%inputs), ... to type(%outputs), ..."
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_types(state, "inputs", parser.parse_type_list() if parser.accept(":") else [])
@@ -242,11 +220,6 @@ class CastTypes(Custom):
 
 class ComparisonTypes(Custom):
     """`:` type (`->` type)?; the draft leaves the result type out (docs/conflicts.md A2)."""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%lhs) -> type(%result)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
@@ -268,11 +241,6 @@ class ComparisonTypes(Custom):
 class GridType(Custom):
     """`:` type, of the operations with three results of one type; `tile<3xi32>` is a slip of the draft (A6)."""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": tile<i32>"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         type = draft_spellings.grid_type(parser)
@@ -287,11 +255,6 @@ class GridType(Custom):
 
 class AtomicOperands(Custom):
     """pointers `,` mode `,` value; the printer draft puts the mode first (docs/conflicts.md A11, B4)."""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "%pointers, MODE, %arg"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]
@@ -315,8 +278,6 @@ class AtomicOperands(Custom):
 class AtomicMode(Custom):
     """Nothing in the text: the draft's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
 
@@ -327,8 +288,6 @@ class LoadOperands(Doubtful):
     NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
     value that is itself a tile of i1 the text cannot tell.
     """
-
-    __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         mask = self.declaration.operand_number("mask")

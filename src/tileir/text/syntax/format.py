@@ -64,8 +64,6 @@ CUSTOM: Final[dict[str, str]] = {word: home for home, words in _HOMES.items() fo
 class Element:
     """One element of a format: what it is, its text, and of a word the arguments."""
 
-    __slots__ = ("arguments", "kind", "text")
-
     def __init__(self, kind: int, text: str, arguments: str = "") -> None:
         self.kind: int = kind
         self.text: str = text
@@ -129,8 +127,6 @@ def custom_directive(word: str) -> CustomClass:
 
 class Assembly(TypeSlots):
     """A compiled format: the directives, and where each type comes from."""
-
-    __slots__ = ("directives", "doubtful", "plain_form")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)

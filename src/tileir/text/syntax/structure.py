@@ -86,11 +86,6 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
 class DenseConstant(Custom):
     """`<f32: 1.0> : tile<4xf32>` of a constant."""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "<ELEMENT: VALUE> : type(%result)"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         value, type = parse_dense(parser, state)
         state.set_attribute("value", value)
@@ -108,11 +103,6 @@ def dense_text(value: Attribute) -> str:
 
 class Global(Custom):
     """global ::= visibility? `constant`? symbol (`alignment` `=` integer)? attr-dict dense"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek() in SYMBOL_VISIBILITY.cases:
@@ -146,11 +136,6 @@ class Global(Custom):
 class Module(Doubtful):
     """module ::= symbol (`attributes` dictionary)? region"""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }"
-
     def is_ambiguous(self, operation: Operation) -> bool:
         """The braces are read as a block with nothing in it, not as no block."""
         return not operation.regions[0].blocks
@@ -167,11 +152,6 @@ class Module(Doubtful):
 
 class ModuleWrapper(Custom):
     """builtin.module ::= symbol? (`attributes` dictionary)? region"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "@":
@@ -200,13 +180,6 @@ class Function(Custom):
 
     Attributes are printed after the body, as NVIDIA's tools do; MLIR's own functions have them in front.
     """
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return (
-            "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
-        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
@@ -282,11 +255,6 @@ def _parse_body(parser: Parser, state: ParseState, arguments: list[Argument], im
 class If(Custom):
     """if ::= value (`->` `(` types `)`)? region (`else` region)? attr-dict"""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "condition", parser.parse_value_token())
         self.set_types(state, "results", parser.parse_type_list_in_parentheses() if parser.accept("->") else [])
@@ -335,14 +303,6 @@ def _iteration_text(printer: TextOutput, operation: Operation, skip: int) -> str
 class For(Custom):
     """for ::= `unsigned`? value `in` `(` value `to` value `,` `step` value `)` `:` type
     (`iter_values` iteration `->` `(` types `)`)? region attr-dict"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return (
-            "unsigned? %index in (%lowerBound to %upperBound, step %step) : type(%lowerBound) "
-            "(iter_values(%carried = %initValues, ...) -> (type(%resultValues), ...))? { region }"
-        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.accept("unsigned"):
@@ -398,14 +358,6 @@ class For(Custom):
 
 class Loop(Custom):
     """loop ::= (`iter_values` iteration)? (`:` types (`->` types)?)? region attr-dict"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return (
-            "(iter_values(%carried = %initValues, ...))? "
-            "(: type(%initValues), ... (-> type(%resultValues), ...)? | : type(%resultValues), ...)? { region }"
-        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         names: list[int] = []

@@ -46,14 +46,6 @@ Sizes = tuple[list[int], list[int], list[int]]
 class TensorView(Custom):
     """make_tensor_view ::= value `,` `shape` `=` sizes `,` `strides` `=` sizes attr-dict `:` (types `->`)? type"""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return (
-            "%base, shape = [(INTEGER | %dynamicShape), ...], strides = [(INTEGER | %dynamicStrides), ...] : "
-            "(tile<INTEGER_TYPE> ->)? type(%result)"
-        )
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "base", parser.parse_value_token())
         parser.expect(",")
@@ -187,11 +179,6 @@ class MakeView(Custom):
     What `make_partition_view` makes is called `partition_view`, and so on.
     """
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%result)"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         start = parser.position
@@ -208,11 +195,6 @@ class MakeView(Custom):
 
 class ShapeQuery(Doubtful):
     """shape-query ::= value attr-dict `:` type `->` type; one result per dimension, all of that type"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "%src : type(%src) -> type(%result)"
 
     def is_ambiguous(self, operation: Operation) -> bool:
         """Bytecode may give each result a type of its own, and a query of nothing has no result to take it from."""
@@ -245,12 +227,6 @@ class ShapeQuery(Doubtful):
         printer.out.append(f" : {source.type.spelling} -> {result}")
 
 
-_VIEW_CLAUSES: Final = (
-    "(token = %token)? (optimization_hints = <OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? "
-    "(attributes {NAME = VALUE, ...})?"
-)
-
-
 class ViewAccess(Custom):
     """load_view_tko, store_view_tko and atomic_red_view_tko.
 
@@ -259,8 +235,6 @@ class ViewAccess(Custom):
     reduce ::= ordering scope? view `[` indices `]` `,` mode `,` value clauses `:` type `,` view-type ...  `->` type
     """
 
-    __slots__ = ("is_load", "is_reduction", "is_store", "moved")
-
     def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
         super().__init__(declaration, arguments)
         self.is_load: bool = declaration.writes is None
@@ -268,22 +242,6 @@ class ViewAccess(Custom):
         self.is_store: bool = not self.is_load and not self.is_reduction
         # The name of the tile operand that is stored or reduced.
         self.moved: str = "tile" if self.is_store else "value"
-
-    def form(self) -> str:
-        if self.is_load:
-            return (
-                f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] {_VIEW_CLAUSES} : type(%view), "
-                "type(%index), ... -> type(%tile), type(%result_token)"
-            )
-        if self.is_store:
-            return (
-                f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] {_VIEW_CLAUSES} : type(%tile), "
-                "type(%view), type(%index), ... -> type(%result_token)"
-            )
-        return (
-            "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
-            "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> type(%result_token)"
-        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self._parse_ordering(parser, state)
