@@ -145,7 +145,9 @@ class _FunctionParser(OperationParser):
     """Reads tokens that are known, and notes the functions among them."""
 
     def __init__(self, source: SourceText, edited: EditedText) -> None:
-        super().__init__("", "-", edited.version, edited.allow_unregistered, 1, True, False, edited.draft_spellings)
+        super().__init__("", "-", edited.version)
+        self.allow_unregistered = edited.allow_unregistered
+        self.draft_spellings = edited.draft_spellings
         self.source = source
         self.tokens = edited.tokens.tokens
         self.functions: list[_Function] = []

@@ -31,22 +31,8 @@ from tileir.text.values import StopParsing, ValueCursor
 class OperationParser(Parser):
     """Parses operations, with the regular form, the directives or the generic form of each."""
 
-    def __init__(
-        self,
-        text: str,
-        name: str,
-        version: Version,
-        allow_unregistered: bool,
-        first_line: int,
-        recover: bool,
-        testing: bool,
-        draft_spellings: bool,
-    ) -> None:
+    def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
-        self.allow_unregistered = allow_unregistered
-        self.recover = recover
-        self.testing = testing
-        self.draft_spellings = draft_spellings
         # What the names of operations mean in the module at hand.
         self.forms: dict[str, StatementForm] = {}
         self.collect_aliases()
@@ -377,7 +363,9 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    parser = OperationParser(text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings)
+    parser = OperationParser(text, name, version, first_line)
+    parser.allow_unregistered, parser.recover = allow_unregistered, recover
+    parser.testing, parser.draft_spellings = testing, draft_spellings
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]

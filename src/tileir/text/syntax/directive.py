@@ -122,9 +122,6 @@ class Custom(Directive):
         self.declaration: OperationDeclaration = declaration
         self.slots: dict[str, int] = {}
 
-    def bind(self, slots: dict[str, int]) -> None:
-        self.slots = slots
-
     def print(self, printer: TextOutput, operation: Operation) -> None:
         """Nothing, where the directive only looks at what others have read."""
 

@@ -285,7 +285,7 @@ class _Compiler:
             if self.slot_of(declared.name) < 0 and declared.name not in self.declaration.fixed_types:
                 self.slots[declared.name] = len(self.slots)
         directive = custom_directive(word)(self.declaration, arguments)
-        directive.bind(self.slots)
+        directive.slots = self.slots
         return self._placed(directive)
 
 
