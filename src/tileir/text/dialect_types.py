@@ -120,9 +120,8 @@ class TypeText:
         return True
 
     def expect_key(self, key: str) -> None:
-        if self.peek_word() != key:
+        if not self.accept_key(key):
             self.fail(f"expected '{key}'")
-        self.accept_key(key)
 
     def number(self) -> int | None:
         self.skip_blanks()

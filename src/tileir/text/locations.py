@@ -202,15 +202,16 @@ class LocationCursor(AttributeCursor):
         """Read the definition of an alias: `loc("file":1:2)`, or `#cuda_tile.di_loc<#source in #scope>` of such a
         source and a known scope.  None for any other, which has to be read part by part."""
         start = self.alias_positions.get(name, -1)
-        if start < 0:
+        if start < 0 or start + 8 > len(self.tokens):
             return None
         tokens = self.tokens[start : start + 8]
         found: Location
         if tokens[0] == "loc":
             file, line, column = tokens[2], tokens[4], tokens[6]
-            if tokens[1::2] != ["(", ":", ":", ")"] or file[0] != '"' or file[-1:] != '"' or "\\" in file:
+            if tokens[1::2] != ["(", ":", ":", ")"] or not (line.isdecimal() and column.isdecimal()):
                 return None
-            if not (line.isdecimal() and column.isdecimal()) or len(line) > 9 or len(column) > 9:
+            is_quoted = len(file) > 1 and file[0] == file[-1] == '"' and "\\" not in file
+            if not is_quoted or not (line + column).isascii() or len(line) > 9 or len(column) > 9:
                 return None
             found, cost = file_location(file[1:-1], int(line), int(column)), 8
         elif tokens[0] == "#cuda_tile.di_loc":

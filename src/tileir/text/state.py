@@ -92,22 +92,13 @@ class ParseState:
             self.regions.append(region)
 
 
-class _Outcome:
-    """How a call on another stack ended."""
-
-    __slots__ = ("error",)
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-
 def on_fresh_stack(action: Callable[[], None]) -> bool:
     """Do something on the stack of a thread of its own, and wait for it; False where there can be no other thread.
 
     The parser and the printer of regions call themselves through the directives of operations, so a program that nests
     deeply needs a deep stack.  How deep Python's may be is a setting of the process that is not ours to change.
     """
-    outcome = _Outcome()
+    errors: list[BaseException] = []
     done = _thread.allocate_lock()
     done.acquire()
 
@@ -115,7 +106,7 @@ def on_fresh_stack(action: Callable[[], None]) -> bool:
         try:
             action()
         except BaseException as error:
-            outcome.error = error
+            errors.append(error)
         finally:
             done.release()
 
@@ -124,6 +115,6 @@ def on_fresh_stack(action: Callable[[], None]) -> bool:
     except RuntimeError:
         return False
     done.acquire()
-    if outcome.error is not None:
-        raise outcome.error
+    if errors:
+        raise errors[0]
     return True

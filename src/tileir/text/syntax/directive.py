@@ -152,26 +152,6 @@ class Doubtful(Custom):
         raise TypeError(type(self).__name__)
 
 
-class SingleOperand(Directive):
-    """One operand of an operation all of whose operands are single."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__()
-        self.index: int = index
-
-    def parse(self, parser: Parser, state: ParseState) -> None:
-        state.operands[self.index] = _operand_token(parser)
-
-    def print(self, printer: TextOutput, operation: Operation) -> None:
-        printer.out.append(self.lead + printer.names[operation.operands[self.index]])
-
-    def is_next(self, parser: Parser) -> bool:
-        return parser.tokens[parser.position][:1] == "%"
-
-    def is_present(self, operation: Operation) -> bool:
-        return True
-
-
 def _operand_token(parser: Parser) -> list[int]:
     position = parser.position
     if parser.tokens[position][:1] != "%":

@@ -40,7 +40,6 @@ from tileir.text.syntax.directive import (
     Literal,
     OperandGroup,
     OperandRow,
-    SingleOperand,
     TypeOf,
 )
 
@@ -197,7 +196,7 @@ class _Compiler:
         if not count or not self.declaration.plain_operands or len(directives) < length:
             return directives
         for position, directive in enumerate(directives[:length]):
-            if isinstance(directive, SingleOperand):
+            if isinstance(directive, OperandGroup):
                 if 2 * directive.index != position:
                     return directives
             elif not isinstance(directive, Literal) or directive.text != "," or position % 2 == 0:
@@ -241,8 +240,6 @@ class _Compiler:
         declaration = self.declaration
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
-                if declaration.plain_operands:
-                    return SingleOperand(index)
                 return OperandGroup(index, name, declared.count == VARIADIC)
         self.shown.append(name)
         attribute = declaration.inherent[name]
