@@ -1,4 +1,4 @@
-"""The syntax of modules, functions, globals and constants."""
+"""The syntax of modules, functions, globals and constants, and of if, for and loop."""
 
 from __future__ import annotations
 
