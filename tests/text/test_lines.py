@@ -11,7 +11,7 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.dialect.ops import ADDF
 from tileir.ir.versions import Version
-from tileir.text.aliases import Aliases
+from tileir.text.output import Aliases
 from tileir.text.printer import LineTemplate, Printer, print_disassembly
 from tileir.text.reading import read_text
 

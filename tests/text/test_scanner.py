@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileir.text.lexer import TOKEN, matched_tokens
-from tileir.text.scanner import scanned_tokens
+from tileir.text.lexer import TOKEN, matched_tokens, scanned_tokens
 
 PROGRAMS = sorted(Path(__file__).resolve().parents[2].glob("examples/*.mlir")) + sorted(
     Path(__file__).resolve().parents[1].glob("programs/**/*.mlir")
@@ -43,7 +42,7 @@ PIECES = [
 def agree(text):
     tokens = [token for token in TOKEN.findall(text) if token]
     assert matched_tokens(text) == tokens
-    assert scanned_tokens(text, TOKEN) == tokens
+    assert scanned_tokens(text) == tokens
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

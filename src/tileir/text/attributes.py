@@ -30,8 +30,8 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, Type
-from tileir.text.alias_reading import AliasCursor
 from tileir.text.dense import DenseReader, parse_dense_elements
+from tileir.text.types import TypeCursor
 
 
 class OpenAttribute:
@@ -121,7 +121,7 @@ class _OpenHints(_OpenDictionary):
         return optimization_hints(dictionary)
 
 
-class AttributeCursor(AliasCursor):
+class AttributeCursor(TypeCursor):
     """Adds attributes to the cursor."""
 
     def parse_attribute(self) -> Attribute:

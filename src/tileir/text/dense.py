@@ -57,26 +57,15 @@ class DenseReader:
         cursor.position += 1
 
     def _read_row(self) -> int:
-        """Read elements with commas between them; give how many there are."""
+        """Read elements with commas between them; return how many there are."""
         cursor = self.cursor
-        tokens = cursor.tokens
         count = 0
         while True:
-            place = cursor.position
-            negative = tokens[place] == "-"
-            if negative:
-                place += 1
-            if tokens[place][:1].isdigit():
-                self.elements.append(place)
-                self.negative.append(negative)
-                cursor.position = place + 1
-            else:
-                self._read_element()
+            self._read_element()
             count += 1
-            place = cursor.position
-            if tokens[place] != "," or tokens[place + 1] == "[":
+            if cursor.peek() != "," or cursor.tokens[cursor.position + 1] == "[":
                 return count
-            cursor.position = place + 1
+            cursor.position += 1
 
     def _read_list(self) -> None:
         """Read nested brackets with an explicit stack; every list of one level must have the same length."""

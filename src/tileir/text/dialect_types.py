@@ -35,6 +35,8 @@ from tileir.text.cursor import Cursor
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
+# The tile extents of a view are 32-bit.
+_I32_LIMIT: Final = (1 << 31) - 1
 # Names of element types that only the drafts have (docs/conflicts.md A15).
 _DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
 
@@ -124,9 +126,8 @@ class TypeText:
         return True
 
     def expect_key(self, key: str) -> None:
-        if self.peek_word() != key:
+        if not self.accept_key(key):
             self.fail_expected(key)
-        self.accept_key(key)
 
     def number(self) -> int | None:
         self.skip_blanks()
@@ -207,11 +208,9 @@ class TypeText:
 
     def parse_shape(self, allow_dynamic: bool) -> tuple[int, ...]:
         shape: list[int] = []
-        while True:
-            dimension = self.parse_dimension(allow_dynamic)
-            if dimension is None:
-                return tuple(shape)
+        while (dimension := self.parse_dimension(allow_dynamic)) is not None:
             shape.append(dimension)
+        return tuple(shape)
 
     def parse_tile(self) -> Type:
         """tile ::= `<` (integer `x`)* element `*`? `>`"""
@@ -344,7 +343,9 @@ class TypeText:
 
         def parse_extent() -> None:
             number = self.parse_integer()
-            self.check(tile_extent_mistake(len(shape), number) if number > 0 else None, self.offset)
+            if number > _I32_LIMIT:
+                limit = f"expected strictly positive and less than or equal to {_I32_LIMIT}"
+                self.fail(f"tile dimension {len(shape)} exceeds i32 limitations (got {number}, {limit})")
             shape.append(number)
 
         self.parse_items("()", "x", parse_extent)
@@ -365,14 +366,6 @@ class TypeText:
         self.expect(",")
         return found
 
-    def parse_view_tensor(self) -> TensorViewType:
-        self.skip_blanks()
-        start = self.offset
-        found = self.parse_type()
-        if not isinstance(found, TensorViewType):
-            self.fail(f"expected 'tensor_view' type, but got '{found.text}'", start)
-        return found
-
     def parse_view(self, name: str) -> Type:
         """view ::= `<` tile-shape `,` (`traversal_strides` `=` integers `,`)? padding? tensor-view last? `>`
 
@@ -388,7 +381,11 @@ class TypeText:
             strides = self.parse_integers()
             self.expect(",")
         padding = self.parse_padding()
-        tensor = self.parse_view_tensor()
+        self.skip_blanks()
+        tensor_start = self.offset
+        tensor = self.parse_type()
+        if not isinstance(tensor, TensorViewType):
+            self.fail(f"expected 'tensor_view' type, but got '{tensor.text}'", tensor_start)
         if name == "gather_scatter_view":
             self.expect(",")
             self.expect_key("sparse_dim")
@@ -408,16 +405,3 @@ class TypeText:
         self.check(strided_view_mistake(len(tile_shape), strides), start)
         self.expect(">")
         return strided_view_type(tile_shape, tensor, strides, padding, mapping)
-
-
-_I32_LIMIT: Final = (1 << 31) - 1
-
-
-def tile_extent_mistake(axis: int, extent: int) -> str | None:
-    """A view's tile extents are 32-bit."""
-    if not 0 < extent <= _I32_LIMIT:
-        return (
-            f"tile dimension {axis} exceeds i32 limitations (got {extent}, "
-            f"expected strictly positive and less than or equal to {_I32_LIMIT})"
-        )
-    return None

@@ -16,13 +16,11 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation, renew
 from tileir.ir.versions import NEWEST, Version
-from tileir.text.alias_reading import has_aliases
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.lexer import TOKEN
-from tileir.text.operation_parser import OperationParser
-from tileir.text.reading import generic_form, wrap_top_level
+from tileir.text.reading import OperationParser, wrap_top_level
 from tileir.text.statement_form import StatementForm
-from tileir.text.types import DIALECT_TYPES
+from tileir.text.types import DIALECT_TYPES, has_aliases
 
 # The most tokens before an edit that it may change: `1.5e+` and what follows are four.
 _BEFORE: Final = 5
@@ -37,8 +35,6 @@ class TokenChange:
 
     `characters` is how much longer the text became.
     """
-
-    __slots__ = ("characters", "first", "new_end", "old_end")
 
     def __init__(self, first: int, old_end: int, new_end: int, characters: int) -> None:
         self.first: int = first
@@ -59,8 +55,6 @@ class TokenChange:
 
 class TokenText:
     """A text, its tokens with empty ones at the end, the offset of each, and how many there are without those."""
-
-    __slots__ = ("_open_types", "count", "starts", "text", "tokens")
 
     def __init__(self, text: str) -> None:
         self.text: str = text
@@ -139,8 +133,6 @@ def _is_type(tokens: list[str], index: int) -> bool:
 class _Function:
     """A function that could be read: its tokens, and the state of the parser where it begins."""
 
-    __slots__ = ("dialects", "end", "nesting", "operation", "start")
-
     def __init__(self, start: int, end: int, operation: Operation, nesting: int, dialects: list[str]) -> None:
         self.start: int = start
         self.end: int = end
@@ -153,9 +145,9 @@ class _FunctionParser(OperationParser):
     """Reads tokens that are known, and notes the functions among them."""
 
     def __init__(self, source: SourceText, edited: EditedText) -> None:
-        super().__init__(
-            "", "-", edited.version, edited.allow_unregistered, 1, True, False, edited.draft_spellings, generic_form
-        )
+        super().__init__("", "-", edited.version)
+        self.allow_unregistered = edited.allow_unregistered
+        self.draft_spellings = edited.draft_spellings
         self.source = source
         self.tokens = edited.tokens.tokens
         self.functions: list[_Function] = []

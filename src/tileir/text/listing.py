@@ -23,8 +23,6 @@ class PlacedText:
     between them.  A terminator that is left out, since there is only one that can be meant, is where its region closes.
     """
 
-    __slots__ = ("lines", "operations", "starts")
-
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.operations: list[list[Operation]] = []
@@ -33,8 +31,6 @@ class PlacedText:
 
 class _PlacingPrinter(Printer):
     """Leaves a mark where an operation begins."""
-
-    __slots__ = ("printed",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,8 +93,6 @@ class HeadPrinter(Printer):
     Without a module, and for what is not in it, values are numbered as they come up.  The custom forms rely on a sound
     program; `generic` does not.
     """
-
-    __slots__ = ()
 
     def __init__(self, module: Operation | None, generic: bool) -> None:
         super().__init__(generic, lossless=False)

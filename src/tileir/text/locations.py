@@ -24,6 +24,7 @@ from tileir.ir.location import (
     name_location,
 )
 from tileir.text.attributes import AttributeCursor, OpenAttribute
+from tileir.text.types import COUNTLESS
 
 # The fields of each debug attribute: name, kind, and whether it is optional.
 _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
@@ -184,7 +185,10 @@ class LocationCursor(AttributeCursor):
         """A location after an operation or an argument: `loc` `(` location-body `)`"""
         start = self.position
         if self.tokens[start + 1] == "(" and self.tokens[start + 3] == ")":
-            known = self.aliases.get(self.tokens[start + 2])
+            name = self.tokens[start + 2]
+            known = self.aliases.get(name)
+            if known is None:
+                known = self._plain_location(name)
             if isinstance(known, Location):
                 self.position += 4
                 return known
@@ -193,6 +197,40 @@ class LocationCursor(AttributeCursor):
         if found is None:
             found = self.finish_parts(path)
         assert isinstance(found, Location)
+        return found
+
+    def _plain_location(self, name: str) -> Location | None:
+        """Read the definition of an alias: `loc("file":1:2)`, or `#cuda_tile.di_loc<#source in #scope>` of such a
+        source and a known scope.  None for any other, which has to be read part by part."""
+        start = self.alias_positions.get(name, -1)
+        if start < 0 or start + 8 > len(self.tokens):
+            return None
+        tokens = self.tokens[start : start + 8]
+        found: Location
+        if tokens[0] == "loc":
+            file, line, column = tokens[2], tokens[4], tokens[6]
+            if tokens[1::2] != ["(", ":", ":", ")"] or not (line.isdecimal() and column.isdecimal()):
+                return None
+            is_quoted = len(file) > 1 and file[0] == file[-1] == '"' and "\\" not in file
+            if not is_quoted or not (line + column).isascii() or len(line) > 9 or len(column) > 9:
+                return None
+            found, cost = file_location(file[1:-1], int(line), int(column)), 8
+        elif tokens[0] == "#cuda_tile.di_loc":
+            scope = self.aliases.get(tokens[4])
+            source = self.aliases.get(tokens[2])
+            if source is None and self.tokens[self.alias_positions.get(tokens[2], -1)] == "loc":
+                source = self._plain_location(tokens[2])
+            if tokens[1:6:2] != ["<", "in", ">"] or not isinstance(source, Location):
+                return None
+            if not isinstance(scope, LocalScope):
+                return None
+            found, cost = di_location(source, scope), 6
+            cost += self.alias_costs[tokens[2]] + self.alias_costs[tokens[4]]
+        else:
+            return None
+        self.aliases[name] = found
+        self.alias_costs[name] = min(cost, COUNTLESS)
+        self.alias_ends[name] = start + (8 if tokens[0] == "loc" else 6)
         return found
 
     def begin_location(self, path: list[OpenAttribute]) -> Attribute | None:

@@ -19,8 +19,6 @@ _NUMBERED: Final = [f"%{number}" for number in range(512)]
 class _Scope:
     """The counters that a region found when its naming began, and the names it added."""
 
-    __slots__ = ("added", "arguments", "conflicts", "numbers")
-
     def __init__(self, numbers: int, arguments: int, conflicts: int) -> None:
         self.numbers: int = numbers
         self.arguments: int = arguments
@@ -34,17 +32,6 @@ class Naming:
     A nested region starts from the counters its parent had when all of the parent was named, and restores them, so
     siblings reuse numbers.  Instead of copying the set of used names, each region removes what it added.
     """
-
-    __slots__ = (
-        "arguments",
-        "assume",
-        "conflicts",
-        "draft_names",
-        "first_names",
-        "names",
-        "numbers",
-        "used",
-    )
 
     def __init__(self, draft_names: bool = False) -> None:
         self.names: dict[Value, str] = {}
@@ -206,8 +193,6 @@ class Naming:
 
 class Numbering(Naming):
     """The names of the generic form: numbers, and numbered arguments."""
-
-    __slots__ = ()
 
     def hint(self, operation: Operation) -> str | None:
         return None

@@ -1,6 +1,6 @@
 """Blocks, regions and names of operations: the parser as directives see it.
 
-`text/operation_parser.py` adds the operations themselves, which directives parse.
+`text/reading.py` adds the operations themselves, which directives parse.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.stack import on_fresh_stack
-from tileir.text.state import ParseState
+from tileir.text.state import ParseState, on_fresh_stack
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
@@ -35,6 +34,8 @@ class Parser(ValueCursor):
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
         self.end_is_missing: bool = False
+        # Whether there may be operations without a declaration, in the generic form.
+        self.allow_unregistered: bool = False
         # Whether operations of the test dialect have names.
         self.testing: bool = False
         # The dialects whose prefix may be left out, the innermost last.

@@ -13,9 +13,8 @@ from tileir.ir.traits import ISOLATED, SEGMENTS
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version, version_named
-from tileir.text.aliases import Aliases
 from tileir.text.names import Numbering
-from tileir.text.output import TextOutput
+from tileir.text.output import Aliases, TextOutput
 from tileir.text.syntax.format import Assembly, assembly_of
 
 # Directives print regions by calling the printer, and programs may nest deeper than Python's stack.  So many blocks in
@@ -38,8 +37,6 @@ class LineTemplate:
     behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
     """
 
-    __slots__ = ("count", "end", "indices", "pieces")
-
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
         self.pieces: list[str] = parts[:-1:2]
@@ -50,8 +47,6 @@ class LineTemplate:
 
 class Printer(TextOutput):
     """Prints operations; `generic` in the quoted form."""
-
-    __slots__ = ("depth", "elided_templates", "generic", "templates", "uses_templates")
 
     def __init__(
         self,
@@ -122,7 +117,7 @@ class Printer(TextOutput):
             self.depth = outer_depth + 1
             self._print_operations(block, omit)
         else:
-            from tileir.text.stack import on_fresh_stack
+            from tileir.text.state import on_fresh_stack
 
             self.depth = 0
             if not on_fresh_stack(lambda: self._print_operations(block, omit)):

@@ -1,7 +1,10 @@
-"""What has been read of one operation."""
+"""What the parser and the directives of operations share: what has been read of one operation, and another stack."""
 
 from __future__ import annotations
 
+import _thread
+
+from tileir.annotations import Callable
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region
 from tileir.ir.declaration import OperationDeclaration
@@ -18,17 +21,6 @@ class TypeSlots:
     neither takes the type its value already has.
     """
 
-    __slots__ = (
-        "fixed",
-        "operand_count",
-        "operand_slots",
-        "result_counts",
-        "result_fixed",
-        "result_slots",
-        "segmented",
-        "slot_count",
-    )
-
     def __init__(
         self, declaration: OperationDeclaration, slot_count: int, operand_slots: list[int], result_slots: list[int]
     ) -> None:
@@ -43,7 +35,7 @@ class TypeSlots:
 
 
 class ParseState:
-    """Filled by the directives, turned into an operation by `text/building.py`.
+    """Filled by the directives, turned into an operation by `text/reading.py`.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
@@ -98,3 +90,31 @@ class ParseState:
             self.regions = [region]
         else:
             self.regions.append(region)
+
+
+def on_fresh_stack(action: Callable[[], None]) -> bool:
+    """Do something on the stack of a thread of its own, and wait for it; False where there can be no other thread.
+
+    The parser and the printer of regions call themselves through the directives of operations, so a program that nests
+    deeply needs a deep stack.  How deep Python's may be is a setting of the process that is not ours to change.
+    """
+    errors: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            action()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        return False
+    done.acquire()
+    if errors:
+        raise errors[0]
+    return True

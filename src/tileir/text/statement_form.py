@@ -10,16 +10,20 @@ import re
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import NUMBER
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
+from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
-from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.registry import unregistered
+from tileir.ir.traits import ISOLATED
+from tileir.ir.types import I1, I32, FloatType, FunctionType, IntegerType
 from tileir.ir.values import Value
+from tileir.text.parser import Parser
 from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
 from tileir.text.syntax.directive import Blank, Literal, OperandRow, TypeOf
 from tileir.text.syntax.format import Assembly, assembly_of
@@ -33,21 +37,25 @@ _OPTIONAL: Final = (AttributeDictionary, Blank, Enclosed, Flag, Rounding)
 class StatementForm:
     """`value (, value)* : type (mark type)*`: an assembly format without what is optional in it.
 
-    `marks` stand before the types; there are none where the format has no such form.  `operand_types` has for each
-    operand the number of its type, `result_type` that of the only result.
+    `separators` stand between the values and types, from `first_separator` tokens behind the name of the operation on,
+    where the format has such a form (`is_plain`).  `operand_types` has for each operand the number of its type,
+    `result_type` that of the only result.
     """
-
-    __slots__ = ("assembly", "declaration", "marks", "operand_types", "result_type", "to_types")
 
     def __init__(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
         self.declaration: OperationDeclaration = declaration
         self.assembly: Assembly = assembly
         self.operand_types: list[int] = []
-        self.marks: list[str] = []
         self.result_type: int = 0
+        self.type_count: int = 0
+        self.separators: list[str] = []
         self._compile()
-        # From the name of the operation to the first mark.
-        self.to_types: int = 2 * len(self.operand_types) or 1
+        self.is_plain: bool = declaration is CONSTANT or self.type_count > 0
+        count = len(self.operand_types)
+        self.first_word: int = 1 if count else 2
+        self.first_separator: int = 2 if count else 1
+        # From the name of the operation to the end of the last type.
+        self.length: int = 2 * count + 2 * self.type_count + (0 if count else 1)
 
     def _compile(self) -> None:
         assembly = self.assembly
@@ -70,7 +78,8 @@ class StatementForm:
                 return
         if len(marks) != len(slots) or marks[:1] != [":"] or not {result_slot, *operand_slots} <= set(slots):
             return
-        self.marks = marks
+        self.separators = [","] * (len(operand_slots) - 1) + marks
+        self.type_count = len(marks)
         self.operand_types = [slots.index(slot) for slot in operand_slots]
         self.result_type = slots.index(result_slot)
 
@@ -79,37 +88,42 @@ class StatementForm:
 
         Nor is it where a value or a type is new: the directives know what to do with those.
         """
-        marks = self.marks
-        if not marks:
-            return None
         tokens = cursor.tokens
-        position = name_token + self.to_types
-        if position + 2 * len(marks) >= len(tokens) or tokens[position] != ":":
+        end = name_token + self.length
+        if tokens[name_token + self.first_separator : end : 2] != self.separators:
             return None
-        known = cursor.known_types
-        types: list[Type] = []
-        for mark in marks:
-            if tokens[position] != mark:
-                return None
-            type = known.get(tokens[position + 1])
-            if type is None:
-                return None
-            types.append(type)
-            position += 2
-        values = cursor.values
+        words = tokens[name_token + self.first_word : end : 2]
+        known, values = cursor.known_types, cursor.values
         operands: list[Value] = []
-        place = name_token + 1
-        for number in self.operand_types:
-            value = values.get(tokens[place])
-            if value is None or value.type is not types[number] or (operands and tokens[place - 1] != ","):
-                return None
-            operands.append(value)
-            place += 2
-        cursor.position = position
+        count = len(self.operand_types)
+        type = known.get(words[-1])
+        if type is None:
+            return None
+        types = [type]
+        if self.type_count == 1:
+            words.pop()
+            for word in words:
+                value = values.get(word)
+                if value is None or value.type is not type:
+                    return None
+                operands.append(value)
+        else:
+            types = []
+            for word in words[count:]:
+                type = known.get(word)
+                if type is None:
+                    return None
+                types.append(type)
+            for index, number in enumerate(self.operand_types):
+                value = values.get(words[index])
+                if value is None or value.type is not types[number]:
+                    return None
+                operands.append(value)
+        cursor.position = end
         return Operation(
             self.declaration,
             operands,
-            types if len(types) == 1 else [types[self.result_type]],
+            types if self.type_count == 1 else [types[self.result_type]],
             NO_ATTRIBUTES,
             NO_REGIONS,
             TextLocation(cursor.source, name_token),
@@ -121,8 +135,6 @@ class StatementForm:
 
 class ConstantForm(StatementForm):
     """`<f32: 1.0> : tile<4xf32>`: a constant of one decimal number, or of `true` or `false`."""
-
-    __slots__ = ()
 
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         tokens = cursor.tokens
@@ -184,3 +196,112 @@ def form_of(declaration: OperationDeclaration) -> StatementForm:
         assembly.plain_form = form
     assert isinstance(form, StatementForm)
     return form
+
+
+def parse_generic(parser: Parser, block: Block) -> Operation:
+    """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
+    name_position = parser.position
+    name = parser.tokens[name_position]
+    parser.position += 1
+    full = parser.string_value(name, name_position) if len(name) > 1 else ""
+    if not full:
+        parser.fail("empty operation name is invalid", name_position)
+    declaration = parser.lookup(full)
+    if declaration is not None:
+        parser.remark_alias(full, declaration, name_position)
+    else:
+        if not parser.allow_unregistered or full.startswith("cuda_tile."):
+            parser.fail_unregistered(full, name_position)
+        declaration = unregistered(full)
+    operands = parser.parse_enclosed_values("(", ")")
+    successors: list[Block] | None = None
+    if parser.peek() == "[":
+        successors = _successors(parser)
+    attributes: dict[str, Attribute] = {}
+    segments: tuple[int, ...] | None = None
+    if parser.accept("<"):
+        attributes.update(parser.parse_dictionary_entries())
+        parser.expect(">")
+    regions: list[Region] = NO_REGIONS
+    if parser.peek() == "(" and parser.tokens[parser.position + 1] == "{":
+        regions = _regions(parser, declaration)
+    if parser.peek() == "{":
+        start = parser.position
+        for key, value in parser.parse_dictionary_entries().items():
+            if key in attributes:
+                parser.fail(f"found conflicting values for '{key}'", start)
+            attributes[key] = value
+    parser.expect(":")
+    start = parser.position
+    type = parser.parse_function_type()
+    assert isinstance(type, FunctionType)
+    parser.require_prefixes(start)
+    if len(type.inputs) != len(operands):
+        parser.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
+    values = [parser.resolve(token, expected) for token, expected in zip(operands, type.inputs, strict=True)]
+    segments = _take_segments(parser, attributes, name_position)
+    _read_enumerations(declaration, attributes)
+    kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}
+    return Operation(
+        declaration,
+        values,
+        list(type.results),
+        kept if kept else NO_ATTRIBUTES,
+        regions,
+        TextLocation(parser.source, name_position),
+        segments,
+        successors,
+        block,
+    )
+
+
+def _successors(parser: Parser) -> list[Block]:
+    """successors ::= `[` `^`name (`,` `^`name)* `]`"""
+    parser.expect("[")
+    found: list[Block] = []
+    while True:
+        token = parser.position
+        name = parser.tokens[token]
+        if name[:1] != "^":
+            parser.fail("expected block name")
+        parser.position += 1
+        found.append(parser.block_named(name, token))
+        if not parser.accept(","):
+            break
+    parser.expect("]")
+    return found
+
+
+def _regions(parser: Parser, declaration: OperationDeclaration) -> list[Region]:
+    """regions ::= `(` region (`,` region)* `)`"""
+    parser.expect("(")
+    isolated = bool(declaration.traits & ISOLATED)
+    regions: list[Region] = []
+    while True:
+        regions.append(parser.parse_region(None, isolated))
+        if not parser.accept(","):
+            break
+    parser.expect(")")
+    return regions
+
+
+def _take_segments(parser: Parser, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
+    """operandSegmentSizes is structure, not an attribute, once it is read."""
+    sizes = attributes.pop("operandSegmentSizes", None)
+    if sizes is None:
+        return None
+    if not isinstance(sizes, DenseArrayAttribute) or any(size < 0 for size in sizes.values):
+        parser.fail("invalid 'operandSegmentSizes' attribute", token)
+    return sizes.values
+
+
+def _read_enumerations(declaration: OperationDeclaration, attributes: dict[str, Attribute]) -> None:
+    """Some enumerations are plain integers in MLIR's generic form."""
+    for declared in declaration.attributes:
+        value = attributes.get(declared.name)
+        if isinstance(value, IntegerAttribute) and value.type is I32:
+            kind = enum_kind_of(declared)
+            if kind is not None and kind.is_integer:
+                for keyword, number in kind.values.items():
+                    if number == value.value:
+                        attributes[declared.name] = kind.cases[keyword]

@@ -157,6 +157,15 @@ class ValueCursor(LocationCursor):
                 return found
             self.position += 1
 
+    def parse_enclosed_values(self, opening: str, closing: str) -> list[int]:
+        """opening values? closing, as token numbers"""
+        self.expect(opening)
+        if self.accept(closing):
+            return []
+        found = self.parse_value_tokens()
+        self.expect(closing)
+        return found
+
     def diagnostic(self, message: str, code: Code | None = None) -> Diagnostic:
         return Diagnostic("error", message, self.location(self.position), None, code)
 

@@ -28,20 +28,18 @@ else:
 
 # Each after those that it imports.  `tests/tools/test_start_up.py` compares them with what is imported.
 READING = """
-annotations bytecode bytecode.magic ir ir.floats ir.quoting ir.interning ir.types ir.attributes ir.dense
-ir.location ir.values ir.accessors ir.core ir.diagnostics ir.traits ir.symbols ir.versions
-ir.declaration ir.verifier tools.arguments tools.programs text collector dialect ir.registry
-dialect.ops dialect.enums dialect.types dialect.attributes dialect.construct dialect.constraints
-ir.traversal dialect.debug_info dialect.inference dialect.rules dialect.ops.control_flow
-dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings text.syntax.directive
-text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
-dialect.ops.integer dialect.ops.memory text.syntax.accesses
-dialect.ops.floating_point
+annotations bytecode ir ir.floats ir.quoting ir.interning ir.types ir.attributes ir.dense ir.location ir.values
+ir.accessors ir.core ir.diagnostics ir.symbols ir.traits ir.versions ir.declaration ir.verifier tools.arguments
+tools.programs text collector dialect ir.registry dialect.ops dialect.types dialect.attributes dialect.enums
+dialect.constraints dialect.construct ir.traversal dialect.debug_info dialect.inference dialect.rules
+dialect.ops.control_flow dialect.ops.structure text.state dialect.ops.core text.syntax text.syntax.draft_spellings
+text.syntax.directive text.syntax.attribute_directives text.syntax.format text.syntax.structure text.syntax.aggregates
+dialect.ops.integer dialect.ops.memory dialect.ops.floating_point
 """
 DISASSEMBLING = """
-bytecode.primitives bytecode.container bytecode.records bytecode.layouts text.aliases text.names text.output
-text.printer tools.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types
-bytecode.tables bytecode.attributes bytecode.region_reader bytecode.body_reader bytecode.reader
+bytecode.primitives bytecode.container bytecode.records bytecode.layouts text.names text.output text.printer
+tools.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types bytecode.tables
+bytecode.attributes bytecode.region_reader bytecode.body_reader bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 

@@ -219,7 +219,7 @@ def with_suggestions(diagnostic: Diagnostic) -> None:
     """Add to an error what the tools know beyond the message."""
     if diagnostic.severity == "error":
         # Imported here: sound programs have no use for it.
-        from tileir.text.suggestions import suggest
+        from tileir.analyze.suggestions import suggest
 
         suggest(diagnostic)
 

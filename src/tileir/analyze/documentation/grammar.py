@@ -15,7 +15,7 @@ from tileir.dialect.ops import MODULE
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.versions import NEWEST, Version
-from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, custom_directive, elements_of
+from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, elements_of
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),
@@ -36,6 +36,54 @@ _NO_BLANK_BEFORE: Final = frozenset([",", "]", ">", ")", "["])
 _NO_BLANK_AFTER: Final = frozenset(["[", "<", "("])
 _SINGLE_WORD: Final = re.compile(r"[@%]?\w+")
 _CHOICE: Final = re.compile(r"\([^()]*\)")
+
+# What each custom directive reads; of some the operation decides.  A directive that is not here reads nothing.
+_FORMS: Final[dict[str, str]] = {
+    "combine": ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }",
+    "atomic-operands": "%pointers, MODE, %arg",
+    "atomic_red_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
+        "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> "
+        "type(%result_token)"
+    ),
+    "load_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] (token = %token)? (optimization_hints = "
+        "<OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%view), "
+        "type(%index), ... -> type(%tile), type(%result_token)"
+    ),
+    "store_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] (token = %token)? "
+        "(optimization_hints = <OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? (attributes {NAME = VALUE, "
+        "...})? : type(%tile), type(%view), type(%index), ... -> type(%result_token)"
+    ),
+    "for": (
+        "unsigned? %index in (%lowerBound to %upperBound, step %step) : type(%lowerBound) "
+        "(iter_values(%carried = %initValues, ...) -> (type(%resultValues), ...))? { region }"
+    ),
+    "if": "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?",
+    "loop": (
+        "(iter_values(%carried = %initValues, ...))? (: type(%initValues), ... (-> type(%resultValues), "
+        "...)? | : type(%resultValues), ...)? { region }"
+    ),
+    "dense-constant": "<ELEMENT: VALUE> : type(%result)",
+    "comparison-types": ": type(%lhs) -> type(%result)",
+    "assume": "PREDICATE, %value : type(%value)",
+    "print-arguments": "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)",
+    "cast-types": ": type(%inputs), ... to type(%outputs), ...",
+    "module": "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }",
+    "function": (
+        "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
+    ),
+    "global": "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE",
+    "grid-type": ": tile<i32>",
+    "module-wrapper": "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }",
+    "shape-query": "%src : type(%src) -> type(%result)",
+    "make-view": ": type(%result)",
+    "tensor-view": (
+        "%base, shape = [(INTEGER | %dynamicShape), ...], strides = [(INTEGER | %dynamicStrides), ...] : "
+        "(tile<INTEGER_TYPE> ->)? type(%result)"
+    ),
+}
 
 
 def grammar(declaration: OperationDeclaration) -> str:
@@ -152,7 +200,7 @@ def _word(declaration: OperationDeclaration, word: str) -> str:
         return ""
     if word == "hints":
         return "(optimization_hints = <OPTIMIZATION_HINTS>)?"
-    return custom_directive(word)(declaration, "").form()
+    return _FORMS.get(declaration.mnemonic if word == "view-access" else word, "")
 
 
 def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:

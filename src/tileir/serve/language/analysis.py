@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field
 
 from tileir.analyze.lint.fixes import LintFix
+from tileir.analyze.suggestions import begin_text, suggest
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic
@@ -17,7 +18,6 @@ from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.syntax import Name, Syntax, WrittenOperation
 from tileir.text.edits import EditedText, TokenText
-from tileir.text.suggestions import begin_text, suggest
 
 
 @dataclass(frozen=True)

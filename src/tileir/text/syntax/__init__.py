@@ -4,8 +4,8 @@
 (`directive.py`) parses itself with a `Parser` and prints itself to a `TextOutput`.  Begin with these two.
 
 - `attribute_directives.py`: values, flags, keywords and dictionaries of attributes
-- `structure.py`, `control_flow.py`: modules, functions, globals, constants; if, for, loop
-- `views.py`, `accesses.py`: making views; loading, storing and reducing through them
+- `structure.py`: modules, functions, globals, constants; if, for, loop
+- `views.py`: making views; loading, storing and reducing through them
 - `aggregates.py`: reduce, scan, assume, print, comparisons, casts, atomics
 - `draft_spellings.py`: what only the drafts write
 """

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
+from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.diagnostics import Code
 from tileir.ir.location import TextLocation
-from tileir.ir.types import FloatType, Type
+from tileir.ir.types import I1, FloatType, Type
 from tileir.ir.values import Value
 from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
 from tileir.text.syntax.attribute_directives import AttributeValue
-from tileir.text.syntax.directive import Custom, CustomClass, expect_word, fail_custom, parse_attributes
+from tileir.text.syntax.directive import Custom, CustomClass, Doubtful, expect_word, fail_custom, parse_attributes
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 class Combine(Custom):
     """combine ::= `:` types `->` types `(` arguments `)` region, of reduce and scan"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         # Imported here: this file has the syntax of other operations too, and their chapters are not needed for these.
@@ -68,11 +64,6 @@ class Assume(Custom):
     A list becomes a chain of assumes; `assume %condition : type` is the draft's form and another operation
     (docs/conflicts.md C1).
     """
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "PREDICATE, %value : type(%value)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if draft_spellings.condition_of_assume(parser, state):
@@ -150,11 +141,6 @@ class PrintArguments(Custom):
     print     ::= string (`,` values)? attr-dict (`:` types)?, the draft's and 13.1's spelling
     """
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         old = parser.tokens[state.name_token].rpartition(".")[2] == "print"
         text_token = parser.position
@@ -214,19 +200,12 @@ class PrintArguments(Custom):
 class ShiftAmount(Custom):
     """Nothing in the text: an amount of another integer type, which the draft allows, is converted first (C9)."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.convert_shift_amount(parser, state)
 
 
 class CastTypes(Custom):
     """(`:` types)? `to` types"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%inputs), ... to type(%outputs), ..."
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_types(state, "inputs", parser.parse_type_list() if parser.accept(":") else [])
@@ -243,11 +222,6 @@ class CastTypes(Custom):
 
 class ComparisonTypes(Custom):
     """`:` type (`->` type)?; the draft leaves the result type out (docs/conflicts.md A2)."""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": type(%lhs) -> type(%result)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
@@ -269,11 +243,6 @@ class ComparisonTypes(Custom):
 class GridType(Custom):
     """`:` type, of the operations with three results of one type; `tile<3xi32>` is a slip of the draft (A6)."""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return ": tile<i32>"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         type = draft_spellings.grid_type(parser)
@@ -288,11 +257,6 @@ class GridType(Custom):
 
 class AtomicOperands(Custom):
     """pointers `,` mode `,` value; the printer draft puts the mode first (docs/conflicts.md A11, B4)."""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "%pointers, MODE, %arg"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]
@@ -316,15 +280,43 @@ class AtomicOperands(Custom):
 class AtomicMode(Custom):
     """Nothing in the text: the draft's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
+
+
+class LoadOperands(Doubtful):
+    """Tells a padding value from a mask when only one of them is written: a mask is a tile of i1.
+
+    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
+    value that is itself a tile of i1 the text cannot tell.
+    """
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        mask = self.declaration.operand_number("mask")
+        padding = self.declaration.operand_number("paddingValue")
+        if not parser.draft_spellings or state.operands[mask] is None or state.operands[padding] is not None:
+            # NVIDIA's parser takes whatever is alone for the mask.
+            return
+        types = state.types[self.slots["mask"]]
+        if types and isinstance(types[0], TileType) and types[0].element is not I1 and NUMBER.accepts(types[0]):
+            state.operands[padding], state.operands[mask] = state.operands[mask], None
+            state.types[self.slots["paddingValue"]] = types
+            state.types[self.slots["mask"]] = None
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        padding = operation.padding_value
+        return (
+            padding is not None
+            and operation.mask is None
+            and isinstance(padding.type, TileType)
+            and padding.type.element is I1
+        )
 
 
 DIRECTIVES: Final[dict[str, CustomClass]] = {
     "combine": Combine,
     "assume": Assume,
+    "load-operands": LoadOperands,
     "atomic-operands": AtomicOperands,
     "atomic-mode": AtomicMode,
     "shift-amount": ShiftAmount,

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 class AttributeValue(Directive):
     """An attribute written plainly; the constraint of its declaration says how."""
 
-    __slots__ = ("enum_kind", "kind", "name")
-
     def __init__(self, declared: AttributeDeclaration, enum_kind: EnumKind | None) -> None:
         super().__init__()
         self.name: str = declared.name
@@ -124,8 +122,6 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
 class AttributeDictionary(Directive):
     """`{...}`: the attributes the rest of the syntax does not show."""
 
-    __slots__ = ("elided",)
-
     def __init__(self, elided: frozenset[str]) -> None:
         super().__init__()
         self.elided: frozenset[str] = elided
@@ -144,8 +140,6 @@ class AttributeDictionary(Directive):
 
 class Flag(Directive):
     """Unit attributes as keywords, in any order, printed in the declared one."""
-
-    __slots__ = ("names",)
 
     def __init__(self, names: list[str]) -> None:
         super().__init__()
@@ -170,8 +164,6 @@ class Flag(Directive):
 class Hints(Directive):
     """` optimization_hints = <..>`."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         parse_hints(parser, state)
 
@@ -184,8 +176,6 @@ class Hints(Directive):
 class EnumDirective(Directive):
     """A directive that shows a keyword of an enumeration."""
 
-    __slots__ = ("kind", "name")
-
     def __init__(self, name: str, kind: EnumKind) -> None:
         super().__init__()
         self.name: str = name
@@ -194,8 +184,6 @@ class EnumDirective(Directive):
 
 class Enclosed(EnumDirective):
     """`overflow<no_wrap>`, left out at the default."""
-
-    __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.tokens[parser.position] != self.name and not draft_spellings.overflow_clause(parser, self.name):
@@ -220,8 +208,6 @@ class Enclosed(EnumDirective):
 
 class Rounding(Directive):
     """`rounding<zero>`: its blank is printed even when it is left out (docs/printing.md section 7)."""
-
-    __slots__ = ("is_open", "modes", "name")
 
     def __init__(self, name: str, modes: list[str], is_open: bool) -> None:
         super().__init__()
@@ -255,8 +241,6 @@ class Rounding(Directive):
 
 class Keyword(EnumDirective):
     """A mandatory enumeration keyword with its own wording when it is missing."""
-
-    __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         found = parser.parse_optional_enum(self.kind)

@@ -26,8 +26,6 @@ Argument = tuple[str, int, Type, Location]
 class Directive:
     """Base of all pieces."""
 
-    __slots__ = ("lead",)
-
     def __init__(self) -> None:
         self.lead: str = " "
 
@@ -81,8 +79,6 @@ def parse_hints(parser: Parser, state: ParseState) -> None:
 class Literal(Directive):
     """A fixed word or punctuation mark."""
 
-    __slots__ = ("is_word", "text")
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text: str = text
@@ -108,8 +104,6 @@ class Literal(Directive):
 class Blank(Directive):
     """One blank when printed, nothing when read."""
 
-    __slots__ = ()
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         return None
 
@@ -123,19 +117,10 @@ class Custom(Directive):
     `slots` tells where the type of each declared operand and result goes that the rest of the format does not show.
     """
 
-    __slots__ = ("declaration", "slots")
-
     def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
         super().__init__()
         self.declaration: OperationDeclaration = declaration
         self.slots: dict[str, int] = {}
-
-    def bind(self, slots: dict[str, int]) -> None:
-        self.slots = slots
-
-    def form(self) -> str:
-        """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
-        return ""
 
     def print(self, printer: TextOutput, operation: Operation) -> None:
         """Nothing, where the directive only looks at what others have read."""
@@ -162,33 +147,9 @@ CustomClass = Callable[[OperationDeclaration, str], Custom]
 class Doubtful(Custom):
     """A directive whose text is at times read back as something else."""
 
-    __slots__ = ()
-
     def is_ambiguous(self, operation: Operation) -> bool:
         """Whether the text of this operation would not give the operation back; it is then printed generically."""
         raise TypeError(type(self).__name__)
-
-
-class SingleOperand(Directive):
-    """One operand of an operation all of whose operands are single."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        super().__init__()
-        self.index: int = index
-
-    def parse(self, parser: Parser, state: ParseState) -> None:
-        state.operands[self.index] = _operand_token(parser)
-
-    def print(self, printer: TextOutput, operation: Operation) -> None:
-        printer.out.append(self.lead + printer.names[operation.operands[self.index]])
-
-    def is_next(self, parser: Parser) -> bool:
-        return parser.tokens[parser.position][:1] == "%"
-
-    def is_present(self, operation: Operation) -> bool:
-        return True
 
 
 def _operand_token(parser: Parser) -> list[int]:
@@ -201,8 +162,6 @@ def _operand_token(parser: Parser) -> list[int]:
 
 class OperandRow(Directive):
     """`$a ',' $b ...`: all operands, each of them single."""
-
-    __slots__ = ("count",)
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -221,8 +180,6 @@ class OperandRow(Directive):
 
 class OperandGroup(Directive):
     """An operand that may be absent or be several values, or stands beside one that may."""
-
-    __slots__ = ("index", "name", "several")
 
     def __init__(self, index: int, name: str, several: bool) -> None:
         super().__init__()
@@ -248,8 +205,6 @@ class OperandGroup(Directive):
 
 class TypeOf(Directive):
     """The type of an operand or result, or the types of several."""
-
-    __slots__ = ("index", "is_result", "name", "several", "slot")
 
     def __init__(self, slot: int, name: str, is_result: bool, index: int, several: bool, grouped: bool) -> None:
         super().__init__()
@@ -292,8 +247,6 @@ class FullTypeOf(TypeOf):
 
 class Group(Directive):
     """`( ... )?`: present as a whole or not at all."""
-
-    __slots__ = ("anchor", "pieces")
 
     def __init__(self, pieces: list[Directive], anchor: Directive) -> None:
         super().__init__()

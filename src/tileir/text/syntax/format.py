@@ -40,7 +40,6 @@ from tileir.text.syntax.directive import (
     Literal,
     OperandGroup,
     OperandRow,
-    SingleOperand,
     TypeOf,
 )
 
@@ -53,20 +52,16 @@ MARK: Final = 4
 
 # The words of the custom directives, by the module that has them.
 _HOMES: Final[dict[str, str]] = {
-    "structure": "dense-constant global module module-wrapper function",
-    "control_flow": "if for loop",
+    "structure": "dense-constant global module module-wrapper function if for loop",
     "aggregates": "combine assume atomic-operands atomic-mode shift-amount print-arguments cast-types comparison-types"
-    " grid-type",
-    "views": "tensor-view make-view shape-query",
-    "accesses": "view-access load-operands",
+    " grid-type load-operands",
+    "views": "tensor-view make-view shape-query view-access",
 }
 CUSTOM: Final[dict[str, str]] = {word: home for home, words in _HOMES.items() for word in words.split()}
 
 
 class Element:
     """One element of a format: what it is, its text, and of a word the arguments."""
-
-    __slots__ = ("arguments", "kind", "text")
 
     def __init__(self, kind: int, text: str, arguments: str = "") -> None:
         self.kind: int = kind
@@ -120,18 +115,10 @@ def custom_directive(word: str) -> CustomClass:
         from tileir.text.syntax import structure
 
         return structure.DIRECTIVES[word]
-    if home == "control_flow":
-        from tileir.text.syntax import control_flow
-
-        return control_flow.DIRECTIVES[word]
     if home == "views":
         from tileir.text.syntax import views
 
         return views.DIRECTIVES[word]
-    if home == "accesses":
-        from tileir.text.syntax import accesses
-
-        return accesses.DIRECTIVES[word]
     from tileir.text.syntax import aggregates
 
     return aggregates.DIRECTIVES[word]
@@ -139,8 +126,6 @@ def custom_directive(word: str) -> CustomClass:
 
 class Assembly(TypeSlots):
     """A compiled format: the directives, and where each type comes from."""
-
-    __slots__ = ("directives", "doubtful", "plain_form")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)
@@ -211,7 +196,7 @@ class _Compiler:
         if not count or not self.declaration.plain_operands or len(directives) < length:
             return directives
         for position, directive in enumerate(directives[:length]):
-            if isinstance(directive, SingleOperand):
+            if isinstance(directive, OperandGroup):
                 if 2 * directive.index != position:
                     return directives
             elif not isinstance(directive, Literal) or directive.text != "," or position % 2 == 0:
@@ -255,8 +240,6 @@ class _Compiler:
         declaration = self.declaration
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
-                if declaration.plain_operands:
-                    return SingleOperand(index)
                 return OperandGroup(index, name, declared.count == VARIADIC)
         self.shown.append(name)
         attribute = declaration.inherent[name]
@@ -299,7 +282,7 @@ class _Compiler:
             if self.slot_of(declared.name) < 0 and declared.name not in self.declaration.fixed_types:
                 self.slots[declared.name] = len(self.slots)
         directive = custom_directive(word)(self.declaration, arguments)
-        directive.bind(self.slots)
+        directive.slots = self.slots
         return self._placed(directive)
 
 

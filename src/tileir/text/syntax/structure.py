@@ -1,10 +1,11 @@
-"""The syntax of modules, functions, globals and constants."""
+"""The syntax of modules, functions, globals and constants, and of if, for and loop."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import CONTINUE, YIELD
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import (
     UNIT,
@@ -17,7 +18,8 @@ from tileir.ir.attributes import (
     string_attribute,
     type_attribute,
 )
-from tileir.ir.core import Operation
+from tileir.ir.core import Operation, Region
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Code
 from tileir.ir.location import TextLocation
@@ -30,6 +32,7 @@ from tileir.text.syntax.directive import (
     Custom,
     CustomClass,
     Doubtful,
+    expect_word,
     fail_custom,
     parse_attributes,
     parse_hints,
@@ -85,11 +88,6 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
 class DenseConstant(Custom):
     """`<f32: 1.0> : tile<4xf32>` of a constant."""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "<ELEMENT: VALUE> : type(%result)"
-
     def parse(self, parser: Parser, state: ParseState) -> None:
         value, type = parse_dense(parser, state)
         state.set_attribute("value", value)
@@ -107,11 +105,6 @@ def dense_text(value: Attribute) -> str:
 
 class Global(Custom):
     """global ::= visibility? `constant`? symbol (`alignment` `=` integer)? attr-dict dense"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek() in SYMBOL_VISIBILITY.cases:
@@ -145,11 +138,6 @@ class Global(Custom):
 class Module(Doubtful):
     """module ::= symbol (`attributes` dictionary)? region"""
 
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }"
-
     def is_ambiguous(self, operation: Operation) -> bool:
         """The braces are read as a block with nothing in it, not as no block."""
         return not operation.regions[0].blocks
@@ -166,11 +154,6 @@ class Module(Doubtful):
 
 class ModuleWrapper(Custom):
     """builtin.module ::= symbol? (`attributes` dictionary)? region"""
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "@":
@@ -199,13 +182,6 @@ class Function(Custom):
 
     Attributes are printed after the body, as NVIDIA's tools do; MLIR's own functions have them in front.
     """
-
-    __slots__ = ()
-
-    def form(self) -> str:
-        return (
-            "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
-        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
@@ -269,10 +245,168 @@ class Function(Custom):
         printer.attribute_dictionary(operation, frozenset(["sym_name", "function_type", "optimization_hints"]))
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
+def _parse_body(parser: Parser, state: ParseState, arguments: list[Argument], implied: OperationDeclaration) -> Region:
+    region = parser.parse_region(arguments)
+    parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
+    return region
+
+
+class If(Custom):
+    """if ::= value (`->` `(` types `)`)? region (`else` region)? attr-dict"""
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        self.set_operands(state, "condition", parser.parse_value_token())
+        self.set_types(state, "results", parser.parse_type_list_in_parentheses() if parser.accept("->") else [])
+        state.add_region(_parse_body(parser, state, [], YIELD))
+        state.add_region(_parse_body(parser, state, [], YIELD) if parser.accept("else") else Region())
+        parse_attributes(parser, state)
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        out = printer.out
+        out.append(f" {printer.names[operation.operands[0]]} ")
+        if operation.results:
+            out.append(f"-> ({printer.type_list(operation.results)}) ")
+        printer.print_region(operation.regions[0], YIELD)
+        if len(operation.regions) > 1 and operation.regions[1].blocks:
+            out.append(" else ")
+            printer.print_region(operation.regions[1], YIELD)
+        printer.attribute_dictionary(operation, _NOTHING)
+
+
+def _parse_iteration(parser: Parser) -> tuple[list[int], list[int]]:
+    """iter_values ::= `(` (value `=` value) (`,` value `=` value)* `)`; the tokens of names inside and of the inits"""
+    names: list[int] = []
+    inits: list[int] = []
+
+    def parse_pair() -> None:
+        names.extend(parser.parse_value_token())
+        parser.expect("=")
+        inits.extend(parser.parse_value_token())
+
+    parser.parse_items("(", ")", parse_pair)
+    return names, inits
+
+
+def _arguments(parser: Parser, names: list[int], types: list[Type]) -> list[Argument]:
+    pairs = zip(names, types, strict=True)
+    return [(parser.tokens[token], token, type, TextLocation(parser.source, token)) for token, type in pairs]
+
+
+def _iteration_text(printer: TextOutput, operation: Operation, skip: int) -> str:
+    region = operation.regions[0]
+    arguments = region.blocks[0].arguments[skip:] if region.blocks else []
+    pairs = zip(arguments, operation.operand_group("initValues"), strict=False)
+    return ", ".join([f"{printer.names[a]} = {printer.names[v]}" for a, v in pairs])
+
+
+class For(Custom):
+    """for ::= `unsigned`? value `in` `(` value `to` value `,` `step` value `)` `:` type
+    (`iter_values` iteration `->` `(` types `)`)? region attr-dict"""
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.accept("unsigned"):
+            state.set_attribute("unsignedCmp", UNIT)
+        variable = parser.parse_value_token()[0]
+        expect_word(parser, state, "in")
+        parser.expect("(")
+        self.set_operands(state, "lowerBound", parser.parse_value_token())
+        expect_word(parser, state, "to")
+        self.set_operands(state, "upperBound", parser.parse_value_token())
+        parser.expect(",")
+        expect_word(parser, state, "step")
+        self.set_operands(state, "step", parser.parse_value_token())
+        parser.expect(")")
+        parser.expect(":")
+        type = parser.parse_type()
+        for name in ("lowerBound", "upperBound", "step"):
+            self.set_types(state, name, [type])
+        names: list[int] = []
+        inits: list[int] = []
+        types: list[Type] = []
+        if parser.accept("iter_values"):
+            start = parser.position
+            names, inits = _parse_iteration(parser)
+            parser.expect("->")
+            types = parser.parse_type_list_in_parentheses()
+            if len(names) != len(types):
+                fail_custom(parser, state, "mismatch in number of loop-carried values and defined values", start)
+        self.set_operands(state, "initValues", inits)
+        self.set_types(state, "initValues", types)
+        self.set_types(state, "resultValues", types)
+        arguments = _arguments(parser, [variable, *names], [type, *types])
+        state.add_region(_parse_body(parser, state, arguments, CONTINUE))
+        parse_attributes(parser, state)
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        out = printer.out
+        names = printer.names
+        region = operation.regions[0]
+        arguments = region.blocks[0].arguments
+        lower, upper, step = operation.operands[:3]
+        unsigned = " unsigned" if "unsignedCmp" in operation.attributes else ""
+        out.append(
+            f"{unsigned} {names[arguments[0]]} in ({names[lower]} to {names[upper]}, step {names[step]}) : "
+            f"{lower.type.spelling} "
+        )
+        if len(operation.operands) > 3:
+            inits = _iteration_text(printer, operation, 1)
+            out.append(f"iter_values({inits}) -> ({printer.type_list(operation.results)}) ")
+        printer.print_region(region, CONTINUE)
+        printer.attribute_dictionary(operation, frozenset(["unsignedCmp"]))
+
+
+class Loop(Custom):
+    """loop ::= (`iter_values` iteration)? (`:` types (`->` types)?)? region attr-dict"""
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        names: list[int] = []
+        types: list[Type] = []
+        results: list[Type] = []
+        inits: list[int] = []
+        start = parser.position
+        if parser.accept("iter_values"):
+            names, inits = _parse_iteration(parser)
+        if names:
+            parser.expect(":")
+            types = parser.parse_type_list()
+            if parser.accept("->"):
+                results = parser.parse_type_list()
+            if len(names) != len(types):
+                fail_custom(parser, state, "found different number of iter_values and types", start)
+        elif parser.accept(":"):
+            results = parser.parse_type_list()
+        self.set_operands(state, "initValues", inits)
+        self.set_types(state, "initValues", types)
+        self.set_types(state, "resultValues", results)
+        state.add_region(_parse_body(parser, state, _arguments(parser, names, types), CONTINUE))
+        parse_attributes(parser, state)
+
+    def print(self, printer: TextOutput, operation: Operation) -> None:
+        out = printer.out
+        results = printer.type_list(operation.results)
+        if operation.operands:
+            inits = _iteration_text(printer, operation, 0)
+            types = printer.type_list(operation.operands)
+            out.append(f" iter_values({inits}) : {types}")
+            if results:
+                out.append(f" -> {results}")
+        elif results:
+            out.append(f" : {results}")
+        out.append(" ")
+        printer.print_region(operation.regions[0], CONTINUE)
+        printer.attribute_dictionary(operation, _NOTHING)
+
+
 DIRECTIVES: Final[dict[str, CustomClass]] = {
     "dense-constant": DenseConstant,
     "global": Global,
     "module": Module,
     "module-wrapper": ModuleWrapper,
     "function": Function,
+    "if": If,
+    "for": For,
+    "loop": Loop,
 }

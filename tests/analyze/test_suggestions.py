@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.text import suggestions
+from tileir.analyze import suggestions
 from tileir.tools import assemble, check, drop_in_translate
 
 TEXT = "cuda_tile.module @kernels {\n  entry @f(%a: tile<f32>) {\n    BODY\n    return\n  }\n}\n"
