@@ -482,6 +482,16 @@ cuda_tile.module @m {
 // -----
 
 cuda_tile.module @m {
+  entry @k(%p: tile<ptr<f32>>) {
+    // expected-error @below {{custom op 'cuda_tile.make_tensor_view' expected either integer or SSA value}}
+    %tv = make_tensor_view %p, shape = [->], strides = [1] : tensor_view<64xf32, strides=[1]>
+    return
+  }
+}
+
+// -----
+
+cuda_tile.module @m {
   entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
     // expected-note @below {{prior use here}}
     %tv = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>

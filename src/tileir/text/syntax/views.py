@@ -91,17 +91,16 @@ class TensorView(Custom):
         tokens = [parser.position]
         sizes: list[int] = []
         values: list[int] = []
-
         parser.expect("[")
         while not (len(tokens) == 1 and parser.peek() == "]"):
             position = parser.position
             tokens.append(position)
-            first = parser.tokens[position][:1]
-            if first == "%":
+            token = parser.tokens[position]
+            if token[:1] == "%":
                 sizes.append(DYNAMIC)
                 values.append(position)
                 parser.position += 1
-            elif first.isdigit() or first == "-":
+            elif token[:1].isdigit() or token == "-":
                 sizes.append(parser.parse_integer())
             else:
                 fail_custom(parser, state, "expected either integer or SSA value")
