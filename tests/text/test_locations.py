@@ -231,3 +231,10 @@ def test_printed_aliases_are_numbered_by_depth_and_kind() -> None:
     ]
     assert '#di_file = #cuda_tile.di_file<"k.py" in "/src">' in definitions
     assert "#di_compile_unit = #cuda_tile.di_compile_unit<file = #di_file>" in definitions
+
+
+def test_a_redefinition_within_a_line_is_read_once() -> None:
+    text = '( #a = loc("x":1:2) foo ( #a = loc("x":1:2) bar'
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse(text)
+    assert [str(each)[:7] for each in caught.value.diagnostics] == ["-:1:1: ", "-:1:21:", "-:1:45:"]

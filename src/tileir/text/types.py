@@ -317,10 +317,13 @@ class TypeCursor(Cursor):
             return
         if self.alias_positions.get(token, self.position) != self.position:
             self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
-        if token in self.aliases:
+        if token not in self.aliases:
+            self.read_alias(token)
+        elif token in self.alias_positions:
             self.position = self.alias_ends[token]
         else:
-            self.read_alias(token)
+            # Not at the start of a line, so a redefinition: its end is not that of the first.
+            self.parse_attribute()
 
     def parse_attribute(self) -> Attribute:
         """Attributes are read one layer further up (`text/attributes.py`)."""

@@ -43,7 +43,7 @@ class ValueCursor(LocationCursor):
         # The attributes of constants, by type and number.
         self.constants: dict[tuple[Type, str], dict[str, Attribute]] = {}
         # The tokens that are braces; found at the first error.
-        self.opening_braces: list[int] = []
+        self.opening_braces: list[int] | None = None
         self.closing_braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
@@ -216,7 +216,7 @@ class ValueCursor(LocationCursor):
         # Imported here: a program without errors is read without it.
         from bisect import bisect_left
 
-        if not self.opening_braces:
+        if self.opening_braces is None:
             self.opening_braces = [index for index, token in enumerate(self.tokens) if token == "{"]
             self.closing_braces = [index for index, token in enumerate(self.tokens) if token == "}"]
         opened = bisect_left(self.opening_braces, end) - bisect_left(self.opening_braces, start)
