@@ -116,7 +116,7 @@ def body(declaration: OperationDeclaration) -> str:
         elif element.kind == CALLED:
             lines[-1].add(_called(declaration, element.text, element.arguments))
         elif element.kind == WORD:
-            lines[-1].add(_word(declaration, element.text))
+            lines[-1].add(word_form(declaration, element.text))
         elif element.text == "(":
             lines.append(_Line())
         elif element.text == ")?":
@@ -195,7 +195,8 @@ def _type(declaration: OperationDeclaration, name: str) -> str:
     raise KeyError(name)
 
 
-def _word(declaration: OperationDeclaration, word: str) -> str:
+def word_form(declaration: OperationDeclaration, word: str) -> str:
+    """What a directive reads, as a piece of the line."""
     if word == "attr-dict":
         return ""
     if word == "hints":
