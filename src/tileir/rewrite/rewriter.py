@@ -65,11 +65,11 @@ class Rewriter:
     one gets its location too.
     """
 
-    __slots__ = ("_before", "_block", "_worklist", "changed", "failed_at", "keep_locations", "location", "reason")
+    __slots__ = ("_before", "_block", "changed", "failed_at", "keep_locations", "location", "reason", "worklist")
 
-    def __init__(self, worklist: Worklist | None = None, keep_locations: bool = False) -> None:
+    def __init__(self, keep_locations: bool = False) -> None:
         self.keep_locations: bool = keep_locations
-        self._worklist: Worklist = worklist if worklist is not None else Worklist()
+        self.worklist: Worklist = Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
         """Whether anything was changed since the driver reset it."""
@@ -131,8 +131,9 @@ class Rewriter:
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
         """Build and insert an operation; declarations are in `tileir.declarations`, as ADDI."""
-        place = self.location if location is None else location
-        return self.insert(Operation(declaration, operands, result_types, attributes, regions, place, segments))
+        if location is None:
+            location = self.location
+        return self.insert(Operation(declaration, operands, result_types, attributes, regions, location, segments))
 
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
         """Insert a `constant`; the driver moves it to the start of the kernel and merges equal ones."""
@@ -160,7 +161,7 @@ class Rewriter:
     def modify(self, operation: Operation) -> None:
         """Record that an operation was changed in place: it is visited again; for a terminator, its parent too."""
         self.changed = True
-        worklist = self._worklist
+        worklist = self.worklist
         if operation.declaration.is_terminator:
             parent = operation.parent_operation
             if parent is not None:
@@ -214,13 +215,13 @@ class Rewriter:
 
     def revisit(self, operation: Operation) -> None:
         """Visit an operation again, although it did not change itself."""
-        self._worklist.push(operation)
+        self.worklist.push(operation)
 
     def touch(self, value: Value) -> None:
         """Visit the defining operation of a value that has lost a user."""
         definition = value.defining_operation
         if definition is not None and definition.parent is not None and value.has_one_user_at_most:
-            self._worklist.push(definition)
+            self.worklist.push(definition)
 
     # --- removing ---
 
@@ -229,7 +230,7 @@ class Rewriter:
         if not operation.is_unused:
             raise ValueError(f"cannot erase '{operation.name}': a result is still used")
         self.changed = True
-        worklist = self._worklist
+        worklist = self.worklist
         parent = operation.parent_operation
         if parent is not None:
             worklist.push(parent)
@@ -248,7 +249,7 @@ class Rewriter:
         self.changed = True
         parent = block.parent_operation
         if parent is not None:
-            self._worklist.push(parent)
+            self.worklist.push(parent)
         cursor = block.last
         while cursor is not None:
             previous = cursor.previous
@@ -266,7 +267,7 @@ class Rewriter:
         for value in values:
             self.touch(value)
         for operation in dropped:
-            self._worklist.remove(operation)
+            self.worklist.remove(operation)
 
     # --- moving ---
 
