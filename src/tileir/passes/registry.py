@@ -80,7 +80,8 @@ class Pass:
 
     `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
     `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
-    each function.  `options` are the names it accepts with their defaults.  See docs/writing_passes.md.
+    each function.  `options` are the names it accepts with their defaults, which `run` is given for those that the
+    pipeline does not set.  See docs/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
@@ -108,39 +109,20 @@ class Pass:
         return f"<Pass {self.name}: {self.summary}>"
 
 
-# Passes by name; those of `passes/catalogue.py` come first, in its order.
-REGISTERED: Final[dict[str, Pass]] = {}
-
-
-def add_pass(found: Pass) -> Pass:
-    """Add a pass; a name is used once."""
-    if found.name in REGISTERED:
-        raise PipelineError(f"pass '{found.name}' is registered twice")
-    REGISTERED[found.name] = found
-    return found
-
-
-def integer_option(options: Options, name: str, default: int) -> int:
+def integer_option(options: Options, name: str) -> int:
     """Return an option that is a number."""
-    text = options.get(name)
-    if text is None:
-        return default
     try:
-        return int(text)
+        return int(options[name])
     except ValueError:
-        raise PipelineError(f"'{text}' value invalid for integer option '{name}'") from None
+        raise PipelineError(f"'{options[name]}' value invalid for integer option '{name}'") from None
 
 
-def bool_option(options: Options, name: str, default: bool = False) -> bool:
+def bool_option(options: Options, name: str) -> bool:
     """Return an option that is true or false; without a value it is true."""
-    text = options.get(name)
-    if text is None:
-        return default
-    if text in ("", "true", "1"):
-        return True
-    if text in ("false", "0"):
-        return False
-    raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+    text = options[name]
+    if text not in ("", "true", "1", "false", "0"):
+        raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+    return text not in ("false", "0")
 
 
 # --- the text of a pipeline ---
