@@ -14,17 +14,9 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import I1, FloatType, IntegerType
+from tileir.rewrite import matching
 from tileir.rewrite.driver import Fold, FoldResult, Pattern
-from tileir.rewrite.matching import (
-    constant_bool,
-    constant_integer,
-    constant_value,
-    defined_by,
-    elementwise,
-    negated,
-    negation,
-    tile_of,
-)
+from tileir.rewrite.matching import constant_bool, constant_integer, constant_value, defined_by, negated, negation
 from tileir.rewrite.rewriter import Rewriter
 
 ROUNDING_MODES: Final = ("nearest_even", "zero", "negative_inf", "positive_inf")
@@ -160,10 +152,11 @@ def _select_constants(operation: Operation, rewriter: Rewriter) -> bool:
     condition, chosen, otherwise = [constant_value(value) for value in operation.operands]
     if condition is None or chosen is None or otherwise is None:
         return rewriter.no_match(operation, "an operand is not constant")
-    type = tile_of(operation.result)
+    type = matching.tile_of(operation.result)
     if not isinstance(type.element, (IntegerType, FloatType)):
         return rewriter.no_match(operation, "the elements are neither integers nor floats")
-    value = elementwise(type, [condition, chosen, otherwise], lambda bits: bits[1] if bits[0] else bits[2])
+    operands = [condition, chosen, otherwise]
+    value = matching.elementwise(type, operands, lambda bits: bits[1] if bits[0] else bits[2])
     if value is not None:
         rewriter.replace(operation, [rewriter.constant(value)])
     return value is not None
@@ -219,7 +212,7 @@ def add_constants(left: DenseAttribute, right: DenseAttribute, rounding: str, fl
     if rounding not in ROUNDING_MODES or type is not right.type:
         return None
     form = FORMATS[type.element.name]
-    return elementwise(type, [left, right], lambda bits: add_bits(form, bits[0], bits[1], rounding, flush))
+    return matching.elementwise(type, [left, right], lambda bits: add_bits(form, bits[0], bits[1], rounding, flush))
 
 
 def add_bits(form: FloatFormat, left: int, right: int, rounding: str, flush: bool) -> int | None:

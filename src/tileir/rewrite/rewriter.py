@@ -25,36 +25,24 @@ if TYPE_CHECKING:
 class Worklist:
     """Operations to visit, without duplicates; the one added last comes first."""
 
-    __slots__ = ("_order", "_waiting")
+    __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._order: list[Operation] = []
-        self._waiting: set[Operation] = set()
+        # A dictionary, because its keys are unique and in order.
+        self._waiting: dict[Operation, None] = {}
 
     def fill(self, operations: list[Operation]) -> None:
         """Replace the contents; the first operation is visited first."""
-        operations.reverse()
-        self._order = operations
-        self._waiting = set(operations)
+        self._waiting = dict.fromkeys(reversed(operations))
 
     def push(self, operation: Operation) -> None:
-        if operation not in self._waiting:
-            self._waiting.add(operation)
-            self._order.append(operation)
+        self._waiting[operation] = None
 
     def remove(self, operation: Operation) -> None:
-        # The entry in `_order` stays and is skipped: an erased operation never comes back.
-        self._waiting.discard(operation)
+        self._waiting.pop(operation, None)
 
     def pop(self) -> Operation | None:
-        order = self._order
-        waiting = self._waiting
-        while order:
-            operation = order.pop()
-            if operation in waiting:
-                waiting.remove(operation)
-                return operation
-        return None
+        return self._waiting.popitem()[0] if self._waiting else None
 
 
 class Rewriter:
