@@ -1,6 +1,6 @@
 """Debug information: synthesize scopes, strip all locations, rename a symbol with its scope.
 
-**Synthesized scopes** give line tables to a program whose frontend wrote only file positions.  In each module:
+**Synthesized scopes** add line tables to a program whose frontend wrote only file positions.  In each module:
 
 1. One compile unit is made: the file of the module's location, or `<unknown>` in "".
 2. A function with a scope anywhere in its location stays as it is, with its contents.
@@ -58,7 +58,7 @@ def _located(root: Operation) -> list[Operation | BlockArgument]:
 
 
 def synthesize_scopes(root: Operation) -> int:
-    """Give scopes to the functions of every module in `root`; return the number of functions that got one."""
+    """Add scopes to the functions of every module in `root`; return the number of functions changed."""
     count = 0
     unscoped: set[Attribute] = set()
     for operation in pre_order(root):

@@ -76,7 +76,7 @@ def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
 
 
 def _errors_in_copy(root: Operation, version: Version) -> list[Diagnostic]:
-    """Return what the version rejects in a rewritten copy: the place of a `return`, the contents of a reduction."""
+    """Return what the version rejects in a rewritten copy: a `return` in a loop, the contents of a reduction."""
     copy = clone(root)
     for operation in list(copy.walk()):
         _rewrite(operation, version, [])

@@ -178,7 +178,7 @@ def _widen_scope(operation: Operation, warnings: list[Diagnostic]) -> int:
     if operation.attribute(_SCOPE) is not MEMORY_SCOPE["cluster"]:
         return 0
     operation.set_attribute(_SCOPE, MEMORY_SCOPE["device"])
-    text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than was asked for"
+    text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than requested"
     warnings.append(Diagnostic("warning", text, operation.location))
     return 1
 
@@ -192,7 +192,7 @@ def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
     attributes: dict[str, Attribute] = {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
     masks, tokens = len(operation.operand_group("mask")), len(operation.operand_group("token"))
     types = [result.type for result in operation.results]
-    # The operands stand in the same order; a load has no padding.
+    # The operands are in the same order; a load has no padding.
     is_load = operation.declaration is ops.ATOMIC_LOAD_TKO
     segments = (1, masks, 0, tokens) if is_load else (1, 1, masks, tokens)
     declaration = ops.LOAD_PTR_TKO if is_load else ops.STORE_PTR_TKO

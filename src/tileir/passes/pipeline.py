@@ -272,7 +272,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
     for finding in found_diagnostics:
         if not isinstance(finding, Diagnostic):
             raise PassError(
-                f"pass '{step.name}' tells {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
+                f"pass '{step.name}' reports {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
                 module.location,
             )
     report.diagnostics += session.diagnostics

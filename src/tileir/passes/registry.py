@@ -1,4 +1,4 @@
-"""What a pass is, what it is given, and how a text names passes.
+"""Passes, the session they run in, and the text of a pipeline.
 
 A pass is a plain function.  It takes an operation of its scope, its options as strings and the session of the run, and
 returns the number of changes it made; each pass decides what counts as one change, and 0 means that nothing changed.
@@ -22,7 +22,7 @@ from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.rewrite.driver import Statistics
 
-# The scope of a pass: what it is given.
+# The scope of a pass: the operations it is called with.
 ANY: Final = "any"  # the operation that the pipeline runs on
 FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
@@ -80,8 +80,8 @@ class Pass:
 
     `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
     `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
-    each function.  `options` are the names it accepts with their defaults, which `run` is given for those that the
-    pipeline does not set.  See docs/writing_passes.md.
+    each function.  `options` are the names it accepts with their defaults; `run` is called with the default of each
+    option that the pipeline does not set.  See docs/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
@@ -138,7 +138,7 @@ class Step:
         self.options: Options = options
         self.anchors: tuple[str, ...] = anchors
         self.given: Pass | None = given
-        """The pass itself, if it was given as an object."""
+        """The pass itself, if the caller passed the object."""
 
 
 def parse_pass(text: str) -> Step:

@@ -160,7 +160,7 @@ class ConstantBlocks:
 
 
 class ConstantPool:
-    """Merges and moves constants as MLIR's folder does; it is given them in program order.
+    """Merges and moves constants, in program order, as MLIR's folder does.
 
     Equal constants (same value, same type) of one isolated operation become the first of them.  A constant stays where
     it is if it begins the entry block or follows one that stays; any other moves to the front of that block.  A

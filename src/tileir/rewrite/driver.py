@@ -159,7 +159,7 @@ def apply_greedily(
 
     After `limit` rewrites (by default many per operation) a `RewriteError` says that the rules do not converge.
     `trace` is called with each step, the program before and after it; `trace_patterns` with each pattern that did not
-    match and the reason.  `keep_locations` gives an operation that replaces several the locations of all of them, where
+    match and the reason.  With `keep_locations`, an operation that replaces several has the locations of all of them;
     MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
@@ -277,7 +277,7 @@ class _Driver:
                 self._count(pattern.name, step)
                 return
             if self.trace_patterns is not None:
-                reason = rewriter.reason or "it gives no reason"
+                reason = rewriter.reason or "no reason is given"
                 message = f"{pattern.name} does not match '{operation.name}': {reason}"
                 self.trace_patterns(str(Diagnostic("remark", message, rewriter.failed_at)))
 

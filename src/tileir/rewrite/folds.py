@@ -190,7 +190,7 @@ def select_patterns() -> list[Pattern]:
 
 
 def _product_first(operation: Operation, rewriter: Rewriter) -> bool:
-    """Move a product among the operands of `addf` to the left, where fuse-fma looks for it."""
+    """Move a product among the operands of `addf` to the left, where fuse-fma expects it."""
     left, right = operation.operands
     if defined_by(right, MULF) is None or defined_by(left, MULF) is not None:
         return rewriter.no_match(operation, "the right operand is not the only product")

@@ -62,7 +62,7 @@ class Rewriter:
         self.changed: bool = False
         """Whether anything was changed since the driver reset it."""
         self.reason: str = ""
-        """Why the last pattern did not match, if it said so, and where."""
+        """Why the last pattern did not match, if it called `no_match`."""
         self.failed_at: Location = UNKNOWN
         self._block: Block | None = None
         self._before: Operation | None = None

@@ -11,9 +11,9 @@ program order, so operands are simplified before their users.
 * results are cached by node and mode;
 * every step increases the depth, and beyond the limit an expression stays as it is.
 
-A rule removes more than it creates, and new operations stand where the old one stood.  Operations with a region, a
-token, a float or an effect are never changed, and no operation moves.  The result depends only on the order of the
-program and of the rules.
+A rule removes more than it creates, and new operations are inserted in front of the old one.  Operations with a
+region, a token, a float or an effect are never changed, and no operation moves.  The result depends only on the order
+of the program and of the rules.
 """
 
 from __future__ import annotations
@@ -427,9 +427,9 @@ def simplify_expressions(
         step = Step(operation) if trace is not None else None
         result = operation.results[0]
         value = writer.value_of(found, operation)
-        heir = value.defining_operation
-        if keep_locations and heir is not None:
-            heir.location = joined_location(heir.location, operation.location)
+        definition = value.defining_operation
+        if keep_locations and definition is not None:
+            definition.location = joined_location(definition.location, operation.location)
         result.replace_all_uses_with(value)
         expressions.nodes[result] = found
         operation.erase()

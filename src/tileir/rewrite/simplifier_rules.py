@@ -209,18 +209,18 @@ class Term:
 
 
 class Rule:
-    """A parsed rule; `heads` are the operations of the pattern and its operands, None where any matches."""
+    """A parsed rule; `kinds` are the operations of the pattern and its operands, None where any matches."""
 
-    __slots__ = ("heads", "left", "name", "right")
+    __slots__ = ("kinds", "left", "name", "right")
 
     def __init__(self, name: str, left: Term, right: Term) -> None:
         self.name: str = name
         self.left: Term = left
         self.right: Term = right
-        self.heads: list[OperationDeclaration | None] = [_head(term) for term in (left, *left.arguments)]
+        self.kinds: list[OperationDeclaration | None] = [_kind_of(term) for term in (left, *left.arguments)]
 
 
-def _head(term: Term) -> OperationDeclaration | None:
+def _kind_of(term: Term) -> OperationDeclaration | None:
     if term.kind == APPLICATION:
         return term.operation
     return None if term.kind == VARIABLE else ops.CONSTANT
@@ -242,7 +242,7 @@ class RuleTable:
             found = self._candidates[kinds] = [
                 rule
                 for rule in self._rules
-                if all(head is None or head is kind for head, kind in zip(rule.heads, kinds, strict=False))
+                if all(own is None or own is kind for own, kind in zip(rule.kinds, kinds, strict=False))
             ]
         return found
 
