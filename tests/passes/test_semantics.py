@@ -133,7 +133,7 @@ def _store(emit: Emit, pointer: Value, value: Value, start: int) -> None:
     places = emit.create(OFFSET, [places, numbers], [tile_type(line, target)]).results[0]
     flat = emit.create(RESHAPE, [value], [tile_type(line, type.element)]).results[0]
     weak: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING["weak"]}
-    emit.create(STORE_PTR_TKO, [places, flat], [TOKEN], weak, (1, 1, 0, 0))
+    emit.create(STORE_PTR_TKO, [places, flat], [TOKEN], weak, segments=(1, 1, 0, 0))
 
 
 def _numbers(operations: list[str]) -> list[str]:
