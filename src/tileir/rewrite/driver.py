@@ -29,7 +29,7 @@ from tileir.ir.traits import CONSTANT_LIKE, ISOLATED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import ConstantPool, DeadCode, is_removable, remove_dead
-from tileir.rewrite.rewriter import Rewriter
+from tileir.rewrite.rewriter import Rewriter, Worklist
 
 # What a fold returns: None for no change, an empty list for a change in place, else one entry per result.
 FoldResult = list["Value | Attribute"] | None
@@ -170,7 +170,7 @@ def apply_greedily(
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
             raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_words(rule)}")
-    driver = _Driver(root, patterns, folds, Rewriter(keep_locations))
+    driver = _Driver(root, patterns, folds, keep_locations)
     if limit is not None:
         driver.limit = limit
     if statistics is not None:
@@ -181,11 +181,12 @@ def apply_greedily(
 
 
 class _Driver:
-    def __init__(self, root: Operation, patterns: list[Pattern], folds: list[Fold], rewriter: Rewriter) -> None:
+    def __init__(self, root: Operation, patterns: list[Pattern], folds: list[Fold], keep_locations: bool) -> None:
         self.root: Operation = root
         self.patterns: list[Pattern] = patterns
         self.folds: list[Fold] = folds
-        self.rewriter: Rewriter = rewriter
+        self.worklist: Worklist = Worklist()
+        self.rewriter: Rewriter = Rewriter(self.worklist, keep_locations)
         self.limit: int = -1
         self.statistics: Statistics = Statistics()
         self.trace: Callable[[str], None] | None = None
@@ -231,7 +232,7 @@ class _Driver:
             self.statistics.count(HOISTED_CONSTANTS, pool.moved)
         if self.limit < 0:
             self.limit = max(_MIN_LIMIT, len(operations) * _REWRITES_PER_OPERATION)
-        self.rewriter.worklist.fill(found)
+        self.worklist.fill(found)
         return pool.merged + pool.moved > 0
 
     # --- rewriting ---
@@ -240,7 +241,7 @@ class _Driver:
         """Take operations until none is left; return whether anything changed."""
         rewriter = self.rewriter
         rewriter.changed = False
-        worklist = rewriter.worklist
+        worklist = self.worklist
         operation = worklist.pop()
         while operation is not None:
             known = self._rules_for(operation.declaration)

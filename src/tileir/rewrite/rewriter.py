@@ -53,11 +53,11 @@ class Rewriter:
     one gets its location too.
     """
 
-    __slots__ = ("_before", "_block", "changed", "failed_at", "keep_locations", "location", "reason", "worklist")
+    __slots__ = ("_before", "_block", "_worklist", "changed", "failed_at", "keep_locations", "location", "reason")
 
-    def __init__(self, keep_locations: bool = False) -> None:
+    def __init__(self, worklist: Worklist | None = None, keep_locations: bool = False) -> None:
         self.keep_locations: bool = keep_locations
-        self.worklist: Worklist = Worklist()
+        self._worklist: Worklist = worklist if worklist is not None else Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
         """Whether anything was changed since the driver reset it."""
@@ -149,7 +149,7 @@ class Rewriter:
     def modify(self, operation: Operation) -> None:
         """Record that an operation was changed in place: it is visited again; for a terminator, its parent too."""
         self.changed = True
-        worklist = self.worklist
+        worklist = self._worklist
         if operation.declaration.is_terminator:
             parent = operation.parent_operation
             if parent is not None:
@@ -203,13 +203,13 @@ class Rewriter:
 
     def revisit(self, operation: Operation) -> None:
         """Visit an operation again, although it did not change itself."""
-        self.worklist.push(operation)
+        self._worklist.push(operation)
 
     def touch(self, value: Value) -> None:
         """Visit the defining operation of a value that has lost a user."""
         definition = value.defining_operation
         if definition is not None and definition.parent is not None and value.has_one_user_at_most:
-            self.worklist.push(definition)
+            self._worklist.push(definition)
 
     # --- removing ---
 
@@ -218,7 +218,7 @@ class Rewriter:
         if not operation.is_unused:
             raise ValueError(f"cannot erase '{operation.name}': a result is still used")
         self.changed = True
-        worklist = self.worklist
+        worklist = self._worklist
         parent = operation.parent_operation
         if parent is not None:
             worklist.push(parent)
@@ -237,7 +237,7 @@ class Rewriter:
         self.changed = True
         parent = block.parent_operation
         if parent is not None:
-            self.worklist.push(parent)
+            self._worklist.push(parent)
         cursor = block.last
         while cursor is not None:
             previous = cursor.previous
@@ -255,7 +255,7 @@ class Rewriter:
         for value in values:
             self.touch(value)
         for operation in dropped:
-            self.worklist.remove(operation)
+            self._worklist.remove(operation)
 
     # --- moving ---
 
