@@ -20,7 +20,7 @@ import tileir
 from tileir.execute.engines import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.versions import why_missing as why_no_triton
-from tileir.passes.registry import REGISTERED
+from tileir.passes.catalogue import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
 from tileir.tools.reference import anchor

@@ -15,7 +15,7 @@ import pytest
 import tileir
 from tileir import types
 from tileir.ir.quoting import type_words
-from tileir.passes.registry import REGISTERED
+from tileir.passes.catalogue import REGISTERED
 
 TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return } }"
 

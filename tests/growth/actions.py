@@ -176,20 +176,9 @@ OPTIMIZE: dict[str, Action] = {
     "optimize": optimized(3, "parity"),
     "optimize with all rules": optimized(3, "full"),
     **{
-        name: passes(name)
-        for name in (
-            "canonicalize",
-            "simplify",
-            "cse",
-            "dce",
-            "loop-invariant-code-motion",
-            "fuse-fma",
-            "loop-split",
-            "synthesize-debug-info-scopes",
-            "strip-debuginfo",
-            "legalize",
-            "inline",
-        )
+        found.name: passes(found.name)
+        for found in tileir.registered_passes()
+        if found.name not in ("downlevel", "test-debuginfo-update-symbol-name")
     },
 }
 

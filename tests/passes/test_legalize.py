@@ -280,7 +280,7 @@ def test_widening_a_scope_is_told() -> None:
     body, _ = FORMS["cluster-scope"]
     (warning,) = warnings_of(body)
     assert warning == (
-        "'cuda_tile.load_ptr_tko' op: the scope 'cluster' is widened to 'device', which orders more than was asked for"
+        "'cuda_tile.load_ptr_tko' op: the scope 'cluster' is widened to 'device', which orders more than requested"
     )
 
 

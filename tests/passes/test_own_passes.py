@@ -11,7 +11,7 @@ import pytest
 
 import tileir
 from tileir.dialect.ops.integer import ADDI, MULI
-from tileir.passes.registry import REGISTERED
+from tileir.passes.catalogue import REGISTERED
 from tileir.rewrite import rewriter
 from tileir.tools.main import run as run_tool
 
@@ -97,7 +97,7 @@ COMPILED_WORDS = {
         ),
         (_pattern("rewriter.erase(operation)"), 1, "a result is still used ({path}:4)"),
         (_pattern("rewriter.builder().addf(*operation.operands)"), 1, "\nnote: in pass 'mine' ({path}:4)"),
-        (_telling("'hello'"), 1, "error: pass 'mine' tells 'hello': session.diagnostics holds tileir.Diagnostic"),
+        (_telling("'hello'"), 1, "error: pass 'mine' reports 'hello': session.diagnostics holds tileir.Diagnostic"),
         (_telling("tileir.Diagnostic('remark', 'x', None)"), 1, A_LOCATION),
         (
             "import tileir\ndef f(root, options, session):\n  root.bogus\ntileir.register_pass('mine', '', f)\n",

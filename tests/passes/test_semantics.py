@@ -27,7 +27,8 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import PURE
 from tileir.ir.types import I32, TF32, FloatType, IntegerType
 from tileir.ir.values import BlockArgument, Value
-from tileir.passes.emit import Emit, tile_of
+from tileir.passes.emit import Emit
+from tileir.rewrite.matching import tile_of
 
 # Steps of a program; its other forms may take more.
 _LIMIT = 3000
@@ -124,15 +125,15 @@ def _store(emit: Emit, pointer: Value, value: Value, start: int) -> None:
     type = tile_of(value)
     target = pointer_type(type.element)
     line = (type.count,)
-    places = emit.operation(PTR_TO_PTR, [pointer], [tile_type((), target)]).results[0]
-    places = emit.operation(RESHAPE, [places], [tile_type((1,), target)]).results[0]
-    places = emit.operation(BROADCAST, [places], [tile_type(line, target)]).results[0]
-    numbers: Value = emit.operation(IOTA, [], [tile_type(line, I32)]).results[0]
+    places = emit.create(PTR_TO_PTR, [pointer], [tile_type((), target)]).results[0]
+    places = emit.create(RESHAPE, [places], [tile_type((1,), target)]).results[0]
+    places = emit.create(BROADCAST, [places], [tile_type(line, target)]).results[0]
+    numbers: Value = emit.create(IOTA, [], [tile_type(line, I32)]).results[0]
     numbers = emit.apply(ADDI, numbers, emit.bits(tile_type(line, I32), start))
-    places = emit.operation(OFFSET, [places, numbers], [tile_type(line, target)]).results[0]
-    flat = emit.operation(RESHAPE, [value], [tile_type(line, type.element)]).results[0]
+    places = emit.create(OFFSET, [places, numbers], [tile_type(line, target)]).results[0]
+    flat = emit.create(RESHAPE, [value], [tile_type(line, type.element)]).results[0]
     weak: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING["weak"]}
-    emit.operation(STORE_PTR_TKO, [places, flat], [TOKEN], weak, (1, 1, 0, 0))
+    emit.create(STORE_PTR_TKO, [places, flat], [TOKEN], weak, segments=(1, 1, 0, 0))
 
 
 def _numbers(operations: list[str]) -> list[str]:

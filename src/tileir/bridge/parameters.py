@@ -12,7 +12,6 @@ of rows; a tuple is its items.
 
 from __future__ import annotations
 
-import re
 import struct
 import sys
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ import numpy
 from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
 from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
+from tileir.execute.script_names import argument_name, item_name, items_of
 from tileir.ir.quoting import type_words
 
 # The unit of alignment that cuTile compiles for: bytes of an address or a stride, elements of an extent.
@@ -142,7 +142,7 @@ def describe(kernel: str, names: list[str], annotations: list[Any], arguments: t
         raise wrong_type(message, f"Kernel expects {expected} {given}")
     description = Description()
     for name, annotation, value in zip(names, annotations, arguments, strict=True):
-        description.parameters.append(_describe(description, annotation, value, f"argument '{name}' of {kernel}"))
+        description.parameters.append(_describe(description, annotation, value, argument_name(name, kernel)))
     return description
 
 
@@ -187,7 +187,7 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
     return TupleParameter(
         tuple(
             [
-                _describe(description, inner, item, f"item {number} of {name}")
+                _describe(description, inner, item, item_name(number, name))
                 for number, (inner, item) in enumerate(zip(annotations, value, strict=True))
             ]
         )
@@ -196,9 +196,8 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
 
 def _path(description: Description, name: str) -> str:
     """Where an argument is, as cuTile counts: `Invalid item #0 of kernel argument #2`."""
-    items = re.match(r"(item \d+ of )*", name)
-    prefix = "" if items is None else items.group().replace("item ", "item #")
-    return f"Invalid {prefix}kernel argument #{len(description.parameters)}"
+    items = "".join([f"item #{number} of " for number in items_of(name)])
+    return f"Invalid {items}kernel argument #{len(description.parameters)}"
 
 
 def _describe_constant(description: Description, value: object, name: str) -> Parameter:
@@ -249,7 +248,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
     facts: list[ArrayFacts] = []
     rows: list[list[int]] = []
     for number, item in enumerate(value):
-        what = f"item {number} of {name}"
+        what = item_name(number, name)
         if not is_array(item):
             raise wrong_type(f"{what} is {type_words(item)}, but a list is a list of arrays: pass an array")
         buffer = memory_of(item, what)

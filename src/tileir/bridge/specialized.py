@@ -20,6 +20,7 @@ from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
+from tileir.execute.script_names import argument_name
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
@@ -142,7 +143,7 @@ class SpecializedKernel:
             if not fits(expected, found):
                 facts = words_of(found) == words_of(expected)
                 raise LaunchError(
-                    f"argument '{name}' of {self.name} is {words_of(found, facts)}, but the kernel was compiled for "
+                    f"{argument_name(name, self.name)} is {words_of(found, facts)}, but the kernel was compiled for "
                     f"{words_of(expected, facts)}: compile it for such arguments, or use tileir.launch, which does"
                 )
         return description

@@ -25,8 +25,6 @@ from tileir.dialect.ops import (
     CONSTANT,
     EXTRACT,
     INSERT,
-    MMAF,
-    MMAF_SCALED,
     PACK,
     PERMUTE,
     REDUCE,
@@ -45,14 +43,16 @@ from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, Wat
 from tileir.execute.script_names import SYMBOL, THIS, phrase
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
-from tileir.ir.traits import ATOMIC
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ATOMIC, MATRIX_PRODUCT, OPEN_BITS
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
 # These compute nothing: each element of a result is one of an operand, or its bits read as another type.
 HANDS_ON: Final = frozenset([ASSUME, BITCAST, BROADCAST, CAT, EXTRACT, INSERT, PACK, PERMUTE, RESHAPE, SELECT, UNPACK])
 MEANT: Final = frozenset([CONSTANT])
-PRODUCTS: Final = (MMAF, MMAF_SCALED)
+# Products of floats: engines add them up in their own order.
+PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT | OPEN_BITS)
 
 Test = Callable[[Array], Array]
 _TESTS: Final[tuple[tuple[WatchKind, str, Test], ...]] = (

@@ -8,7 +8,6 @@ import numpy
 
 from tileir.dialect.ops import (
     ASSUME,
-    BREAK,
     BROADCAST,
     CONTINUE,
     ENTRY,
@@ -25,7 +24,6 @@ from tileir.dialect.ops import (
     PERMUTE,
     PTR_TO_PTR,
     RESHAPE,
-    YIELD,
 )
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
@@ -38,7 +36,6 @@ from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
 _MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)
-_ENDS = (BREAK, CONTINUE, YIELD)
 NEAR = 1 << 24
 """Further away than this, in bytes, an address has nothing to do with an array that happens to be the nearest."""
 
@@ -129,7 +126,7 @@ def _pointer_operations(pointer: Value) -> set[Operation]:
         if owner is None or owner.declaration is ENTRY:
             continue
         found.add(owner)
-        ends = [each for each in owner.walk() if each.declaration in _ENDS] if owner.regions else []
+        ends = [each for each in owner.walk() if each.declaration.is_terminator] if owner.regions else []
         for operand in [each for operation in (owner, *ends) for each in operation.operands]:
             is_pointer = isinstance(operand.type, TileType) and isinstance(operand.type.element, PointerType)
             if is_pointer and operand not in known and not owner.declaration.accesses_memory:

@@ -22,7 +22,24 @@ DTYPES = {
     "f4E2M1FN": "float4_e2m1fn",
 }
 
+# The format of `argument_name` and `item_name`.
 _ARGUMENT = re.compile(r"((?:item \d+ of )*)argument '([^']*)' of \S+")
+
+
+def argument_name(name: str, kernel: str) -> str:
+    """The name of an argument of a cuTile kernel in messages."""
+    return f"argument '{name}' of {kernel}"
+
+
+def item_name(number: int, whole: str) -> str:
+    """The name of an item of an argument that is a tuple or list, or of an item of such an item."""
+    return f"item {number} of {whole}"
+
+
+def items_of(name: str) -> list[int]:
+    """The numbers of the items in a name, the innermost one first."""
+    found = _ARGUMENT.search(name)
+    return [int(number) for number in re.findall(r"\d+", found[1])] if found is not None else []
 
 
 def script_name(what: str) -> str:
@@ -30,8 +47,7 @@ def script_name(what: str) -> str:
     found = _ARGUMENT.search(what)
     if found is None:
         return what
-    items = [f"[{number}]" for number in reversed(re.findall(r"item (\d+) of ", found[1]))]
-    return f"{found[2]}{''.join(items)}"
+    return found[2] + "".join([f"[{number}]" for number in reversed(items_of(what))])
 
 
 def in_script_names(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
+from tileir.dialect.ops import ENTRY
 from tileir.ir.core import Operation
 
 
@@ -42,7 +42,7 @@ def _accesses_of(entry: Operation, number: int) -> Iterator[tuple[Operation, Any
                 yield user, value
                 continue
             reached: list[Any] = list(user.results)
-            if declaration in (YIELD, BREAK, CONTINUE):
+            if declaration.is_terminator:
                 parent = user.parent_operation
                 while parent is not None and parent.declaration is not ENTRY:
                     reached.extend(parent.results)

@@ -12,7 +12,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location
 from tileir.ir.symbols import Symbols
-from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, LOOP_LIKE, SYMBOL_TABLE, TERMINATOR, ElementCost
+from tileir.ir.traits import ADDITION_COST, CONTROL_FLOW, ELEMENTWISE, LOOP_LIKE, SYMBOL_TABLE, TERMINATOR, ElementCost
 from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST, V13_1, V13_4, Version
 
@@ -357,6 +357,7 @@ class OperationDeclaration:
         self.testing: bool = testing
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
+        self.is_control_flow: bool = bool(traits & CONTROL_FLOW)
         self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)

@@ -27,6 +27,8 @@ LOOP_LIKE: Final = 262144  # its region may run several times
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 MATRIX_PRODUCT: Final = 1048576
 FUSIBLE: Final = 2097152  # no f32 result changes where multiplications and additions of its kernel are fused
+CONTROL_FLOW: Final = 4194304  # decides how often its regions run: `if`, `for`, `loop`
+ENDS_ITERATION: Final = 8388608  # ends an iteration of the loop around it, also from inside an `if`
 
 # Cost classes: about how many additions an element takes.
 ADDITION: Final = 1

@@ -8,25 +8,16 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.quoting import type_words
 from tileir.ir.versions import version_named
-from tileir.passes import canonicalize, cse, debug_info, downlevel, legalize, licm, loop_split
-from tileir.passes.registry import (
-    ANY,
-    FUNCTION,
-    MODULE,
-    REGISTERED,
-    Options,
-    Pass,
-    PassFunction,
-    PipelineError,
-    add_pass,
-    bool_option,
-    integer_option,
-)
+from tileir.passes import canonicalize, cse, debug_info, downlevel, legalize, licm, loop_split, registry
+from tileir.passes.registry import ANY, FUNCTION, MODULE, Options, Pass, PassFunction, PipelineError
 from tileir.rewrite.cleanup import remove_dead
 from tileir.rewrite.simplifier import simplify_expressions
 
 # Installed packages declare their passes in this group of entry points.
 ENTRY_POINTS: Final = "tileir.passes"
+
+# Passes by name; those of this file come first, in its order.
+REGISTERED: Final[dict[str, Pass]] = {}
 
 
 def registered_passes() -> list[Pass]:
@@ -41,8 +32,14 @@ def register_pass(
 
     The arguments are those of `Pass`.
     """
-    # Here and not in the registry: importing this module registers tileir's own passes first.
-    return add_pass(Pass(name, summary, run, scope=scope, options=options))
+    return _added(Pass(name, summary, run, scope=scope, options=options))
+
+
+def _added(new: Pass) -> Pass:
+    if new.name in REGISTERED:
+        raise PipelineError(f"pass '{new.name}' is registered twice")
+    REGISTERED[new.name] = new
+    return new
 
 
 def pass_named(name: str) -> Pass:
@@ -74,7 +71,7 @@ def _installed(name: str) -> Pass | None:
             raise PipelineError(f"{failure} it is {type_words(found)} there, and not a tileir.Pass")
         if found.name != name:
             raise PipelineError(f"{failure} it is named '{found.name}' there")
-        return add_pass(found)
+        return _added(found)
     return None
 
 
@@ -111,7 +108,7 @@ register_pass(
     "loop-split",
     "split loops where a condition on the induction variable changes",
     lambda root, options, session: loop_split.run(
-        root, integer_option(options, "split-threshold", 1), not session.drop_in, session.keep_locations
+        root, registry.integer_option(options, "split-threshold"), not session.drop_in, session.keep_locations
     ),
     scope=FUNCTION,
     options={"split-threshold": "1"},
@@ -133,9 +130,7 @@ register_pass(
 register_pass(
     "downlevel",
     "rewrite the program for an older version",
-    lambda root, options, session: downlevel.run(
-        root, version_named(options.get("version", "13.1")), session.diagnostics
-    ),
+    lambda root, options, session: downlevel.run(root, version_named(options["version"]), session.diagnostics),
     options={"version": "13.1"},
 )
 register_pass("inline", "inline calls (the dialect has none)", lambda root, options, session: 0)
@@ -144,10 +139,10 @@ register_pass(
     "rename a symbol and its debug information (for the public test suite)",
     lambda root, options, session: debug_info.rename_by_path(
         root,
-        options.get("symbol-to-rename", ""),
-        options.get("new-name", ""),
-        options.get("scope", ""),
-        bool_option(options, "update-uses"),
+        options["symbol-to-rename"],
+        options["new-name"],
+        options["scope"],
+        registry.bool_option(options, "update-uses"),
     ),
     options={"symbol-to-rename": "", "scope": "", "new-name": "", "update-uses": "false"},
 )

@@ -1,6 +1,6 @@
 """Debug information: synthesize scopes, strip all locations, rename a symbol with its scope.
 
-**Synthesized scopes** give line tables to a program whose frontend wrote only file positions.  In each module:
+**Synthesized scopes** add line tables to a program whose frontend wrote only file positions.  In each module:
 
 1. One compile unit is made: the file of the module's location, or `<unknown>` in "".
 2. A function with a scope anywhere in its location stays as it is, with its contents.
@@ -22,46 +22,14 @@ site) or the first file position directly among its parts (fused).
 
 from __future__ import annotations
 
-from tileir.dialect.debug_info import (
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILocation,
-    DISubprogram,
-    LocalScope,
-    children,
-    di_compile_unit,
-    di_file,
-    di_lexical_block,
-    di_location,
-    di_subprogram,
-)
+from tileir.dialect import debug_info as di
 from tileir.dialect.ops import MODULE
-from tileir.ir.attributes import (
-    ArrayAttribute,
-    Attribute,
-    DictionaryAttribute,
-    array_attribute,
-    dictionary_attribute,
-    string_attribute,
-)
+from tileir.ir import attributes
+from tileir.ir import location as locations
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError, note
-from tileir.ir.location import (
-    UNKNOWN,
-    CallSiteLocation,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NameLocation,
-    OpaqueLocation,
-    TextLocation,
-    UnknownLocation,
-    call_site_location,
-    file_location,
-    fused_location,
-    name_location,
-)
+from tileir.ir.location import UNKNOWN, FileLocation, Location, TextLocation, UnknownLocation
 from tileir.ir.symbols import SymbolTable, is_symbol_table, lookup_symbol, nearest_symbol_table
 from tileir.ir.traversal import functions, pre_order
 from tileir.ir.values import BlockArgument
@@ -90,13 +58,13 @@ def _located(root: Operation) -> list[Operation | BlockArgument]:
 
 
 def synthesize_scopes(root: Operation) -> int:
-    """Give scopes to the functions of every module in `root`; return the number of functions that got one."""
+    """Add scopes to the functions of every module in `root`; return the number of functions changed."""
     count = 0
     unscoped: set[Attribute] = set()
     for operation in pre_order(root):
         if operation.declaration is MODULE:
             position = file_position(operation.location)
-            unit = di_compile_unit(_file(position) if position is not None else di_file("<unknown>", ""))
+            unit = di.di_compile_unit(_file(position) if position is not None else di.di_file("<unknown>", ""))
             for function in functions(operation):
                 if function.parent_operation is operation and not _has_scope(function.location, unscoped):
                     _scope_function(function, unit)
@@ -104,20 +72,20 @@ def synthesize_scopes(root: Operation) -> int:
     return count
 
 
-def _scope_function(function: Operation, unit: DICompileUnit) -> None:
+def _scope_function(function: Operation, unit: di.DICompileUnit) -> None:
     """Rules 3 and 4."""
     name = function.symbol_name or ""
     position = file_position(function.location)
     if position is None:
         file = unit.file
-        position = file_location(file.name, 1, 1)
+        position = locations.file_location(file.name, 1, 1)
     else:
         file = _file(position)
-    subprogram = di_subprogram(file, position.line, name, name, unit, position.line)
+    subprogram = di.di_subprogram(file, position.line, name, name, unit, position.line)
     known: dict[Location, FileLocation | None] = {}
     for operation in pre_order(function):
         own = file_position(operation.location, known)
-        operation.location = di_location(own if own is not None else position, subprogram)
+        operation.location = di.di_location(own if own is not None else position, subprogram)
 
 
 def _has_scope(location: Location, unscoped: set[Attribute]) -> bool:
@@ -127,11 +95,11 @@ def _has_scope(location: Location, unscoped: set[Attribute]) -> bool:
     pending: list[Attribute] = [location]
     while pending:
         part = pending.pop()
-        if isinstance(part, DILocation):
+        if isinstance(part, di.DILocation):
             return True
         if part not in unscoped and part not in seen:
             seen.add(part)
-            pending.extend(part.locations if isinstance(part, FusedLocation) else children(part))
+            pending.extend(part.locations if isinstance(part, locations.FusedLocation) else di.children(part))
     unscoped.update(seen)
     return False
 
@@ -148,14 +116,14 @@ def file_position(location: Location, known: dict[Location, FileLocation | None]
             found = known[location]
             break
         path.append(location)
-        if isinstance(location, NameLocation):
+        if isinstance(location, locations.NameLocation):
             location = location.child
-        elif isinstance(location, OpaqueLocation):
+        elif isinstance(location, locations.OpaqueLocation):
             location = location.fallback
-        elif isinstance(location, CallSiteLocation):
+        elif isinstance(location, locations.CallSiteLocation):
             location = location.caller
         else:
-            if isinstance(location, FusedLocation):
+            if isinstance(location, locations.FusedLocation):
                 positions = [part for part in location.locations if isinstance(part, (TextLocation, FileLocation))]
                 found = file_position(positions[0]) if positions else None
             break
@@ -165,11 +133,11 @@ def file_position(location: Location, known: dict[Location, FileLocation | None]
     return found
 
 
-def _file(position: FileLocation) -> DIFile:
+def _file(position: FileLocation) -> di.DIFile:
     """Return the file of a position, as name and directory."""
     directory, slash, name = position.file.rpartition("/")
     # The directory of `/k.py` is the root; of `a//k.py` it is `a`.
-    return di_file(name, directory.rstrip("/") or slash)
+    return di.di_file(name, directory.rstrip("/") or slash)
 
 
 # --- renaming ---
@@ -198,11 +166,11 @@ def rename_symbol(scope: Operation, symbol: Operation, new_name: str, update_use
     if update_uses and table is not None:
         SymbolTable(table).rename(symbol, new_name)
     else:
-        symbol.set_attribute("sym_name", string_attribute(new_name))
+        symbol.set_attribute("sym_name", attributes.string_attribute(new_name))
     location = symbol.location
-    if isinstance(location, DILocation) and isinstance(location.scope, DISubprogram):
+    if isinstance(location, di.DILocation) and isinstance(location.scope, di.DISubprogram):
         old = location.scope
-        new = di_subprogram(old.file, old.line, old.name, new_name, old.compile_unit, old.scope_line)
+        new = di.di_subprogram(old.file, old.line, old.name, new_name, old.compile_unit, old.scope_line)
         _Replacement(old, new).apply(scope)
 
 
@@ -231,7 +199,7 @@ class _Replacement:
 
     __slots__ = ("_replaced",)
 
-    def __init__(self, old: DISubprogram, new: DISubprogram) -> None:
+    def __init__(self, old: di.DISubprogram, new: di.DISubprogram) -> None:
         self._replaced: dict[Attribute, Attribute] = {old: new}
 
     def apply(self, root: Operation) -> None:
@@ -249,7 +217,7 @@ class _Replacement:
         path: list[Attribute] = [value] if value not in self._replaced else []
         while path:
             top = path[-1]
-            waiting = [part for part in children(top) if part not in self._replaced]
+            waiting = [part for part in di.children(top) if part not in self._replaced]
             if waiting:
                 path.extend(waiting)
             else:
@@ -259,29 +227,29 @@ class _Replacement:
 
     def _rebuilt(self, value: Attribute) -> Attribute:
         """Return an attribute with its parts replaced."""
-        if isinstance(value, DILexicalBlock):
-            return di_lexical_block(self._scope(value.scope), value.file, value.line, value.column)
-        if isinstance(value, DILocation):
-            return di_location(self._location(value.source), self._scope(value.scope))
-        if isinstance(value, NameLocation):
-            return name_location(value.name, self._location(value.child))
-        if isinstance(value, CallSiteLocation):
-            return call_site_location(self._location(value.callee), self._location(value.caller))
-        if isinstance(value, FusedLocation):
+        if isinstance(value, di.DILexicalBlock):
+            return di.di_lexical_block(self._scope(value.scope), value.file, value.line, value.column)
+        if isinstance(value, di.DILocation):
+            return di.di_location(self._location(value.source), self._scope(value.scope))
+        if isinstance(value, locations.NameLocation):
+            return locations.name_location(value.name, self._location(value.child))
+        if isinstance(value, locations.CallSiteLocation):
+            return locations.call_site_location(self._location(value.callee), self._location(value.caller))
+        if isinstance(value, locations.FusedLocation):
             metadata = self._replaced[value.metadata] if value.metadata is not None else None
-            return fused_location(tuple([self._location(part) for part in value.locations]), metadata)
-        if isinstance(value, OpaqueLocation):
+            return locations.fused_location(tuple([self._location(part) for part in value.locations]), metadata)
+        if isinstance(value, locations.OpaqueLocation):
             fallback = self._location(value.fallback)
-            return value if fallback is value.fallback else OpaqueLocation(value.handle, fallback)
-        if isinstance(value, ArrayAttribute):
-            return array_attribute(tuple([self._replaced[element] for element in value.elements]))
-        if isinstance(value, DictionaryAttribute):
-            return dictionary_attribute({key: self._replaced[element] for key, element in value.entries})
+            return value if fallback is value.fallback else locations.OpaqueLocation(value.handle, fallback)
+        if isinstance(value, attributes.ArrayAttribute):
+            return attributes.array_attribute(tuple([self._replaced[element] for element in value.elements]))
+        if isinstance(value, attributes.DictionaryAttribute):
+            return attributes.dictionary_attribute({key: self._replaced[element] for key, element in value.entries})
         return value
 
-    def _scope(self, scope: LocalScope) -> LocalScope:
+    def _scope(self, scope: di.LocalScope) -> di.LocalScope:
         found = self._replaced[scope]
-        return found if isinstance(found, LocalScope) else scope
+        return found if isinstance(found, di.LocalScope) else scope
 
     def _location(self, location: Location) -> Location:
         found = self._attribute(location)

@@ -18,23 +18,9 @@ Nothing else that is newer has an equivalent.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect import ops
+from tileir.dialect import ops, types
 from tileir.dialect.availability import newer_part
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.types import (
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TensorViewType,
-    TileType,
-    gather_scatter_view_type,
-    partition_view_type,
-    pointer_type,
-    strided_view_type,
-    tensor_view_type,
-    tile_type,
-)
 from tileir.ir.attributes import EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, VerifyContext
@@ -90,7 +76,7 @@ def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
 
 
 def _errors_in_copy(root: Operation, version: Version) -> list[Diagnostic]:
-    """Return what the version rejects in a rewritten copy: the place of a `return`, the contents of a reduction."""
+    """Return what the version rejects in a rewritten copy: a `return` in a loop, the contents of a reduction."""
     copy = clone(root)
     for operation in list(copy.walk()):
         _rewrite(operation, version, [])
@@ -136,14 +122,14 @@ def _error(operation: Operation, version: Version) -> str | None:
 
 
 def _types(operation: Operation) -> list[Type]:
-    types = [value.type for value in defined_values(operation)]
+    found = [value.type for value in defined_values(operation)]
     value = operation.attributes.get("value")
     if isinstance(value, DenseAttribute):
-        types.append(value.type)
+        found.append(value.type)
     signature = operation.attributes.get("function_type")
     if isinstance(signature, TypeAttribute):
-        types.append(signature.type)
-    return types
+        found.append(signature.type)
+    return found
 
 
 # --- rewriting ---
@@ -163,7 +149,7 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
             operation.erase()
             return 1
         if declaration is ops.MAKE_STRIDED_VIEW:
-            view = Emit(operation).operation(
+            view = Emit(operation).create(
                 ops.MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
             )
             operation.replace_with([view.results[0]])
@@ -252,14 +238,14 @@ def _older_type(type: Type, version: Version) -> Type:
     """Return the equivalent of a type in an older version, or the type itself."""
     if version >= V13_4:
         return type
-    if isinstance(type, TileType):
+    if isinstance(type, types.TileType):
         element = _older_type(type.element, version)
-        return type if element is type.element else tile_type(type.shape, element)
-    if isinstance(type, PointerType):
+        return type if element is type.element else types.tile_type(type.shape, element)
+    if isinstance(type, types.PointerType):
         # The only attribute of pointers is `none`, which means nothing.
-        return type if type.attribute is None else pointer_type(type.pointee)
-    if isinstance(type, TensorViewType):
-        return type if type.attribute is None else tensor_view_type(type.element, type.shape, type.strides)
+        return type if type.attribute is None else types.pointer_type(type.pointee)
+    if isinstance(type, types.TensorViewType):
+        return type if type.attribute is None else types.tensor_view_type(type.element, type.shape, type.strides)
     if isinstance(type, FunctionType):
         return _older_function(type, version)
     return _older_view(type, version)
@@ -270,30 +256,28 @@ def _older_function(type: FunctionType, version: Version) -> Type:
     # An explicit stack, because function types may nest deeply; parts come first.
     path: list[Type] = [type]
     while path:
-        top = path[-1]
+        top = path.pop()
         if not isinstance(top, FunctionType):
             known[top] = _older_type(top, version)
-            path.pop()
             continue
         waiting = [part for part in (*top.inputs, *top.results) if part not in known]
         if waiting:
-            path.extend(waiting)
+            path += [top, *waiting]
             continue
         inputs = tuple([known[part] for part in top.inputs])
         known[top] = function_type(inputs, tuple([known[part] for part in top.results]))
-        path.pop()
     return known[type]
 
 
 def _older_view(type: Type, version: Version) -> Type:
-    if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+    if not isinstance(type, (types.PartitionViewType, types.StridedViewType, types.GatherScatterViewType)):
         return type
     tensor = _older_type(type.tensor, version)
-    if not isinstance(tensor, TensorViewType):
+    if not isinstance(tensor, types.TensorViewType):
         return type
-    if isinstance(type, GatherScatterViewType):
-        return gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
-    if isinstance(type, StridedViewType) and (version >= V13_3 or type.traversal_strides != type.tile_shape):
-        return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)
+    if isinstance(type, types.GatherScatterViewType):
+        return types.gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
+    if isinstance(type, types.StridedViewType) and (version >= V13_3 or type.traversal_strides != type.tile_shape):
+        return types.strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)
     # The tiles neither overlap nor leave gaps.
-    return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
+    return types.partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)

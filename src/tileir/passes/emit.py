@@ -14,6 +14,7 @@ from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.ir.values import Value
+from tileir.rewrite.matching import tile_of
 from tileir.rewrite.rewriter import Rewriter
 
 Attributes = dict[str, Attribute]
@@ -22,50 +23,32 @@ UNSIGNED: Final[Attributes] = {"signedness": SIGNEDNESS["unsigned"]}
 SIGNED: Final[Attributes] = {"signedness": SIGNEDNESS["signed"]}
 
 
-def tile_of(value: Value) -> TileType:
-    """Return the tile type of a value."""
-    type = value.type
-    if not isinstance(type, TileType):
-        raise ValueError(f"'{type.text}' is not a tile type")
-    return type
-
-
 def width_of(type: TileType) -> int:
     element = type.element
     return element.width if isinstance(element, (IntegerType, FloatType)) else 0
 
 
-class Emit:
+class Emit(Rewriter):
     """Creates operations in front of the one that is being replaced, at its location."""
 
-    __slots__ = ("_rewriter",)
+    __slots__ = ()
 
     def __init__(self, before: Operation) -> None:
-        self._rewriter: Rewriter = Rewriter()
-        self._rewriter.insert_before(before)
-        self._rewriter.location = before.location
-
-    def operation(
-        self,
-        declaration: OperationDeclaration,
-        operands: list[Value],
-        types: list[Type],
-        attributes: Attributes = NO_ATTRIBUTES,
-        segments: tuple[int, ...] | None = None,
-    ) -> Operation:
-        return self._rewriter.create(declaration, operands, types, attributes, segments=segments)
+        super().__init__()
+        self.insert_before(before)
+        self.location = before.location
 
     def apply(
         self, declaration: OperationDeclaration, *operands: Value, attributes: Attributes = NO_ATTRIBUTES
     ) -> Value:
         """Create an operation whose result has the type of its first operand."""
-        return self.operation(declaration, list(operands), [operands[0].type], attributes).results[0]
+        return self.create(declaration, list(operands), [operands[0].type], attributes).results[0]
 
     def convert(
         self, declaration: OperationDeclaration, value: Value, element: Type, attributes: Attributes = NO_ATTRIBUTES
     ) -> Value:
         """Create a conversion to another element type."""
-        return self.operation(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
+        return self.create(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
 
     # --- constants whose elements are all equal ---
 
@@ -73,7 +56,7 @@ class Emit:
         """Create a constant from a bit pattern."""
         element = type.element
         data = (pattern & ((1 << width_of(type)) - 1)).to_bytes(element_bytes(element), "little")
-        return self._rewriter.constant(dense_attribute(type, type.shape, element, data))
+        return self.constant(dense_attribute(type, type.shape, element, data))
 
     def number(self, type: TileType, value: float) -> Value:
         """Create the float constant nearest to a number."""
@@ -86,15 +69,15 @@ class Emit:
             "comparison_predicate": COMPARISON_PREDICATE[predicate],
             "comparison_ordering": COMPARISON_ORDERING[ordering],
         }
-        return self.operation(CMPF, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
+        return self.create(CMPF, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
 
     def compare_integers(self, predicate: str, sign: Attributes, left: Value, right: Value) -> Value:
         """Compare as SIGNED or UNSIGNED."""
         attributes: Attributes = {"comparison_predicate": COMPARISON_PREDICATE[predicate], **sign}
-        return self.operation(CMPI, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
+        return self.create(CMPI, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
 
     def select(self, condition: Value, chosen: Value, otherwise: Value) -> Value:
-        return self.operation(SELECT, [condition, chosen, otherwise], [chosen.type]).results[0]
+        return self.create(SELECT, [condition, chosen, otherwise], [chosen.type]).results[0]
 
     # --- integers ---
 
@@ -121,7 +104,7 @@ def taken_token(operation: Operation) -> Value:
     """Return the token that an operation takes; without one, a new token in front of it."""
     token = operation.token
     if token is None:
-        token = Emit(operation).operation(MAKE_TOKEN, [], [TOKEN]).results[0]
+        token = Emit(operation).create(MAKE_TOKEN, [], [TOKEN]).results[0]
     return token
 
 

@@ -15,24 +15,16 @@ from tileir.dialect.types import tile_type
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.passes.emit import SIGNED, UNSIGNED, Emit, tile_of, width_of
+from tileir.passes.emit import SIGNED, UNSIGNED, Emit, width_of
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.matching import broadcast, reshape, tile_of
 
 _PROPAGATE_NAN: Final[dict[str, Attribute]] = {"propagate_nan": UNIT}
-# The element types that `cmpf` takes.
-_COMPARABLE: Final = ("f16", "bf16", "f32", "f64")
-# Types that represent every number of a source type.
-_WIDER: Final[dict[str, tuple[Type, ...]]] = {
-    "f16": (TF32, F32, F64),
-    "bf16": (TF32, F32, F64),
-    "tf32": (F32, F64),
-    "f32": (F64,),
-    "f64": (),
-    "f8E8M0FNU": (BF16, TF32, F32, F64),
-    "fnv8E5M3FNU": (BF16, TF32, F32, F64),
-}
+# The element types that a conversion with a rounding mode can be expanded for.
+_ROUNDED: Final = (F16, BF16, TF32, F32, F64)
 _TF32_DROPPED_BITS: Final = 13  # bits of f32 that tf32 does not have
 _INTEGER_OF: Final[dict[Type, IntegerType]] = {F16: I16, BF16: I16, F32: I32}
 
@@ -158,29 +150,17 @@ def insert(emit: Emit, operation: Operation) -> Value:
         if count == 1:
             # There is only one sub-tile, and another index is undefined.
             continue
-        numbers = emit.operation(ops.IOTA, [], [tile_type((count,), I32)]).results[0]
-        equal = emit.compare_integers("equal", SIGNED, numbers, _broadcast(emit, index, [1], [count]))
+        numbers = emit.create(ops.IOTA, [], [tile_type((count,), I32)]).results[0]
+        equal = emit.compare_integers("equal", SIGNED, numbers, broadcast(emit, index, (1,), (count,)))
         shape = [1] * len(split)
         shape[2 * axis] = count
-        equal = _broadcast(emit, equal, shape, split)
+        equal = broadcast(emit, equal, tuple(shape), tuple(split))
         mask = equal if mask is None else emit.apply(ops.ANDI, mask, equal)
     if mask is None:
         return source
-    repeated = _broadcast(emit, source, lone, split)
-    mask = _reshape(emit, mask, whole.shape)
-    return emit.select(mask, _reshape(emit, repeated, whole.shape), destination)
-
-
-def _broadcast(emit: Emit, value: Value, reshaped: list[int], shape: list[int]) -> Value:
-    value = _reshape(emit, value, tuple(reshaped))
-    return emit.operation(ops.BROADCAST, [value], [tile_type(tuple(shape), tile_of(value).element)]).results[0]
-
-
-def _reshape(emit: Emit, value: Value, shape: tuple[int, ...]) -> Value:
-    type = tile_of(value)
-    if type.shape == shape:
-        return value
-    return emit.operation(ops.RESHAPE, [value], [tile_type(shape, type.element)]).results[0]
+    repeated = broadcast(emit, source, tuple(lone), tuple(split))
+    mask = reshape(emit, mask, whole.shape)
+    return emit.select(mask, reshape(emit, repeated, whole.shape), destination)
 
 
 # --- fpowi (13.4) ---
@@ -204,7 +184,7 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     An i1 is whether the number is not zero.
     """
     value = operation.operands[0]
-    if tile_of(value).element.spelling not in _COMPARABLE:
+    if not ops.CMPF.operands[0].constraint.accepts(value.type):
         value = emit.convert(ops.FTOF, value, F32)
     type = tile_of(value)
     target = tile_of(operation.results[0])
@@ -256,12 +236,17 @@ def make_loop_signed(operation: Operation) -> None:
 
 
 def is_widening(source: Type, target: Type) -> bool:
-    return target in _WIDER.get(source.spelling, (F16, BF16, TF32, F32, F64))
+    """Whether another type represents every number of a type."""
+    if target is source or target not in _ROUNDED:
+        return False
+    narrow, wide = FORMATS[source.spelling], FORMATS[target.spelling]
+    has_ends = to_double(wide, 1) <= to_double(narrow, 1) and narrow.precision <= wide.precision
+    return has_ends and to_double(narrow, narrow.largest) <= to_double(wide, wide.largest)
 
 
 def can_round(operation: Operation) -> bool:
     """Whether a conversion with a rounding mode can be written with one that rounds to nearest even."""
-    return tile_of(operation.results[0]).element in (F16, BF16, F32, TF32, F64)
+    return tile_of(operation.results[0]).element in _ROUNDED
 
 
 def rounded_conversion(emit: Emit, operation: Operation) -> Value:

@@ -32,9 +32,9 @@ from tileir.ir.dense import signed_value
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import I1, IntegerType, flattened
 from tileir.ir.values import Value
-from tileir.passes.emit import Emit, defined_values, raise_errors, taken_token, tile_of, width_of
+from tileir.passes.emit import Emit, defined_values, raise_errors, taken_token, width_of
 from tileir.passes.expansions import EXPANSIONS
-from tileir.rewrite.matching import constant_integer, constant_value, defined_by, is_inside
+from tileir.rewrite.matching import constant_integer, constant_value, defined_by, is_inside, tile_of
 from tileir.rewrite.simplifier_rules import SWAPPED
 
 _ORDERING: Final = "memory_ordering_semantics"
@@ -101,10 +101,14 @@ def _strict_bounds(operation: Operation) -> BoundedAttribute | None:
 
 def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttribute | None:
     """Return the bounds without `strict`; None if they are empty."""
-    width = width_of(tile_of(operation.operands[0]))
-    least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     lower = None if predicate.lower is None else predicate.lower + 1
     upper = None if predicate.upper is None else predicate.upper - 1
+    return _nonempty(width_of(tile_of(operation.operands[0])), lower, upper)
+
+
+def _nonempty(width: int, lower: int | None, upper: int | None) -> BoundedAttribute | None:
+    """Return these bounds; None if no number of that width is within."""
+    least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     if (least if lower is None else lower) > (greatest if upper is None else upper):
         return None
     return bounded(lower, upper)
@@ -174,7 +178,7 @@ def _widen_scope(operation: Operation, warnings: list[Diagnostic]) -> int:
     if operation.attribute(_SCOPE) is not MEMORY_SCOPE["cluster"]:
         return 0
     operation.set_attribute(_SCOPE, MEMORY_SCOPE["device"])
-    text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than was asked for"
+    text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than requested"
     warnings.append(Diagnostic("warning", text, operation.location))
     return 1
 
@@ -188,11 +192,11 @@ def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
     attributes: dict[str, Attribute] = {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
     masks, tokens = len(operation.operand_group("mask")), len(operation.operand_group("token"))
     types = [result.type for result in operation.results]
-    # The operands stand in the same order; a load has no padding.
+    # The operands are in the same order; a load has no padding.
     is_load = operation.declaration is ops.ATOMIC_LOAD_TKO
     segments = (1, masks, 0, tokens) if is_load else (1, 1, masks, tokens)
     declaration = ops.LOAD_PTR_TKO if is_load else ops.STORE_PTR_TKO
-    access = Emit(operation).operation(declaration, list(operation.operands), types, attributes, segments)
+    access = Emit(operation).create(declaration, list(operation.operands), types, attributes, segments=segments)
     operation.replace_with(list(access.results))
 
 
@@ -254,12 +258,8 @@ def _assumption(comparison: Operation) -> tuple[Value, PredicateAttribute] | Non
         if multiple is not None:
             return multiple
     lower, upper = _bounds(keyword, comparison.signedness == "signed", width, bits)
-    least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
-    if (lower is None and upper is None) or not least <= (lower or 0) <= greatest:
-        return None
-    if not least <= (upper or 0) <= greatest or (lower is not None and upper is not None and lower > upper):
-        return None
-    return value, bounded(lower, upper)
+    predicate = _nonempty(width, lower, upper) if lower is not None or upper is not None else None
+    return None if predicate is None else (value, predicate)
 
 
 def _bounds(keyword: str, signed: bool, width: int, bits: int) -> tuple[int | None, int | None]:
@@ -302,7 +302,7 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
         later = [user for user in value.users if order.get(user, -1) > order[operation] and is_inside(user, block)]
         if not later:
             continue
-        assumed = Emit(operation).operation(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
+        assumed = Emit(operation).create(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
         latest[compared] = assumed
         for user in later:
             for index, operand in enumerate(list(user.operands)):

@@ -12,22 +12,19 @@ An operation directly in the body of a `for` or `loop` moves in front of that lo
 A moved operation may move on out of the next loop, as far as loops are directly nested; code does not move out of an
 `if`.  Constants move like everything else.
 
-Operations are visited in program order, so operands are already in their final place and one visit finds that of their
-user: the body of the loop that defines the innermost operand.  Moved operations keep their order.  The result is that
-of MLIR's pass, which moves one loop at a time, innermost first.  NVIDIA's pipeline names that pass too, but it moves
-nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/conflicts.md H12).
+Operations are visited in program order, so operands are already in their final position and one visit finds that of
+their user: the body of the loop that defines the innermost operand.  Moved operations keep their order.  The result is
+that of MLIR's pass, which moves one loop at a time, innermost first.  NVIDIA's pipeline names that pass too, but it
+moves nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/conflicts.md H12).
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.dialect.ops import FOR, LOOP, REMI
+from tileir.dialect.ops import REMI
 from tileir.ir.core import Block, Operation
 from tileir.ir.traits import PURE, TERMINATOR
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.rewriter import Rewriter
-
-_LOOPS: Final = (FOR, LOOP)
 
 
 class _Visited:
@@ -67,7 +64,7 @@ def _visit(root: Operation, start: Block, depths: dict[Block, int]) -> int:
         visited.next = operation.next
         if operation.regions:
             depth = visited.depth + 1
-            outermost = visited.outermost if operation.declaration in _LOOPS else depth
+            outermost = visited.outermost if operation.declaration.is_loop else depth
             del owners[depth:]
             owners.append(operation)
             for region in reversed(operation.regions):

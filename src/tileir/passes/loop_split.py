@@ -46,8 +46,9 @@ from tileir.ir.location import joined_location
 from tileir.ir.traversal import clone, functions, post_order
 from tileir.ir.types import I1, I64
 from tileir.ir.values import BlockArgument, Value
-from tileir.passes.emit import SIGNED, UNSIGNED, Attributes, Emit, tile_of, width_of
+from tileir.passes.emit import SIGNED, UNSIGNED, Attributes, Emit, width_of
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.matching import tile_of
 from tileir.rewrite.simplifier_rules import SWAPPED
 
 _THRESHOLD: Final = "cuda_tile.loop_split"

@@ -214,9 +214,8 @@ def _check_rules(rules: str) -> None:
 
 
 def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
-    """Run passes that were parsed already."""
+    """Run passes that `check_steps` has accepted."""
     _check_rules(rules)
-    check_steps(steps)
     for step in steps:
         _run_step(module, step, rules, report)
     return module
@@ -261,7 +260,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
     # A pass may be untyped user code, so its result is checked.
     function: Callable[[Operation, Options, PassSession], object] = found.run
     for root in roots:
-        changes = function(root, step.options, session)
+        changes = function(root, {**found.options, **step.options}, session)
         if not isinstance(changes, int):
             raise PassError(
                 f"pass '{step.name}' returned {changes!r} instead of the number of changes it made", root.location
@@ -273,7 +272,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
     for finding in found_diagnostics:
         if not isinstance(finding, Diagnostic):
             raise PassError(
-                f"pass '{step.name}' tells {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
+                f"pass '{step.name}' reports {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
                 module.location,
             )
     report.diagnostics += session.diagnostics

@@ -1,4 +1,4 @@
-"""What a pass is, what it is given, and how a text names passes.
+"""Passes, the session they run in, and the text of a pipeline.
 
 A pass is a plain function.  It takes an operation of its scope, its options as strings and the session of the run, and
 returns the number of changes it made; each pass decides what counts as one change, and 0 means that nothing changed.
@@ -22,7 +22,7 @@ from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.rewrite.driver import Statistics
 
-# The scope of a pass: what it is given.
+# The scope of a pass: the operations it is called with.
 ANY: Final = "any"  # the operation that the pipeline runs on
 FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
@@ -80,7 +80,8 @@ class Pass:
 
     `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
     `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
-    each function.  `options` are the names it accepts with their defaults.  See docs/writing_passes.md.
+    each function.  `options` are the names it accepts with their defaults; `run` is called with the default of each
+    option that the pipeline does not set.  See docs/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
@@ -108,39 +109,20 @@ class Pass:
         return f"<Pass {self.name}: {self.summary}>"
 
 
-# Passes by name; those of `passes/catalogue.py` come first, in its order.
-REGISTERED: Final[dict[str, Pass]] = {}
-
-
-def add_pass(found: Pass) -> Pass:
-    """Add a pass; a name is used once."""
-    if found.name in REGISTERED:
-        raise PipelineError(f"pass '{found.name}' is registered twice")
-    REGISTERED[found.name] = found
-    return found
-
-
-def integer_option(options: Options, name: str, default: int) -> int:
+def integer_option(options: Options, name: str) -> int:
     """Return an option that is a number."""
-    text = options.get(name)
-    if text is None:
-        return default
     try:
-        return int(text)
+        return int(options[name])
     except ValueError:
-        raise PipelineError(f"'{text}' value invalid for integer option '{name}'") from None
+        raise PipelineError(f"'{options[name]}' value invalid for integer option '{name}'") from None
 
 
-def bool_option(options: Options, name: str, default: bool = False) -> bool:
+def bool_option(options: Options, name: str) -> bool:
     """Return an option that is true or false; without a value it is true."""
-    text = options.get(name)
-    if text is None:
-        return default
-    if text in ("", "true", "1"):
-        return True
-    if text in ("false", "0"):
-        return False
-    raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+    text = options[name]
+    if text not in ("", "true", "1", "false", "0"):
+        raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+    return text not in ("false", "0")
 
 
 # --- the text of a pipeline ---
@@ -156,7 +138,7 @@ class Step:
         self.options: Options = options
         self.anchors: tuple[str, ...] = anchors
         self.given: Pass | None = given
-        """The pass itself, if it was given as an object."""
+        """The pass itself, if the caller passed the object."""
 
 
 def parse_pass(text: str) -> Step:

@@ -37,16 +37,13 @@ def is_removable(declaration: OperationDeclaration) -> bool:
 class DeadCode:
     """Finds dead operations; caches which operations contain an effect, so that nests are not searched again.
 
-    The cache is stale when an effect has moved out of an operation; `forget` empties it.
+    The cache is stale when an effect has moved out of an operation.
     """
 
     __slots__ = ("_effectful",)
 
     def __init__(self) -> None:
         self._effectful: set[Operation] = set()
-
-    def forget(self) -> None:
-        self._effectful = set()
 
     def is_dead(self, operation: Operation) -> bool:
         """Whether a removable operation is unused and has no effect."""
@@ -93,18 +90,13 @@ def remove_dead(
     """
     if dead is None:
         dead = DeadCode()
-    removable: dict[OperationDeclaration, bool] = {}
     removed = 0
     pending: list[Operation | None] = [block.last for region in root.regions for block in region.blocks]
     while pending:
         cursor = pending.pop()
         while cursor is not None:
             previous = cursor.previous
-            declaration = cursor.declaration
-            known = removable.get(declaration)
-            if known is None:
-                known = removable[declaration] = is_removable(declaration)
-            if known and cursor.is_unused and dead.is_dead(cursor):
+            if is_removable(cursor.declaration) and dead.is_dead(cursor):
                 erase(cursor)
                 removed += 1
             elif cursor.regions:
@@ -168,7 +160,7 @@ class ConstantBlocks:
 
 
 class ConstantPool:
-    """Merges and moves constants as MLIR's folder does; it is given them in program order.
+    """Merges and moves constants, in program order, as MLIR's folder does.
 
     Equal constants (same value, same type) of one isolated operation become the first of them.  A constant stays where
     it is if it begins the entry block or follows one that stays; any other moves to the front of that block.  A

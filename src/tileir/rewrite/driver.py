@@ -26,6 +26,7 @@ from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_words
 from tileir.ir.traits import CONSTANT_LIKE, ISOLATED
+from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
 from tileir.rewrite.cleanup import ConstantPool, DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist
@@ -158,7 +159,7 @@ def apply_greedily(
 
     After `limit` rewrites (by default many per operation) a `RewriteError` says that the rules do not converge.
     `trace` is called with each step, the program before and after it; `trace_patterns` with each pattern that did not
-    match and the reason.  `keep_locations` gives an operation that replaces several the locations of all of them, where
+    match and the reason.  With `keep_locations`, an operation that replaces several has the locations of all of them;
     MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
@@ -169,30 +170,27 @@ def apply_greedily(
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
             raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_words(rule)}")
-    return _Driver(root, patterns, folds, limit, statistics, trace, trace_patterns, keep_locations).run()
+    driver = _Driver(root, patterns, folds, keep_locations)
+    if limit is not None:
+        driver.limit = limit
+    if statistics is not None:
+        driver.statistics = statistics
+    driver.trace = trace
+    driver.trace_patterns = trace_patterns
+    return driver.run()
 
 
 class _Driver:
-    def __init__(
-        self,
-        root: Operation,
-        patterns: list[Pattern],
-        folds: list[Fold],
-        limit: int | None,
-        statistics: Statistics | None,
-        trace: Callable[[str], None] | None,
-        trace_patterns: Callable[[str], None] | None,
-        keep_locations: bool,
-    ) -> None:
+    def __init__(self, root: Operation, patterns: list[Pattern], folds: list[Fold], keep_locations: bool) -> None:
         self.root: Operation = root
         self.patterns: list[Pattern] = patterns
         self.folds: list[Fold] = folds
-        self.limit: int = limit if limit is not None else -1
-        self.statistics: Statistics = statistics if statistics is not None else Statistics()
-        self.trace: Callable[[str], None] | None = trace
-        self.trace_patterns: Callable[[str], None] | None = trace_patterns
         self.worklist: Worklist = Worklist()
         self.rewriter: Rewriter = Rewriter(self.worklist, keep_locations)
+        self.limit: int = -1
+        self.statistics: Statistics = Statistics()
+        self.trace: Callable[[str], None] | None = None
+        self.trace_patterns: Callable[[str], None] | None = None
         self.rules: dict[OperationDeclaration, _Rules] = {}
         self.dead: DeadCode = DeadCode()
         self.rewrites: int = 0
@@ -201,7 +199,7 @@ class _Driver:
     def run(self) -> bool:
         changed = False
         while True:
-            self.dead.forget()
+            self.dead = DeadCode()
             removed = remove_dead(self.root, self.dead, self._erase)
             moved = self._sweep()
             rewritten = self._drain()
@@ -222,36 +220,18 @@ class _Driver:
     def _sweep(self) -> bool:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
         pool = ConstantPool(self.rewriter.keep_locations)
+        operations = pre_order(self.root)[1:]
         found: list[Operation] = []
-        count = 0
-        pending: list[Operation | None] = []
-        for region in reversed(self.root.regions):
-            for block in reversed(region.blocks):
-                pending.append(block.first)
-        while pending:
-            cursor = pending.pop()
-            while cursor is not None:
-                following = cursor.next
-                known = self._rules_for(cursor.declaration)
-                count += 1
-                if known.is_constant and not pool.place(cursor):
-                    cursor = following
-                    continue
-                if known.folds or known.patterns:
-                    found.append(cursor)
-                if cursor.regions:
-                    pending.append(following)
-                    for region in reversed(cursor.regions):
-                        for block in reversed(region.blocks):
-                            pending.append(block.first)
-                    break
-                cursor = following
+        for operation in operations:
+            known = self._rules_for(operation.declaration)
+            if (not known.is_constant or pool.place(operation)) and (known.folds or known.patterns):
+                found.append(operation)
         if pool.merged:
             self.statistics.count(EQUAL_CONSTANTS, pool.merged)
         if pool.moved:
             self.statistics.count(HOISTED_CONSTANTS, pool.moved)
         if self.limit < 0:
-            self.limit = max(_MIN_LIMIT, count * _REWRITES_PER_OPERATION)
+            self.limit = max(_MIN_LIMIT, len(operations) * _REWRITES_PER_OPERATION)
         self.worklist.fill(found)
         return pool.merged + pool.moved > 0
 
@@ -259,9 +239,9 @@ class _Driver:
 
     def _drain(self) -> bool:
         """Take operations until none is left; return whether anything changed."""
-        worklist = self.worklist
         rewriter = self.rewriter
         rewriter.changed = False
+        worklist = self.worklist
         operation = worklist.pop()
         while operation is not None:
             known = self._rules_for(operation.declaration)
@@ -298,7 +278,7 @@ class _Driver:
                 self._count(pattern.name, step)
                 return
             if self.trace_patterns is not None:
-                reason = rewriter.reason or "it gives no reason"
+                reason = rewriter.reason or "no reason is given"
                 message = f"{pattern.name} does not match '{operation.name}': {reason}"
                 self.trace_patterns(str(Diagnostic("remark", message, rewriter.failed_at)))
 

@@ -152,8 +152,7 @@ def constant_fact(value: DenseAttribute) -> Fact:
     element = value.element_type
     if not isinstance(element, IntegerType) or len(value.data) > _MAX_CONSTANT_ELEMENTS * element_bytes(element):
         return full(width_of(value.type), groups)
-    mask = (1 << element.width) - 1
-    bits = [pattern & mask for pattern in value.values()]
+    bits = value.values()
     # Two's complement reads a single bit 1 as -1; `signed_value` reads it as constants are spelled.
     signed = [-pattern if element.width == 1 else signed_value(element.width, pattern) for pattern in bits]
     zeros = min([trailing_zeros(pattern) if pattern else element.width for pattern in bits])

@@ -111,7 +111,7 @@ class Facts:
             self._known.pop(current, None)
             for user in current.users:
                 pending.extend(user.results)
-                if user.declaration in (FOR, LOOP):
+                if user.declaration.is_loop:
                     pending.extend(user.regions[0].block.arguments)
                 elif user.declaration.is_terminator:
                     pending.extend(_receivers(user))
@@ -170,7 +170,7 @@ class Facts:
             found = fact_of_result(value, facts)
         elif isinstance(value, BlockArgument) and owner is not None and owner.declaration is FOR and value.index == 0:
             found = _induction_fact(owner, facts)
-        elif owner is not None and owner.declaration in (FOR, LOOP):
+        elif owner is not None and owner.declaration.is_loop:
             self._record_carried(owner, facts)
             return
         else:
@@ -240,7 +240,7 @@ def _receivers(terminator: Operation) -> list[Value]:
     if owner is None:
         return []
     found: list[Value] = list(owner.results)
-    if owner.declaration in (FOR, LOOP):
+    if owner.declaration.is_loop:
         found.extend(_carried(owner))
     return found
 

@@ -11,9 +11,10 @@ from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, EXTI, IF, MULF, SELECT, XORI
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import I1, FloatType, IntegerType
+from tileir.rewrite import matching
 from tileir.rewrite.driver import Fold, FoldResult, Pattern
 from tileir.rewrite.matching import constant_bool, constant_integer, constant_value, defined_by, negated, negation
 from tileir.rewrite.rewriter import Rewriter
@@ -151,16 +152,14 @@ def _select_constants(operation: Operation, rewriter: Rewriter) -> bool:
     condition, chosen, otherwise = [constant_value(value) for value in operation.operands]
     if condition is None or chosen is None or otherwise is None:
         return rewriter.no_match(operation, "an operand is not constant")
-    element = chosen.element_type
-    if not isinstance(element, (IntegerType, FloatType)):
+    type = matching.tile_of(operation.result)
+    if not isinstance(type.element, (IntegerType, FloatType)):
         return rewriter.no_match(operation, "the elements are neither integers nor floats")
-    size = element_bytes(element)
-    count = 1 if condition.is_splat and chosen.is_splat and otherwise.is_splat else chosen.count
-    picked = [chosen if condition.bits(index) & 1 else otherwise for index in range(count)]
-    parts = [arm.bits(index).to_bytes(size, "little") for index, arm in enumerate(picked)]
-    value = dense_attribute(chosen.type, chosen.shape, element, b"".join(parts))
-    rewriter.replace(operation, [rewriter.constant(value)])
-    return True
+    operands = [condition, chosen, otherwise]
+    value = matching.elementwise(type, operands, lambda bits: bits[1] if bits[0] else bits[2])
+    if value is not None:
+        rewriter.replace(operation, [rewriter.constant(value)])
+    return value is not None
 
 
 def _select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
@@ -191,7 +190,7 @@ def select_patterns() -> list[Pattern]:
 
 
 def _product_first(operation: Operation, rewriter: Rewriter) -> bool:
-    """Move a product among the operands of `addf` to the left, where fuse-fma looks for it."""
+    """Move a product among the operands of `addf` to the left, where fuse-fma expects it."""
     left, right = operation.operands
     if defined_by(right, MULF) is None or defined_by(left, MULF) is not None:
         return rewriter.no_match(operation, "the right operand is not the only product")
@@ -207,23 +206,13 @@ PRODUCT_FIRST = Pattern("addf-product-first", ADDF, _product_first)
 
 def add_constants(left: DenseAttribute, right: DenseAttribute, rounding: str, flush: bool) -> DenseAttribute | None:
     """Add element by element; None if a sum or operand is not finite or the mode is not one of IEEE's."""
-    element = left.element_type
-    if not isinstance(element, FloatType) or rounding not in ROUNDING_MODES or left.type is not right.type:
+    type = left.type
+    if not isinstance(type, TileType) or not isinstance(type.element, FloatType):
         return None
-    form = FORMATS[element.name]
-    size = element_bytes(element)
-    sums: dict[tuple[int, int], bytes] = {}
-    parts: list[bytes] = []
-    for index in range(1 if left.is_splat and right.is_splat else left.count):
-        pair = (left.bits(index), right.bits(index))
-        known = sums.get(pair)
-        if known is None:
-            total = add_bits(form, pair[0], pair[1], rounding, flush)
-            if total is None:
-                return None
-            known = sums[pair] = total.to_bytes(size, "little")
-        parts.append(known)
-    return dense_attribute(left.type, left.shape, element, b"".join(parts))
+    if rounding not in ROUNDING_MODES or type is not right.type:
+        return None
+    form = FORMATS[type.element.name]
+    return matching.elementwise(type, [left, right], lambda bits: add_bits(form, bits[0], bits[1], rounding, flush))
 
 
 def add_bits(form: FloatFormat, left: int, right: int, rounding: str, flush: bool) -> int | None:

@@ -115,7 +115,7 @@ def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) 
 
 
 def _convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
-    """Turn results whose values are computed outside the `if` into a `select` in front of it.
+    """Replace results whose values are computed outside the `if` by a `select` in front of it.
 
     If one branch leaves, the results are the values of the other branch.
     """

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
-from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, IF, RESHAPE, RETURN, SELECT, XORI, YIELD
-from tileir.dialect.types import TileType, tile_type, with_element
+from collections.abc import Callable
+
+from tileir.dialect.ops import BROADCAST, CONSTANT, IF, RESHAPE, SELECT, XORI, YIELD
+from tileir.dialect.types import TileType, tile_type
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import F4E2M1FN, I1, IntegerType
 from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
-
-_LEAVING: Final = (RETURN, CONTINUE, BREAK)
 
 
 def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | None:
     """Return the operation that defines a value, if it is of that kind."""
     definition = value.defining_operation
     return definition if definition is not None and definition.declaration is declaration else None
+
+
+def tile_of(value: Value) -> TileType:
+    """Return the tile type of a value."""
+    type = value.type
+    if not isinstance(type, TileType):
+        raise ValueError(f"'{type.text}' is not a tile type")
+    return type
 
 
 def constant_value(value: Value) -> DenseAttribute | None:
@@ -41,7 +48,26 @@ def constant_bool(value: Value) -> bool | None:
     elements = constant_value(value)
     if elements is None or elements.element_type is not I1 or not elements.is_splat:
         return None
-    return elements.bits(0) & 1 == 1
+    return elements.bits(0) == 1
+
+
+def elementwise(
+    type: TileType, operands: list[DenseAttribute], compute: Callable[[tuple[int, ...]], int | None]
+) -> DenseAttribute | None:
+    """Compute a constant from the bits of each element of the operands; None if `compute` returns None for one."""
+    size = element_bytes(type.element)
+    known: dict[tuple[int, ...], bytes] = {}
+    parts: list[bytes] = []
+    for index in range(1 if all(operand.is_splat for operand in operands) else type.count):
+        bits = tuple([operand.bits(index) for operand in operands])
+        found = known.get(bits)
+        if found is None:
+            result = compute(bits)
+            if result is None:
+                return None
+            found = known[bits] = result.to_bytes(size, "little")
+        parts.append(found)
+    return dense_attribute(type, type.shape, type.element, b"".join(parts))
 
 
 def negated(value: Value) -> Value | None:
@@ -67,7 +93,8 @@ def yields(block: Block | None) -> Operation | None:
 
 def leaves(block: Block | None) -> bool:
     """Whether a branch ends in `return`, `continue` or `break`: it leaves more than its `if`."""
-    return block is not None and block.last is not None and block.last.declaration in _LEAVING
+    last = block.last if block is not None else None
+    return last is not None and last.declaration.is_terminator and last.declaration is not YIELD
 
 
 def if_yields(branching: Operation) -> list[Operation]:
@@ -124,22 +151,30 @@ def can_select(value: Value) -> bool:
     return isinstance(value.type, TileType) and value.type.element is not F4E2M1FN
 
 
+def reshape(rewriter: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
+    """Create a `reshape` if the value has another shape."""
+    type = tile_of(value)
+    if type.shape == shape:
+        return value
+    return rewriter.create(RESHAPE, [value], [tile_type(shape, type.element)]).result
+
+
+def broadcast(rewriter: Rewriter, value: Value, reshaped: tuple[int, ...], shape: tuple[int, ...]) -> Value:
+    """Reshape a value, then broadcast it."""
+    value = reshape(rewriter, value, reshaped)
+    return rewriter.create(BROADCAST, [value], [tile_type(shape, tile_of(value).element)]).result
+
+
 def select_for(rewriter: Rewriter, condition: Value, chosen: Value, otherwise: Value) -> Value:
     """Create a `select` with a scalar condition, which is broadcast to the shape of the values."""
-    type = chosen.type
-    if not isinstance(type, TileType):
-        raise ValueError(f"no select of '{type.text}'")
+    type = tile_of(chosen)
     if type.shape:
-        ones = tile_type((1,) * len(type.shape), I1)
-        condition = rewriter.create(RESHAPE, [condition], [ones]).results[0]
-        condition = rewriter.create(BROADCAST, [condition], [with_element(type, I1)]).results[0]
+        condition = broadcast(rewriter, condition, (1,) * len(type.shape), type.shape)
     return rewriter.create(SELECT, [condition, chosen, otherwise], [type]).results[0]
 
 
 def negation(rewriter: Rewriter, value: Value) -> Value:
     """Create `xori value, true`."""
-    type = value.type
-    if not isinstance(type, TileType):
-        raise ValueError(f"no negation of '{type.text}'")
+    type = tile_of(value)
     truth = rewriter.constant(dense_attribute(type, type.shape, I1, b"\x01"))
     return rewriter.create(XORI, [value, truth], [type]).results[0]

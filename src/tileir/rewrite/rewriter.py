@@ -25,36 +25,24 @@ if TYPE_CHECKING:
 class Worklist:
     """Operations to visit, without duplicates; the one added last comes first."""
 
-    __slots__ = ("_order", "_waiting")
+    __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._order: list[Operation] = []
-        self._waiting: set[Operation] = set()
+        # A dictionary, because its keys are unique and in order.
+        self._waiting: dict[Operation, None] = {}
 
     def fill(self, operations: list[Operation]) -> None:
         """Replace the contents; the first operation is visited first."""
-        operations.reverse()
-        self._order = operations
-        self._waiting = set(operations)
+        self._waiting = dict.fromkeys(reversed(operations))
 
     def push(self, operation: Operation) -> None:
-        if operation not in self._waiting:
-            self._waiting.add(operation)
-            self._order.append(operation)
+        self._waiting[operation] = None
 
     def remove(self, operation: Operation) -> None:
-        # The entry in `_order` stays and is skipped: an erased operation never comes back.
-        self._waiting.discard(operation)
+        self._waiting.pop(operation, None)
 
     def pop(self) -> Operation | None:
-        order = self._order
-        waiting = self._waiting
-        while order:
-            operation = order.pop()
-            if operation in waiting:
-                waiting.remove(operation)
-                return operation
-        return None
+        return self._waiting.popitem()[0] if self._waiting else None
 
 
 class Rewriter:
@@ -74,7 +62,7 @@ class Rewriter:
         self.changed: bool = False
         """Whether anything was changed since the driver reset it."""
         self.reason: str = ""
-        """Why the last pattern did not match, if it said so, and where."""
+        """Why the last pattern did not match, if it called `no_match`."""
         self.failed_at: Location = UNKNOWN
         self._block: Block | None = None
         self._before: Operation | None = None
@@ -131,8 +119,9 @@ class Rewriter:
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
         """Build and insert an operation; declarations are in `tileir.declarations`, as ADDI."""
-        place = self.location if location is None else location
-        return self.insert(Operation(declaration, operands, result_types, attributes, regions, place, segments))
+        if location is None:
+            location = self.location
+        return self.insert(Operation(declaration, operands, result_types, attributes, regions, location, segments))
 
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
         """Insert a `constant`; the driver moves it to the start of the kernel and merges equal ones."""

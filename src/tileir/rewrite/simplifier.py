@@ -11,9 +11,9 @@ program order, so operands are simplified before their users.
 * results are cached by node and mode;
 * every step increases the depth, and beyond the limit an expression stays as it is.
 
-A rule removes more than it creates, and new operations stand where the old one stood.  Operations with a region, a
-token, a float or an effect are never changed, and no operation moves.  The result depends only on the order of the
-program and of the rules.
+A rule removes more than it creates, and new operations are inserted in front of the old one.  Operations with a
+region, a token, a float or an effect are never changed, and no operation moves.  The result depends only on the order
+of the program and of the rules.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, ORI, SELECT, TRUNCI, XORI
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import Attribute, EnumKind
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
@@ -41,7 +41,7 @@ from tileir.rewrite.simplifier_rules import OPERATORS, RuleTable, Term, evaluate
 VALUE: Final = 0
 COMPLEMENT: Final = 1
 
-MAX_DEPTH: Final = 32
+_MAX_DEPTH: Final = 32
 # This many operands of a chain of `andi` or `ori` are compared with each other.
 _MAX_CHAIN: Final = 16
 
@@ -91,11 +91,10 @@ _tables: Final[list[RuleTable]] = []
 class Expressions:
     """The nodes of a program and their simplified forms."""
 
-    __slots__ = ("_numbers", "_simplified_nodes", "depth_limit", "nodes", "statistics")
+    __slots__ = ("_numbers", "_simplified_nodes", "nodes", "statistics")
 
-    def __init__(self, statistics: Statistics, depth_limit: int = MAX_DEPTH) -> None:
+    def __init__(self, statistics: Statistics) -> None:
         self.statistics: Statistics = statistics
-        self.depth_limit: int = depth_limit
         if not _tables:
             _tables.extend([RuleTable(rules.RULES), RuleTable(rules.COMPLEMENTS)])
         self.nodes: dict[Value, Node] = {}
@@ -161,7 +160,7 @@ class Expressions:
 
     def simplify(self, node: Node, mode: int = VALUE, depth: int = 0) -> Node | None:
         """Return the simplest form of a node, or the node; None if its complement costs an operation."""
-        if node.kind is None or depth > self.depth_limit:
+        if node.kind is None or depth > _MAX_DEPTH:
             return node if mode == VALUE else None
         key = (node, mode)
         if key in self._simplified_nodes:
@@ -338,12 +337,6 @@ def _flag(text: str, bindings: _Bindings) -> str:
 
 # --- writing ---
 
-_KEYWORDS: Final[dict[str, EnumKind]] = {
-    "overflow": OVERFLOW,
-    "signedness": SIGNEDNESS,
-    "comparison_predicate": COMPARISON_PREDICATE,
-}
-
 
 class _Writer:
     """Writes simplified expressions back into the program."""
@@ -401,10 +394,10 @@ class _Writer:
         if declaration is None:
             raise ValueError("the value of a leaf is there")
         attributes: dict[str, Attribute] = {}
-        for name, keyword in zip(OPERATORS[declaration], node.flags, strict=True):
-            attribute = _KEYWORDS[name][keyword]
-            if declaration.defaults.get(name) is not attribute:
-                attributes[name] = attribute
+        for declared, keyword in zip(declaration.attributes, node.flags, strict=True):
+            kind = enum_kind_of(declared)
+            if kind is not None and kind[keyword] is not declared.default:
+                attributes[declared.name] = kind[keyword]
         operands = [operand.value for operand in node.operands if operand.value is not None]
         operation = Operation(declaration, operands, [node.type], attributes or NO_ATTRIBUTES, location=before.location)
         block.insert_before(operation, before)
@@ -415,14 +408,13 @@ def simplify_expressions(
     root: Operation,
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
-    depth_limit: int = MAX_DEPTH,
     keep_locations: bool = False,
 ) -> int:
     """Simplify all expressions inside `root` once; return the number of operations replaced.
 
     With `keep_locations`, an operation that replaces another one gets its location too.
     """
-    expressions = Expressions(statistics if statistics is not None else Statistics(), depth_limit)
+    expressions = Expressions(statistics if statistics is not None else Statistics())
     writer = _Writer(expressions, keep_locations)
     replaced = 0
     for operation in list(root.walk()):
@@ -435,9 +427,9 @@ def simplify_expressions(
         step = Step(operation) if trace is not None else None
         result = operation.results[0]
         value = writer.value_of(found, operation)
-        heir = value.defining_operation
-        if keep_locations and heir is not None:
-            heir.location = joined_location(heir.location, operation.location)
+        definition = value.defining_operation
+        if keep_locations and definition is not None:
+            definition.location = joined_location(definition.location, operation.location)
         result.replace_all_uses_with(value)
         expressions.nodes[result] = found
         operation.erase()

@@ -25,6 +25,7 @@ from tileir.dialect.types import TileType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import IntegerType
+from tileir.rewrite.matching import elementwise
 
 # Constants that are not splats are computed up to this number of elements.
 _MAX_ELEMENTS: Final = 4096
@@ -208,18 +209,18 @@ class Term:
 
 
 class Rule:
-    """A parsed rule; `heads` are the operations of the pattern and its operands, None where any matches."""
+    """A parsed rule; `kinds` are the operations of the pattern and its operands, None where any matches."""
 
-    __slots__ = ("heads", "left", "name", "right")
+    __slots__ = ("kinds", "left", "name", "right")
 
     def __init__(self, name: str, left: Term, right: Term) -> None:
         self.name: str = name
         self.left: Term = left
         self.right: Term = right
-        self.heads: list[OperationDeclaration | None] = [_head(term) for term in (left, *left.arguments)]
+        self.kinds: list[OperationDeclaration | None] = [_kind_of(term) for term in (left, *left.arguments)]
 
 
-def _head(term: Term) -> OperationDeclaration | None:
+def _kind_of(term: Term) -> OperationDeclaration | None:
     if term.kind == APPLICATION:
         return term.operation
     return None if term.kind == VARIABLE else ops.CONSTANT
@@ -241,7 +242,7 @@ class RuleTable:
             found = self._candidates[kinds] = [
                 rule
                 for rule in self._rules
-                if all(head is None or head is kind for head, kind in zip(rule.heads, kinds, strict=False))
+                if all(own is None or own is kind for own, kind in zip(rule.kinds, kinds, strict=False))
             ]
         return found
 
@@ -398,29 +399,17 @@ def is_splat(value: DenseAttribute | None, number: str) -> bool:
     """Whether a node is a constant whose elements are all a literal of a rule."""
     if value is None or not value.is_splat or not isinstance(value.element_type, IntegerType):
         return False
-    width = value.element_type.width
-    return value.bits(0) & ((1 << width) - 1) == literal(number, width)
+    return value.bits(0) == literal(number, value.element_type.width)
 
 
 def evaluate_tiles(
     operation: OperationDeclaration, flags: tuple[str, ...], operands: list[DenseAttribute], type: TileType
 ) -> DenseAttribute | None:
     """Compute an operation on constants, element by element; None if it is undefined or takes too long."""
-    is_uniform = all(operand.is_splat for operand in operands)
-    if type.count > _MAX_ELEMENTS and not is_uniform:
+    element = operands[-1].element_type
+    if type.count > _MAX_ELEMENTS and not all(operand.is_splat for operand in operands):
         return None
-    widths: list[int] = []
-    for operand in operands:
-        element = operand.element_type
-        if not isinstance(element, IntegerType):
-            return None
-        widths.append(element.width)
-    size = element_bytes(type.element)
-    parts: list[bytes] = []
-    for index in range(1 if is_uniform else type.count):
-        bits = tuple([each.bits(index) & ((1 << width) - 1) for each, width in zip(operands, widths, strict=True)])
-        result = evaluate(operation, flags, (widths[-1], integer_width(type)), bits)
-        if result is None:
-            return None
-        parts.append(result.to_bytes(size, "little"))
-    return dense_attribute(type, type.shape, type.element, b"".join(parts))
+    if not isinstance(element, IntegerType):
+        return None
+    widths = (element.width, integer_width(type))
+    return elementwise(type, operands, lambda bits: evaluate(operation, flags, widths, bits))

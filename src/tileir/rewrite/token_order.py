@@ -109,7 +109,7 @@ class TokenOrder:
         tokens: list[Value] = []
         for operation in self.entry.walk():
             tokens.extend([result for result in operation.results if result.type is TOKEN])
-            if operation.declaration in (FOR, LOOP):
+            if operation.declaration.is_loop:
                 tokens.extend([each for each in operation.regions[0].block.arguments if each.type is TOKEN])
         sources = [(token, list(self.before(token))) for token in tokens]
         found: dict[Value, int] = {}

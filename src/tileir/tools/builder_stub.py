@@ -230,7 +230,7 @@ def stub() -> str:
     methods: list[str] = []
     # By name: the order of declarations is that of imports, and nobody's business.
     for declaration in sorted(declarations(), key=lambda each: each.mnemonic):
-        if declaration.name.startswith("cuda_tile.") and declaration not in BY_HAND:
+        if not declaration.is_builtin and declaration not in BY_HAND:
             methods += _methods(declaration)
     head = _HEAD.replace("COMMON", ", ".join(_COMMON)).replace("NEWEST", NEWEST_NAME)
     return head + "\n".join(methods) + "\n"

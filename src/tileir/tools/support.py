@@ -15,7 +15,7 @@ from typing import Final
 
 from tileir.bytecode.records import records_of
 from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, finds_types
-from tileir.dialect.ops import ASSUME, ASSUME_COND, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE
+from tileir.dialect.ops import ASSUME, ASSUME_COND, ENTRY, FOR, GLOBAL, MODULE
 from tileir.dialect.types import pointer_type, scalar_tile, tile_type
 from tileir.ir.declaration import OperandDeclaration, OperationDeclaration
 from tileir.ir.registry import REGISTRY
@@ -87,7 +87,7 @@ class Part:
 
 def operations() -> list[OperationDeclaration]:
     """Those of the dialect, in the order of their names."""
-    found = [each for each in REGISTRY.declarations() if each.name.startswith("cuda_tile.") and not each.testing]
+    found = [each for each in REGISTRY.declarations() if not each.is_builtin and not each.testing]
     return sorted(found, key=lambda each: each.mnemonic)
 
 
@@ -120,7 +120,7 @@ def is_newer(declaration: OperationDeclaration) -> bool:
 
 
 def _has_facts(declaration: OperationDeclaration) -> bool:
-    return declaration in RULES or declaration in (FOR, IF, LOOP)
+    return declaration in RULES or declaration.is_control_flow
 
 
 def _others(

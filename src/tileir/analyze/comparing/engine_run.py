@@ -17,7 +17,6 @@ from tileir.analyze.comparing.block_values import MOST_BYTES, BlockValues, compa
 from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
 from tileir.analyze.comparing.differences import difference_of
 from tileir.analyze.comparing.probes import Probe, ProbedKernel
-from tileir.dialect.ops import MMAF, MMAF_SCALED
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
@@ -25,6 +24,7 @@ from tileir.execute.engine import Engine, LaunchOptions
 from tileir.execute.engines import find_engine, why_missing
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launch import Kernel, compile
+from tileir.execute.number_watch import PRODUCTS
 from tileir.execute.recording.recording import Recording
 from tileir.ir.types import Type
 
@@ -65,7 +65,7 @@ class EngineComparison(Comparison):
         self._arrays: list[ArrayDifference] | None = None
         if self._probed.left_out:
             self.notes.append(f"{self._probed.left_out} values are not compared, as the kernel has so many.")
-        products = [one for one in recording.program.operations if one.declaration in (MMAF, MMAF_SCALED)]
+        products = [one for one in recording.program.operations if one.declaration in PRODUCTS]
         if products and not recording.launch.exact:
             self.notes.append(
                 "Engines add up products of floats in their own orders, unless the kernel is compiled with exact=True."

@@ -28,8 +28,6 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
 
-_LOOPS: Final = (ops.FOR, ops.LOOP)
-_TERMINATORS: Final = (ops.CONTINUE, ops.BREAK, ops.YIELD)
 _BODIES: Final = (ops.REDUCE, ops.SCAN)
 # What changes memory, and the operand it is changed with.
 _STORES: Final[dict[OperationDeclaration, str]] = {
@@ -92,7 +90,7 @@ class Shadow(Observer):
             self._hand_on(operation.operands[3:], operands[3:], operation.regions[0].block.arguments[1:])
         elif declaration is ops.LOOP:
             self._hand_on(operation.operands, operands, operation.regions[0].block.arguments)
-        elif declaration in _TERMINATORS:
+        elif declaration.is_terminator and declaration is not ops.RETURN:
             self._leave(operation, operands)
         else:
             self._operands = operands
@@ -152,9 +150,9 @@ class Shadow(Observer):
 
     def _leave(self, operation: Operation, operands: list[Any]) -> None:
         """A terminator hands its operands to the next turn of a loop, or to the results of what it ends."""
-        wanted = (ops.IF,) if operation.declaration is ops.YIELD else _LOOPS
         owner = operation.parent_operation
-        while owner is not None and owner.declaration not in wanted:
+        ends_branch = operation.declaration is ops.YIELD
+        while owner is not None and not (owner.declaration is ops.IF if ends_branch else owner.declaration.is_loop):
             owner = owner.parent_operation
         assert owner is not None
         targets: Sequence[Value] = owner.results

@@ -61,7 +61,7 @@ _RESULTS: Final = re.compile(r"\s*(%\w+(?:\s*,\s*%\w+)*)(?::\d+)?\s*=")
 
 def builder_example(declaration: OperationDeclaration) -> str:
     """Python that builds the example of an operation; empty for operations of other dialects, which it cannot build."""
-    if not declaration.name.startswith("cuda_tile."):
+    if declaration.is_builtin:
         return ""
     written = WRITTEN.get(declaration)
     return written if written is not None else _call(declaration)

@@ -93,7 +93,7 @@ def grammar(declaration: OperationDeclaration) -> str:
 
 def spelled(declaration: OperationDeclaration, version: Version = NEWEST) -> str:
     """The name as a statement begins with it."""
-    plain = declaration.name.startswith("cuda_tile.") and declaration is not MODULE
+    plain = not declaration.is_builtin and declaration is not MODULE
     return declaration.spelled_name(version) if plain else declaration.name
 
 

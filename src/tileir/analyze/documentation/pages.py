@@ -172,7 +172,7 @@ def operations() -> list[OperationDeclaration]:
 
 def title_of(declaration: OperationDeclaration) -> str:
     """The name a page goes under: the mnemonic of the newest version, with a foreign dialect's prefix."""
-    if not declaration.name.startswith("cuda_tile."):
+    if declaration.is_builtin:
         return declaration.name
     return declaration.spelled_name(NEWEST)
 
@@ -311,7 +311,7 @@ def operation_page(declaration: OperationDeclaration) -> Page:
 
 def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
     facts = [f"chapter {declaration.chapter}"]
-    if not declaration.name.startswith("cuda_tile."):
+    if declaration.is_builtin:
         facts.append("of MLIR, not of cuda_tile")
     elif declaration.since is None:
         facts.append("draft only")

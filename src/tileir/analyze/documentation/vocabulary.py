@@ -60,7 +60,7 @@ def _operation_entry(declaration: OperationDeclaration) -> Entry:
         title_of(declaration),
         declaration.chapter,
         declaration.summary,
-        tuple(other_names(declaration)) if declaration.name.startswith("cuda_tile.") else (),
+        tuple(other_names(declaration)) if not declaration.is_builtin else (),
         partial(operation_page, declaration),
     )
 
@@ -242,7 +242,7 @@ def version_page(version: Version) -> Page:
     """What a version of the dialect brought."""
     declared = operations()
     sections: list[Section] = []
-    new = [d for d in declared if d.since == version and d.name.startswith("cuda_tile.")]
+    new = [d for d in declared if d.since == version and not d.is_builtin]
     if version == V13_1:
         text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
         sections.append(Section("Brought", (Paragraph(text),)))

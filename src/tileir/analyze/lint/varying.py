@@ -6,9 +6,9 @@ before it left.  So does what such a value chooses: the results of an `if`, the 
 
 from __future__ import annotations
 
-from tileir.dialect.ops import ALLOCA, BREAK, CONTINUE, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
+from tileir.dialect.ops import ALLOCA, CONTINUE, GET_TILE_BLOCK_ID, IF, YIELD
 from tileir.ir.core import Block, Operation
-from tileir.ir.traits import ATOMIC
+from tileir.ir.traits import ATOMIC, ENDS_ITERATION
 from tileir.ir.values import Value
 
 
@@ -41,7 +41,7 @@ class Varying:
         declaration = user.declaration
         if declaration.is_terminator:
             self._pass_on(user)
-        elif declaration in (IF, FOR, LOOP):
+        elif declaration.is_control_flow:
             if declaration is IF or value in user.operands[:3]:
                 self._branch(user)
             else:
@@ -64,7 +64,7 @@ class Varying:
         if operation.declaration is not IF:
             return
         for inner in operation.walk():
-            if inner.declaration in (BREAK, CONTINUE):
+            if inner.declaration.has_trait(ENDS_ITERATION):
                 loop = _receiver(inner)
                 if loop is not None and loop.is_ancestor_of(operation):
                     self._branch(loop)

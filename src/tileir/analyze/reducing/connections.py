@@ -9,9 +9,11 @@ from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 from tileir.analyze.reducing.program import Program
-from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, RETURN, YIELD
+from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import CONTROL_FLOW, ENDS_ITERATION, TERMINATOR
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -69,7 +71,7 @@ def carried_pairs(operation: Operation) -> Iterator[tuple[Value, Value]]:
             yield operation.operands[0], body.arguments[0]
     elif declaration is LOOP:
         yield from zip(operation.operands, operation.regions[0].blocks[0].arguments, strict=False)
-    elif declaration in (BREAK, CONTINUE):
+    elif declaration.has_trait(ENDS_ITERATION):
         loop = _loop_around(operation)
         if loop is not None:
             if declaration is BREAK:
@@ -90,7 +92,7 @@ def _loop_around(operation: Operation) -> Operation | None:
     return around if around is not None and around.declaration.is_loop else None
 
 
-CARRIES = (FOR, LOOP, IF, BREAK, CONTINUE, YIELD, RETURN)
+CARRIES = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
 """What says with `carried_pairs` all there is to say about its operands and results."""
 
 

@@ -184,7 +184,7 @@ def remove_unused(feeders: list[Operation]) -> None:
             continue
         definitions = [value.defining_operation for inner in operation.walk() for value in inner.operands]
         operation.erase()
-        dead.forget()
+        dead = DeadCode()
         feeders.extend([definition for definition in definitions if definition is not None])
 
 
@@ -206,6 +206,6 @@ def _sweep(operations: list[Operation]) -> int:
     for operation in reversed(operations):
         if operation.parent is not None and _is_droppable(operation, dead):
             operation.erase()
-            dead.forget()
+            dead = DeadCode()
             count += 1
     return count

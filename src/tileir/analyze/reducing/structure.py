@@ -11,6 +11,7 @@ from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, REDUCE, SCAN, YIE
 from tileir.dialect.rules import signature
 from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
 from tileir.ir.core import Block, Operation
+from tileir.ir.traits import ENDS_ITERATION
 from tileir.ir.traversal import is_function
 from tileir.ir.types import function_type
 from tileir.ir.values import Value
@@ -129,7 +130,7 @@ def _leaves(operation: Operation, loop: Operation) -> bool:
         for region in pending.pop().regions:
             for block in region.blocks:
                 for inner in block:
-                    if inner.declaration in (BREAK, CONTINUE):
+                    if inner.declaration.has_trait(ENDS_ITERATION):
                         return True
                     if inner.declaration is IF:
                         pending.append(inner)

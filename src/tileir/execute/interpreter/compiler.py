@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, GET_NUM_TILE_BLOCKS, IF, MAKE_TENSOR_VIEW, RETURN
+from tileir.dialect.ops import ENTRY, GET_NUM_TILE_BLOCKS, IF, MAKE_TENSOR_VIEW, RETURN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.traits import TOKEN_ORDERED
+from tileir.ir.traits import ENDS_ITERATION, TOKEN_ORDERED
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import Value
 
@@ -197,7 +197,7 @@ class Compiler:
                 for inner in block:
                     if inner.declaration is RETURN:
                         escapes = returns = True
-                    elif inner.declaration in (BREAK, CONTINUE):
+                    elif inner.declaration.has_trait(ENDS_ITERATION):
                         escapes = escapes or is_branch
                     elif inner.regions:
                         inner_escapes, inner_returns = self._escape(inner)

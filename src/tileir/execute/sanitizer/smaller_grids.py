@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP, YIELD
+from tileir.dialect.ops import CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP
 from tileir.dialect.types import TokenType
 from tileir.execute.errors import BlockId
 from tileir.ir.core import Operation
+from tileir.ir.traits import ENDS_ITERATION
 from tileir.ir.values import Value
 
 Outside = dict[Operation, set[BlockId]]
@@ -105,9 +106,9 @@ def _affected(operation: Operation, known: set[Value]) -> list[Value]:
     if not chosen:
         return []
     declaration, parent = operation.declaration, operation.parent_operation
-    while declaration in (CONTINUE, BREAK) and parent is not None and parent.declaration is IF:
+    while declaration.has_trait(ENDS_ITERATION) and parent is not None and parent.declaration is IF:
         parent = parent.parent_operation
-    if declaration in (CONTINUE, BREAK, YIELD) and parent is not None and parent.declaration in (FOR, LOOP, IF):
+    if declaration.is_terminator and parent is not None and parent.declaration.is_control_flow:
         # A loop's counter comes first among its arguments.
         arguments = parent.regions[0].blocks[0].arguments[parent.declaration is FOR :]
         to_results = [] if parent.declaration is LOOP and declaration is CONTINUE else parent.results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
+from tileir.dialect.ops import CONTINUE, FOR, IF, RETURN, YIELD
 from tileir.execute.work.evaluation import EVALUATED
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
@@ -25,7 +25,7 @@ def deciding_values(entry: Operation) -> set[Value]:
             for part in declaration.operands:
                 if part.name in PLACES:
                     pending.extend(operation.operand_group(part.name))
-        elif declaration in (YIELD, BREAK, CONTINUE):
+        elif declaration.is_terminator and declaration is not RETURN:
             target = _target(operation)
             if target is not None:
                 ends.setdefault(target, []).append(operation)
@@ -43,7 +43,7 @@ def deciding_values(entry: Operation) -> set[Value]:
             continue
         if maker.declaration in EVALUATED:
             pending.extend(maker.operands)
-        elif maker.declaration in (FOR, IF, LOOP):
+        elif maker.declaration.is_control_flow:
             place = list(maker.results).index(value)  # type: ignore[arg-type]
             if maker.declaration is FOR:
                 pending.append(maker.operands[3 + place])

@@ -14,13 +14,11 @@ from typing import Final, cast
 from tileir.dialect.ops import (
     ALLOCA,
     BREAK,
-    CONTINUE,
     FOR,
     GET_GLOBAL,
     GET_NUM_TILE_BLOCKS,
     GET_TILE_BLOCK_ID,
     IF,
-    LOOP,
     RETURN,
     YIELD,
 )
@@ -130,7 +128,7 @@ class Walker:
 
     def _matters(self, operation: Operation) -> bool:
         declaration = operation.declaration
-        if declaration in (FOR, IF, LOOP, YIELD, BREAK, CONTINUE, RETURN) or declaration.accesses_memory:
+        if declaration.is_control_flow or declaration.is_terminator or declaration.accesses_memory:
             return True
         return any(result in self._deciding for result in operation.results)
 
@@ -148,9 +146,9 @@ class Walker:
                     known[result] = value
             elif declaration.accesses_memory:
                 self._access(operation)
-            elif declaration in (YIELD, BREAK, CONTINUE, RETURN):
+            elif declaration.is_terminator:
                 return operation
-            elif declaration in (FOR, IF, LOOP):
+            elif declaration.is_control_flow:
                 run = self._run_for if declaration is FOR else self._run_if if declaration is IF else self._run_loop
                 goes_on, end = run(operation)
                 if not goes_on:
@@ -203,9 +201,8 @@ class Walker:
     @staticmethod
     def _may_leave(operation: Operation) -> bool:
         """Whether a branch, which may not be taken, leaves more than itself."""
-        return any(
-            each.declaration in (BREAK, CONTINUE, RETURN) and _leaves(each, operation) for each in operation.walk()
-        )
+        ends = [each for each in operation.walk() if each.declaration.is_terminator]
+        return any(each.declaration is not YIELD and _leaves(each, operation) for each in ends)
 
     def _run_for(self, operation: Operation) -> tuple[bool, Operation | None]:
         body = operation.regions[0].blocks[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType
 from tileir.ir.types import Type
 from tileir.serve.language.definitions import VALUE
@@ -50,7 +49,7 @@ def _is_stated(document: Document, name: Name, written: WrittenOperation) -> boo
         return tokens[definition + 1] != "="
     if declaration is None or tokens[written.name][:1] == '"':
         return True
-    if declaration in (FOR, IF, LOOP):
+    if declaration.is_control_flow:
         # Of several results it takes counting to tell which type is whose.
         return len(written.results) == 1 and tokens[definition + 1] != ":"
     return any(

@@ -10,7 +10,6 @@ from tileir.analyze.documentation.grammar import legal_keywords, spelled
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING
 from tileir.dialect.ops import (
     ENTRY,
-    FOR,
     GET_GLOBAL,
     GET_INDEX_SPACE_SHAPE,
     GET_TENSOR_SHAPE,
@@ -100,7 +99,7 @@ def statement_pieces(
 
 def _made_statement(declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version) -> list[Piece]:
     chosen = choose_operands(declaration, pool)
-    if declaration in (FOR, IF, LOOP) and not with_results:
+    if declaration.is_control_flow and not with_results:
         return _control_flow(declaration, pool, chosen)
     writer = _Writer(declaration, pool, version, chosen)
     form = form_of(declaration)
@@ -115,7 +114,7 @@ def _made_statement(declaration: OperationDeclaration, pool: Pool, with_results:
 
 def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -> list[str]:
     """Names for the results of an operation behind the first so many."""
-    if declaration in (FOR, IF, LOOP):
+    if declaration.is_control_flow:
         return []
     return result_names(declaration, pool, choose_operands(declaration, pool))[count:]
 
@@ -189,7 +188,7 @@ def result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) 
     for declared in declaration.results:
         count = 1
         if declared.count == VARIADIC:
-            count = 0 if declaration in (FOR, IF, LOOP) else 1
+            count = 0 if declaration.is_control_flow else 1
             if declaration in (GET_INDEX_SPACE_SHAPE, GET_TENSOR_SHAPE):
                 source = chosen.types["src"][0] if chosen.types.get("src") else None
                 count = source.rank if isinstance(source, TensorViewType) else count

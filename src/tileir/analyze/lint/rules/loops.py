@@ -27,7 +27,7 @@ def _can_be_left(loop: Operation) -> bool:
             if declaration in (BREAK, RETURN):
                 return True
             # A `break` of an inner loop leaves that one; a `return` leaves all.
-            if operation.regions and declaration in (IF, FOR, LOOP):
+            if declaration.is_control_flow:
                 if declaration is IF:
                     pending.extend([block for region in operation.regions for block in region.blocks])
                 elif any(inner.declaration is RETURN for inner in operation.walk()):

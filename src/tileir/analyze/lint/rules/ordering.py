@@ -10,7 +10,6 @@ from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect.ops import (
     BREAK,
-    CONTINUE,
     JOIN_TOKENS,
     LOAD_PTR_TKO,
     LOAD_VIEW_TKO,
@@ -20,6 +19,7 @@ from tileir.dialect.ops import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
+from tileir.rewrite.matching import leaves
 from tileir.rewrite.token_order import READS
 
 # Accesses of one place that each is compared with.
@@ -139,7 +139,7 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
             # Different regions of one operation.
             return True
         if subject.depth(one) >= subject.depth(other) and owner is not None:
-            if one.last is not None and one.last.declaration in (RETURN, BREAK, CONTINUE):
+            if one.last is not None and leaves(one):
                 left = one.last
             one = owner.parent
         elif other_owner is not None:

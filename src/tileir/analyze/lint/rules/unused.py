@@ -8,9 +8,11 @@ from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, MAKE_TOKEN
+from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import LOOP_LIKE
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument
 
@@ -158,7 +160,7 @@ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
 
 
 def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
-    for loop in subject.operations(FOR, LOOP):
+    for loop in subject.operations(*REGISTRY.with_traits(LOOP_LIKE)):
         arguments = loop.regions[0].block.arguments
         if loop.declaration is FOR:
             arguments = arguments[1:]

@@ -35,9 +35,10 @@ from tileir.ir.floats import FORMATS, FloatFormat, is_nan
 from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.types import F32, I64, TF32, FloatType
 from tileir.ir.values import Value
-from tileir.passes.emit import UNSIGNED, Emit, tile_of, width_of
+from tileir.passes.emit import UNSIGNED, Emit, width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.folds import add_constants
+from tileir.rewrite.matching import tile_of
 
 _CANONICAL: Final = 0x7FC00000
 """The canonical NaN of f32; all of its bits are in tf32."""
@@ -82,7 +83,7 @@ def _without_access(operation: Operation) -> int:
     emit = Emit(operation)
     token = operation.token
     if token is None:
-        token = emit.operation(MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
+        token = emit.create(MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
     if operation.declaration is STORE_PTR_TKO:
         operation.replace_with([token])
         return 1
@@ -113,7 +114,7 @@ def _folded_sum(operation: Operation) -> int:
     if total is None:
         return 0
     result = operation.results[0]
-    operation.replace_with([Emit(operation).operation(CONSTANT, [], [result.type], {"value": total}).results[0]])
+    operation.replace_with([Emit(operation).create(CONSTANT, [], [result.type], {"value": total}).results[0]])
     return 1
 
 
@@ -128,7 +129,7 @@ def _with_quiet_constant(operation: Operation, index: int) -> int:
     quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
     data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
     attribute = dense_attribute(found.type, found.shape, found.element_type, data)
-    constant = Emit(operation).operation(CONSTANT, [], [operation.operands[index].type], {"value": attribute})
+    constant = Emit(operation).create(CONSTANT, [], [operation.operands[index].type], {"value": attribute})
     operation.set_operand(index, constant.results[0])
     return 1
 

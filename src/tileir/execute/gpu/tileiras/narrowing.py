@@ -122,4 +122,4 @@ def _print(emit: Emit, value: Value) -> None:
     elif not isinstance(type.element, IntegerType) and type.element not in _PRINTED:
         value = emit.convert(FTOF, value, F32)
     conversion = "%d" if isinstance(value.type, TileType) and isinstance(value.type.element, IntegerType) else "%f"
-    emit.operation(PRINT_TKO, [value], [TOKEN], {"str": string_attribute(conversion)}, segments=(1, 0))
+    emit.create(PRINT_TKO, [value], [TOKEN], {"str": string_attribute(conversion)}, segments=(1, 0))

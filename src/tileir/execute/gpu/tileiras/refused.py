@@ -15,8 +15,9 @@ from tileir.dialect.ops import FTOF, FTOI, LOAD_VIEW_TKO
 from tileir.dialect.types import TileViewType
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32, FloatType
-from tileir.passes.emit import Emit, tile_of
+from tileir.passes.emit import Emit
 from tileir.passes.expansions import is_widening
+from tileir.rewrite.matching import tile_of
 
 
 def rewrite_refused(root: Operation) -> int:

@@ -23,7 +23,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origins
 from tileir.ir.core import Block, Operation
-from tileir.ir.traits import TOKEN_ORDERED
+from tileir.ir.traits import ENDS_ITERATION, TOKEN_ORDERED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.token_order import TokenOrder
@@ -78,7 +78,7 @@ class _Search:
         if operation.declaration is ops.MEMORY_FENCE_ALIAS_TKO:
             # A barrier itself.
             return 0
-        if operation.declaration in (ops.BREAK, ops.CONTINUE):
+        if operation.declaration.has_trait(ENDS_ITERATION):
             self._ended |= since
         elif operation.declaration.is_loop:
             outer, self._ended = self._ended, 0

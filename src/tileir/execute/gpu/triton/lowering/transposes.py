@@ -16,7 +16,7 @@ from tileir.execute.gpu.triton.lowering.shapes import as_bits, from_bits
 from tileir.execute.gpu.triton.ttir.values import TtirValue, squeezed_axis
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import MATRIX_PRODUCT
+from tileir.ir.traits import ENDS_ITERATION, MATRIX_PRODUCT
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
 
@@ -87,7 +87,7 @@ def _goes_to_loop(value: Value, seen: set[Value]) -> bool:
             continue
         seen.add(current)
         for user in current.users:
-            if user.declaration in (ops.CONTINUE, ops.BREAK) or user.regions:
+            if user.declaration.has_trait(ENDS_ITERATION) or user.regions:
                 return True
             if user.declaration is ops.YIELD:
                 parent = user.parent_operation

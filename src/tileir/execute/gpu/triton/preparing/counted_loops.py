@@ -113,7 +113,7 @@ def _ends(block: Block) -> list[Operation]:
     """All that end an iteration, the loop or the kernel."""
     found: list[Operation] = []
     for operation in block:
-        if operation.declaration in (ops.BREAK, ops.CONTINUE, ops.RETURN):
+        if operation.declaration.is_terminator and operation.declaration is not ops.YIELD:
             found.append(operation)
         elif operation.declaration is ops.IF:
             for region in operation.regions:
