@@ -271,8 +271,9 @@ class OperationDeclaration:
     `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
     assembly format (described in `text/syntax/format.py`).  `same_types` lists groups of operand and result
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
-    type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
-    first and need not be written; where NVIDIA's verifier checks another one before, they are.
+    type constraints that NVIDIA's verifier checks in order.  Those that follow from `same_types` come first and need
+    not be written; where NVIDIA's verifier checks another one before, they are.  Then come `verify_attributes`, which
+    is called for operations that have attributes, and `verify`.
     `inference` finds the types that the builder is not given and these do not say (an `Inference` of
     `dialect/inference.py`, which this layer cannot name).
     `cost` is what an element takes, `reference` the function of one real number that an approximation is held to.
@@ -306,6 +307,7 @@ class OperationDeclaration:
         same_types: tuple[tuple[str, ...], ...] = (),
         fixed_types: dict[str, Type] | None = None,
         rules: tuple[TypeRule, ...] = (),
+        verify_attributes: Verifier | None = None,
         verify: Verifier | None = None,
         verify_regions: Verifier | None = None,
         inference: object = None,
@@ -346,6 +348,7 @@ class OperationDeclaration:
         if same_types:
             stated = [rule.alike for rule in rules]
             self.rules = (*[same_type(*group) for group in same_types if group not in stated], *rules)
+        self.verify_attributes: Verifier | None = verify_attributes
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
         self.inference: object = inference
@@ -360,6 +363,13 @@ class OperationDeclaration:
         self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
+        # Whether an operation without attributes breaks no rule once its types are right.
+        self.sound_by_types: bool = (
+            verify is None
+            and not regions
+            and not self.is_terminator
+            and all(declared.optional or declared.default is not None for declared in attributes)
+        )
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:

@@ -85,7 +85,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
     The stack is explicit, because programs may nest deeply.
     """
     uses: list[tuple[Operation, Value]] = []
-    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors, set())]
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, _type_key(root), context), context.errors, set())]
     while path and not context.stopped:
         top = path[-1]
         block = top.block
@@ -93,7 +93,8 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
             inner = _verify_row(top, context, uses)
             if inner is not None:
                 top.next = inner.next
-                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors, top.visible))
+                is_sound = _verify_own_rules(inner, _type_key(inner), context)
+                path.append(_Open(inner, is_sound, context.errors, top.visible))
                 continue
             _verify_end(block, top.operation.declaration, context)
             top.leave_block()
@@ -126,24 +127,29 @@ def _verify_row(top: _Open, context: VerifyContext, uses: list[tuple[Operation, 
             visible.add(result)
             if shares:
                 top.defined.append(result)
-        _verify_own_rules(operation, context)
-        if context.stopped:
-            return None
+        declaration = operation.declaration
+        types = _type_key(operation)
+        if operation.attributes or not declaration.sound_by_types or types not in declaration.verified_types:
+            _verify_own_rules(operation, types, context)
+            if context.stopped:
+                return None
         operation = operation.next
     return None
 
 
-def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
-    """What an operation must fulfil by itself; whether it does, and is known at all."""
+def _verify_own_rules(operation: Operation, types: tuple[object, ...], context: VerifyContext) -> bool:
+    """Check an operation without its contents; return whether it is declared and sound."""
     declaration = operation.declaration
     if declaration.unregistered:
         return False
     try:
-        _verify_declaration(operation, declaration, context.version)
+        _verify_declaration(operation, declaration, types, context.version)
+        if declaration.verify_attributes is not None and operation.attributes:
+            declaration.verify_attributes(operation, context)
         if declaration.verify is not None:
             declaration.verify(operation, context)
     except Invalid as failure:
-        # What the operation contains is still checked: its mistakes are usually unrelated.
+        # What the operation contains is still checked: its errors are usually unrelated.
         _report(operation, failure, context)
         return False
     return True
@@ -264,28 +270,19 @@ def _type_key(operation: Operation) -> tuple[object, ...]:
     """What the declared type rules of an operation depend on."""
     operands = operation.operands
     results = operation.results
-    if len(results) == 1 and operation.segments is None:
-        # Most operations: what is found out below, in one step.
-        if not operands:
-            return (0, results[0].type)
-        if len(operands) == 1:
-            return (operands[0].type, 1, results[0].type)
-        if len(operands) == 2:
-            return (operands[0].type, operands[1].type, 2, results[0].type)
-    types: list[object] = [value.type for value in operands]
-    # Tells where the results begin: none and one operand more have the same types.
-    types.append(len(types))
-    for result in results:
-        types.append(result.type)
-    if operation.segments is not None:
-        types.append(operation.segments)
-    return tuple(types)
+    if len(operands) == 2 and len(results) == 1 and operation.segments is None:
+        # The same as below, in one step: most operations.
+        return (operands[0].type, operands[1].type, 2, results[0].type)
+    # The number of operands separates their types from those of the results.
+    types = [value.type for value in operands]
+    return (*types, len(types), *[result.type for result in results], operation.segments)
 
 
-def _verify_declaration(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
+def _verify_declaration(
+    operation: Operation, declaration: OperationDeclaration, types: tuple[object, ...], version: Version
+) -> None:
     """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
-    key = _type_key(operation)
-    known = key in declaration.verified_types
+    known = types in declaration.verified_types
     has_regions = declaration.regions or operation.regions
     if has_regions:
         _verify_region_count(operation, declaration)
@@ -305,7 +302,7 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
         for rule in declaration.rules:
             if not rule.check(operation):
                 raise Invalid(rule.message)
-        declaration.verified_types.add(key)
+        declaration.verified_types.add(types)
 
 
 def _plural(count: int, noun: str) -> str:

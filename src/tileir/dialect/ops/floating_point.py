@@ -22,7 +22,15 @@ from tileir.dialect.constraints import (
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
+from tileir.ir.declaration import (
+    AttributeDeclaration,
+    OperationDeclaration,
+    Verifier,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, PURE, ElementCost
 from tileir.ir.types import F32
@@ -50,42 +58,34 @@ _ROUNDS: Final = (
 _DIVISION_COST: Final = ElementCost(DIVISION, 5, 10, 1, True)
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
-_DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
-
-
-def rounding_among(operation: Operation, allowed: tuple[str, ...]) -> str:
-    """The rounding mode of an operation, which must be among those `allowed`."""
-    keyword = operation.keyword("rounding_mode")
-    if keyword not in allowed:
-        raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(allowed)}]")
-    return keyword
-
-
-def require_f32(operation: Operation, modifier: str) -> None:
-    """A modifier that exists for f32 only."""
-    element = element_of(operation.results[0].type)
-    if element is not F32 and element is not None:
-        raise Invalid(f"{modifier} modifier only supported for f32 data type, but got: '{element.text}'")
 
 
 def verify_flush(operation: Operation, context: VerifyContext) -> None:
     if "flush_to_zero" in operation.attributes:
-        require_f32(operation, "flush_to_zero")
+        _verify_f32(operation, "flush_to_zero")
 
 
-def _verify_arithmetic(operation: Operation, context: VerifyContext) -> None:
-    # An attribute at its default is not stored, so an operation without attributes rounds to nearest.
-    if operation.attributes:
-        rounding_among(operation, IEEE_MODES)
+def verify_rounding(modes: tuple[str, ...], f32_modes: tuple[str, ...] = ()) -> Verifier:
+    """The rounding mode is one of `modes`; those of `f32_modes` exist for f32 only."""
+    return lambda operation, context: _verify_rounding(operation, context, modes, f32_modes)
+
+
+def _verify_rounding(
+    operation: Operation, context: VerifyContext, modes: tuple[str, ...], f32_modes: tuple[str, ...]
+) -> None:
+    mode = operation.keyword("rounding_mode")
+    if mode not in modes:
+        raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(modes)}]")
+    if FLUSH_TO_ZERO in operation.declaration.attributes:
         verify_flush(operation, context)
+    if mode in f32_modes:
+        _verify_f32(operation, mode)
 
 
-def _verify_division(operation: Operation, context: VerifyContext) -> None:
-    if operation.attributes:
-        mode = rounding_among(operation, _DIVISION_MODES)
-        verify_flush(operation, context)
-        if mode in ("approx", "full"):
-            require_f32(operation, mode)
+def _verify_f32(operation: Operation, modifier: str) -> None:
+    element = element_of(operation.results[0].type)
+    if element is not F32 and element is not None:
+        raise Invalid(f"{modifier} modifier only supported for f32 data type, but got: '{element.text}'")
 
 
 def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
@@ -117,7 +117,7 @@ ADDF: Final[OperationDeclaration] = elementwise(
     returns="the sum",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 CEIL: Final[OperationDeclaration] = elementwise(
     "ceil",
@@ -180,7 +180,7 @@ DIVF: Final[OperationDeclaration] = elementwise(
     modifiers=(
         "open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx full) flag(flush_to_zero)"
     ),
-    verify=_verify_division,
+    verify_attributes=verify_rounding((*IEEE_MODES, "approx", "full"), f32_modes=("approx", "full")),
 )
 FLOOR: Final[OperationDeclaration] = elementwise(
     "floor",
@@ -204,7 +204,7 @@ FMA: Final[OperationDeclaration] = elementwise(
     cost=ElementCost(flops=2),
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 
 # --- maximum and minimum ---
@@ -239,7 +239,7 @@ MAXF: Final[OperationDeclaration] = elementwise(
     returns="the greater elements",
     attributes=_EXTREMUM,
     modifiers="flags(flush_to_zero, propagate_nan)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 MAXIMUMF: Final[OperationDeclaration] = elementwise(
     "maximumf",
@@ -263,7 +263,7 @@ MINF: Final[OperationDeclaration] = elementwise(
     returns="the lesser elements",
     attributes=_EXTREMUM,
     modifiers="flags(flush_to_zero, propagate_nan)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 MINIMUMF: Final[OperationDeclaration] = elementwise(
     "minimumf",
@@ -291,7 +291,7 @@ MULF: Final[OperationDeclaration] = elementwise(
     returns="the product",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 NEGF: Final[OperationDeclaration] = elementwise(
     "negf",
@@ -327,7 +327,7 @@ REMF: Final[OperationDeclaration] = elementwise(
     ),
     returns="the remainder",
     cost=ElementCost(FUNCTION, 1.2, 64, 2, True),
-    verify=_verify_remainder,
+    verify_attributes=_verify_remainder,
 )
 SUBF: Final[OperationDeclaration] = elementwise(
     "subf",
@@ -339,5 +339,5 @@ SUBF: Final[OperationDeclaration] = elementwise(
     returns="the difference",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )

@@ -124,7 +124,7 @@ DIVI: Final[OperationDeclaration] = elementwise(
     modifiers="keyword(signedness) enclosed(rounding)",
     # docs/conflicts.md C21: no memory effect, but not speculatable either.
     traits=NO_MEMORY_EFFECT | ELEMENTWISE,
-    verify=_verify_division,
+    verify_attributes=_verify_division,
 )
 MAXI: Final[OperationDeclaration] = elementwise(
     "maxi",
@@ -201,7 +201,7 @@ NEGI: Final[OperationDeclaration] = elementwise(
         attribute("overflow", OVERFLOW_ATTRIBUTE, "which wrapping cannot happen", OVERFLOW["none"], since=V13_2),
     ),
     modifiers="enclosed(overflow)",
-    verify=_verify_negation,
+    verify_attributes=_verify_negation,
 )
 REMI: Final[OperationDeclaration] = elementwise(
     "remi",
