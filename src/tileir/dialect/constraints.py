@@ -4,7 +4,7 @@ and the shape that most element-wise operations share.
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, Final
+from tileir.annotations import Any, Callable, Final
 from tileir.dialect.enums import (
     ATOMIC_MODE,
     MEMORY_ORDERING,
@@ -14,7 +14,7 @@ from tileir.dialect.enums import (
     SIGNEDNESS,
     EnumConstraint,
 )
-from tileir.dialect.types import FLOATS, INTEGERS, PointerType, TensorViewType, TileType, TileViewType, TokenType
+from tileir.dialect.types import FLOATS, INTEGERS, TOKEN, PointerType, TensorViewType, TileType, TileViewType, TokenType
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
@@ -30,18 +30,20 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
+    OPTIONAL,
     AttributeConstraint,
     AttributeDeclaration,
+    OperandDeclaration,
     OperationDeclaration,
     TypeConstraint,
     TypeRule,
-    Verifier,
+    attribute,
     named_types,
     operand,
     result,
 )
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, PURE, ElementCost
+from tileir.ir.traits import ATOMIC, ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -263,29 +265,18 @@ def elementwise(
     operands: dict[str, str] = ONE_TILE,
     *,
     constraint: TypeConstraint = FLOAT,
-    summary: str,
-    description: str,
     returns: str,
     example: str = "",
-    section: str = "",
-    opcode: int | None = None,
-    class_name: str = "",
     since: Version | None = V13_1,
-    attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
     trailer: str = "",
     traits: int = PURE | ELEMENTWISE,
-    cost: ElementCost = ADDITION_COST,
-    reference: Callable[[float], float] | None = None,
     same_types: tuple[str, ...] = (),
-    verify_attributes: Verifier | None = None,
-    aliases: tuple[str, ...] = (),
-    newer_mnemonic: str | None = None,
-    legalization: str = "",
+    **others: Any,
 ) -> OperationDeclaration:
     """Declare `name %a, %b [modifiers] : T` with operands of these names and meanings; `trailer` follows the type.
 
-    `same_types` is written where the verifier does not name the result last.
+    `same_types` is written where the verifier does not name the result last.  `others` go to the declaration.
     """
     parts_since = since if since != V13_1 else None
     if not example:
@@ -294,23 +285,46 @@ def elementwise(
     names = " ',' ".join([f"${each}" for each in operands])
     return OperationDeclaration(
         name,
-        section=section,
-        opcode=opcode,
-        class_name=class_name,
         since=since,
-        summary=summary,
-        description=description,
         example=example,
         operands=tuple([operand(each, constraint, words, since=parts_since) for each, words in operands.items()]),
-        attributes=attributes,
         results=(result("result", constraint, returns, since=parts_since),),
         traits=traits,
-        cost=cost,
-        reference=reference,
         same_types=(same_types or (*operands, "result"),),
-        verify_attributes=verify_attributes,
-        aliases=aliases,
-        newer_mnemonic=newer_mnemonic,
-        legalization=legalization,
         syntax=f"{names} {modifiers} attr-dict ':' type($result) {trailer}",
+        **others,
+    )
+
+
+# --- memory operations ---
+
+
+def memory_access(
+    name: str,
+    noun: str,
+    *,
+    operands: tuple[OperandDeclaration, ...],
+    ordering: str,
+    scope: str = "who may access the memory at the same time",
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    results: tuple[OperandDeclaration, ...] = (),
+    traits: int = 0,
+    **others: Any,
+) -> OperationDeclaration:
+    """Declare an access to memory that tokens order; a token follows its operands, and one follows its results.
+
+    `noun` is what it does: a load, a store.  Only an atomic access must have a scope.  `others` go to the declaration.
+    """
+    return OperationDeclaration(
+        name,
+        operands=(*operands, operand("token", TOKEN_TYPE, f"what the {noun} comes after", OPTIONAL)),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, ordering),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, scope, optional=not traits & ATOMIC),
+            *attributes,
+        ),
+        results=(*results, result("result_token", TOKEN_TYPE, f"for what must come after the {noun}")),
+        traits=TOKEN_ORDERED | SEGMENTS | traits,
+        fixed_types={"token": TOKEN},
+        **others,
     )

@@ -129,48 +129,29 @@ def verify_carried_values(operation: Operation, initial: list[Value], carried: l
 
 # --- orderings and scopes ---
 
-_LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")
-_STORE_ORDERINGS: Final = ("weak", "relaxed", "release", "seq_cst")
 _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 
 
-def verify_load_ordering(operation: Operation) -> None:
-    """What an atomic or plain load may ask for, whatever its scope."""
+def verify_ordering(operation: Operation, context: VerifyContext) -> None:
+    """The ordering of a load or store, atomic or not."""
     ordering = operation.memory_ordering_semantics
-    if ordering not in _LOAD_ORDERINGS:
-        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, acquire")
-        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}", code=code)
+    strongest = "acquire" if operation.declaration.reads is not None else "release"
+    if ordering not in ("weak", "relaxed", strongest, "seq_cst"):
+        code = Code("wrong-keyword", got=ordering, choices=f"weak, relaxed, {strongest}")
+        raise Invalid(f"expect one of: weak, relaxed, or {strongest}, but got: {ordering}", code=code)
 
 
-def verify_store_ordering(operation: Operation) -> None:
-    """What an atomic or plain store may ask for, whatever its scope."""
+def verify_ordering_and_scope(operation: Operation, context: VerifyContext) -> None:
+    """The ordering of a load or store that is not atomic, and its scope."""
+    verify_ordering(operation, context)
+    noun = "load" if operation.declaration.reads is not None else "store"
     ordering = operation.memory_ordering_semantics
-    if ordering not in _STORE_ORDERINGS:
-        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, release")
-        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}", code=code)
-
-
-def _verify_scope(operation: Operation, noun: str) -> None:
-    ordering = operation.memory_ordering_semantics
-    scoped = operation.memory_scope is not None
-    if ordering == "weak":
-        if scoped:
-            raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
-    elif not scoped:
+    is_scoped = operation.memory_scope is not None
+    if ordering == "weak" and is_scoped:
+        raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
+    if ordering != "weak" and not is_scoped:
         code = Code("missing-scope", ordering=ordering)
         raise Invalid(f"memory scope is required for {ordering} {noun}", code=code)
-
-
-def verify_load(operation: Operation) -> None:
-    """Ordering and scope of a load."""
-    verify_load_ordering(operation)
-    _verify_scope(operation, "load")
-
-
-def verify_store(operation: Operation) -> None:
-    """Ordering and scope of a store."""
-    verify_store_ordering(operation)
-    _verify_scope(operation, "store")
 
 
 def verify_atomic_ordering(operation: Operation) -> None:
@@ -261,9 +242,10 @@ def index_types(operation: Operation) -> list[Type]:
     return [value.type for value in operation.index]
 
 
-def verify_view_access(operation: Operation, tile: Type, context: VerifyContext) -> None:
-    """A load or store of `tile` through a view: indices, tile type, bounds promises, hints, in NVIDIA's order."""
+def verify_view_access(operation: Operation, context: VerifyContext) -> None:
+    """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
     view = view_of(operation)
+    tile = operation.tile.type
     indices = index_types(operation)
     if len(indices) != view.index_rank:
         raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")
@@ -277,6 +259,7 @@ def verify_view_access(operation: Operation, tile: Type, context: VerifyContext)
     if inbounds is not None and len(inbounds) != len(indices):
         raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
     verify_hints(operation, context, "view")
+    verify_ordering_and_scope(operation, context)
 
 
 def _verify_scalar_indices(indices: list[Type]) -> None:

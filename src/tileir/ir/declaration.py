@@ -177,12 +177,12 @@ class AttributeConstraint:
 
 
 class OperandDeclaration:
-    """An operand: its name, the types it takes, how many values it stands for, the version that brought it."""
+    """An operand or result: its name, its types, how many values it stands for, the version that brought it."""
 
     __slots__ = ("constraint", "count", "documentation", "name", "since")
 
     def __init__(
-        self, name: str, constraint: TypeConstraint, count: int, documentation: str, since: Version | None
+        self, name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
     ) -> None:
         self.name: str = name
         self.constraint: TypeConstraint = constraint
@@ -205,10 +205,10 @@ class AttributeDeclaration:
         self,
         name: str,
         constraint: AttributeConstraint,
-        default: Attribute | None,
-        optional: bool,
         documentation: str,
-        since: Version | None,
+        default: Attribute | None = None,
+        optional: bool = False,
+        since: Version | None = None,
     ) -> None:
         self.name: str = name
         self.constraint: AttributeConstraint = constraint
@@ -244,25 +244,10 @@ class RegionDeclaration:
         self.optional: bool = optional
 
 
-def operand(
-    name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
-) -> OperandDeclaration:
-    return OperandDeclaration(name, constraint, count, documentation, since)
-
-
-# A result is declared with the same facts as an operand.
-result = operand
-
-
-def attribute(
-    name: str,
-    constraint: AttributeConstraint,
-    documentation: str,
-    default: Attribute | None = None,
-    optional: bool = False,
-    since: Version | None = None,
-) -> AttributeDeclaration:
-    return AttributeDeclaration(name, constraint, default, optional, documentation, since)
+# Declarations read better with the short names.
+attribute = AttributeDeclaration
+operand = OperandDeclaration
+result = OperandDeclaration
 
 
 class OperationDeclaration:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Any, Final
 from tileir.dialect.constraints import (
     ANY_FLOAT,
     I8_TILE,
@@ -26,11 +26,9 @@ from tileir.dialect.inference import CONVERTED, Call, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
     TypeRule,
-    Verifier,
     VerifyContext,
     attribute,
     operand,
@@ -202,36 +200,25 @@ def _conversion(
     name: str,
     types: dict[str, TypeConstraint],
     *,
-    section: str,
-    opcode: int,
-    class_name: str = "",
-    summary: str,
-    description: str,
-    example: str,
-    attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
     rules: tuple[TypeRule, ...] = (),
-    verify: Verifier | None = None,
     inference: Inference = CONVERTED,
+    **others: Any,
 ) -> OperationDeclaration:
-    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result."""
+    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result.
+
+    `others` go to the declaration.
+    """
     source, target = types
     return OperationDeclaration(
         name,
-        section=section,
-        opcode=opcode,
-        class_name=class_name,
-        summary=summary,
-        description=description,
-        example=example,
         operands=(operand(source, types[source], "the tile to convert"),),
-        attributes=attributes,
         results=(result(target, types[target], "the converted tile, of the same shape"),),
         traits=PURE | ELEMENTWISE,
         rules=(same_shape(source, target), *rules),
-        verify=verify,
         inference=inference,
         syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
+        **others,
     )
 
 
