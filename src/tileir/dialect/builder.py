@@ -228,7 +228,7 @@ class Builder(BuilderPosition):
         """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
         dense = self._dense(GLOBAL, value, type, keywords)
         inside = self.point
-        self.point = InsertionPoint(self._symbol_table("global"))
+        self.point = InsertionPoint(self._symbol_table())
         try:
             return self.build(GLOBAL, (name, dense), keywords)
         finally:
@@ -246,15 +246,16 @@ class Builder(BuilderPosition):
     def _refused(self, declaration: OperationDeclaration, failure: BuildError, keywords: dict[str, Any]) -> BuildError:
         return BuildError(f"{declaration.mnemonic}: {failure.message}", self._location(keywords))
 
-    def _symbol_table(self, what: str) -> Block:
+    def _symbol_table(self) -> Block:
         """The body of the module around the builder."""
-        block: Block | None = self.point.block
-        while block is not None:
-            around = block.parent_operation
-            if around is None or around.declaration.traits & SYMBOL_TABLE:
-                return block
+        block = self.point.block
+        around = block.parent_operation
+        while around is not None and not around.declaration.is_symbol_table:
+            if around.parent is None:
+                raise BuildError("global: there is no module around")
             block = around.parent
-        raise BuildError(f"{what}: there is no module around")
+            around = block.parent_operation
+        return block
 
     # --- blocks ---
 

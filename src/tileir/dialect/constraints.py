@@ -5,15 +5,7 @@ and the shape that most element-wise operations share.
 from __future__ import annotations
 
 from tileir.annotations import Any, Callable, Final
-from tileir.dialect.enums import (
-    ATOMIC_MODE,
-    MEMORY_ORDERING,
-    MEMORY_SCOPE,
-    OVERFLOW,
-    ROUNDING,
-    SIGNEDNESS,
-    EnumConstraint,
-)
+from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
 from tileir.dialect.types import FLOATS, INTEGERS, TOKEN, PointerType, TensorViewType, TileType, TileViewType, TokenType
 from tileir.ir.attributes import (
     ArrayAttribute,
@@ -126,7 +118,7 @@ MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 
 
 def enum_attribute(kind: EnumKind, description: str) -> AttributeConstraint:
-    return EnumConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, kind)
+    return AttributeConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, "enum", kind)
 
 
 def _integer_of(type: Type, minimum: int | None = None) -> Callable[[Attribute], bool]:
@@ -155,9 +147,6 @@ BOOL_ARRAY: Final = AttributeConstraint(
     "i1 dense array attribute", lambda a: isinstance(a, DenseArrayAttribute) and a.element_type is I1, "bool_array"
 )
 ARRAY: Final = AttributeConstraint("array attribute", lambda a: isinstance(a, ArrayAttribute), "array")
-DICTIONARY: Final = AttributeConstraint(
-    "dictionary of named attribute values", lambda a: isinstance(a, DictionaryAttribute), "dictionary"
-)
 DICTIONARY_ARRAY: Final = AttributeConstraint(
     "Array of dictionary attributes",
     lambda a: isinstance(a, ArrayAttribute) and all(isinstance(e, DictionaryAttribute) for e in a.elements),

@@ -30,7 +30,7 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.attributes import EnumAttribute
+from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.quoting import type_words
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
@@ -158,6 +158,8 @@ def described(value: object) -> str:
     """A Python value as the texts of `BuildError` name it."""
     if isinstance(value, Type):
         return f"the type {value.spelling}"
+    if isinstance(value, Attribute):
+        return value.text
     if isinstance(value, (bool, int, float, str)) or value is None:
         return repr(value)
     return type_words(value)

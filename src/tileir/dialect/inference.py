@@ -101,52 +101,38 @@ class Call:
         return number
 
 
-def _nothing(call: Call) -> None:
-    """Most operations take their operands as they are."""
-
-
-def _no_types(call: Call) -> list[Type]:
-    """The declaration gives all types."""
-    return []
-
-
-def _nothing_carried(call: Call) -> list[Type] | None:
-    """Most operations hand nothing to the one around them."""
-    return None
-
-
 def expected_results(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
     """Most blocks end with the results of the operation around them, once those are known."""
     return [result.type for result in around.results] if around.results else None
 
 
 class Inference:
-    """How the types follow that the declaration leaves open.
+    """How to find the types that the declaration does not have.
 
-    `rule` gives the types of the results.  `required` and `optional` name the arguments that describe them.  `hidden`
-    names the operands that are not given as such but made by `prepare` from those arguments.  `numbers` gives the type
-    that a Python number takes as an operand, where nothing in the declaration says it.  `carried` are the types that a
-    terminator hands on, `expects` those that an operation with a region expects from a terminator.
+    `rule` returns the types of the results.  `required` and `optional` name the arguments that describe them.  `hidden`
+    names the operands that `prepare` makes from those arguments.  `numbers` returns the type that a Python number takes
+    as an operand.  `carried` returns the types that a terminator passes to the operation around it, `expects` those that
+    an operation with a region expects from a terminator.
     """
 
     def __init__(
         self,
-        rule: Callable[[Call], list[Type]] = _no_types,
+        rule: Callable[[Call], list[Type]] | None = None,
         required: tuple[str, ...] = (),
         optional: tuple[str, ...] = (),
         hidden: tuple[str, ...] = (),
-        prepare: Callable[[Call], None] = _nothing,
+        prepare: Callable[[Call], None] | None = None,
         numbers: dict[str, Callable[[Call], Type]] | None = None,
-        carried: Callable[[Call], list[Type] | None] = _nothing_carried,
+        carried: Callable[[Call], list[Type] | None] | None = None,
         expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expected_results,
     ) -> None:
-        self.rule: Callable[[Call], list[Type]] = rule
+        self.rule: Callable[[Call], list[Type]] | None = rule
         self.required: tuple[str, ...] = required
         self.optional: tuple[str, ...] = optional
         self.hidden: tuple[str, ...] = hidden
-        self.prepare: Callable[[Call], None] = prepare
+        self.prepare: Callable[[Call], None] | None = prepare
         self.numbers: dict[str, Callable[[Call], Type]] = numbers if numbers is not None else {}
-        self.carried: Callable[[Call], list[Type] | None] = carried
+        self.carried: Callable[[Call], list[Type] | None] | None = carried
         self.expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expects
 
 
@@ -189,7 +175,7 @@ def _declared_type(call: Call, result: OperandDeclaration) -> Type:
 def result_types(call: Call, inference: Inference) -> list[Type]:
     """The types of all results, where `inference` is the rule of the operation."""
     declaration = call.declaration
-    left = inference.rule(call)
+    left = inference.rule(call) if inference.rule is not None else []
     found: list[Type] = []
     for result in declaration.results:
         if is_declared(declaration, result):
@@ -244,14 +230,9 @@ def scalar_sizes(call: Call, count: int) -> list[Type]:
     return [scalar_tile(I32) if wanted is None else value_type(wanted)] * count
 
 
-def compared(call: Call) -> list[Type]:
-    """An i1 for each element of two operands."""
-    return [with_element(call.tile("lhs"), I1)]
-
-
 CONVERTED: Final = Inference(_converted, required=("type",))
 RESHAPED: Final = Inference(_reshaped, required=("shape",))
-COMPARED: Final = Inference(compared)
+COMPARED: Final = Inference(lambda call: [with_element(call.tile("lhs"), I1)])
 # The caller gives the types, because nothing else says them.
 GIVEN_TYPE: Final = Inference(_given_type, required=("type",))
 GIVEN_TYPES: Final = Inference(given_types, required=("types",))
@@ -275,7 +256,7 @@ def finds_types(declaration: OperationDeclaration) -> bool:
     if inference is GIVEN_TYPE or inference is GIVEN_TYPES:
         return False
     # A rule of its own, or results that need none.
-    return inference.rule is not _no_types or all(is_declared(declaration, result) for result in declaration.results)
+    return inference.rule is not None or all(is_declared(declaration, result) for result in declaration.results)
 
 
 # --- constants ---
@@ -302,7 +283,7 @@ def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type 
         return scalar_tile(I1)
     if operand.constraint is SCALAR_INT:
         return size_type(call, [other.name for other in declaration.operands if other.constraint is SCALAR_INT])
-    carried = inference.carried(call)
+    carried = inference.carried(call) if inference.carried is not None else None
     return carried[position] if carried is not None and position < len(carried) else None
 
 

@@ -12,7 +12,6 @@ from types import TracebackType
 from tileir.dialect.inference import expected_types
 from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.values import OperationResult, Value
 
@@ -88,7 +87,8 @@ class Scope:
         last = self.block.last
         if last is not None and last.declaration.is_terminator:
             return
-        terminator = self._implied_terminator()
+        terminator = self.operation.declaration.regions[0].implicit_terminator
+        assert terminator is not None
         expected = expected_types(self.operation, terminator)
         if expected:
             types = ", ".join([type.spelling for type in expected])
@@ -98,11 +98,6 @@ class Scope:
                 self.operation.location,
             )
         self.block.append(Operation(terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
-
-    def _implied_terminator(self) -> OperationDeclaration:
-        declared = self.operation.declaration.regions
-        implied = declared[0].implicit_terminator if declared else None
-        return implied if implied is not None else YIELD
 
 
 class EntryScope(Scope):

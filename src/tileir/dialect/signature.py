@@ -202,7 +202,8 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
     for name, value in bound.items():
         if value is not None:
             _place(call, signature.by_name[name], value)
-    signature.inference.prepare(call)
+    if signature.inference.prepare is not None:
+        signature.inference.prepare(call)
     for declared in signature.declaration.attributes:
         given = bound.get(declared.name)
         if given is None and declared.default is None:

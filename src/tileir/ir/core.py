@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
 from tileir.ir.accessors import Accessors, plain_attributes
-from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute
+from tileir.ir.attributes import Attribute, StringAttribute
 from tileir.ir.interning import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import type_words
@@ -231,19 +231,15 @@ class Operation(Accessors):
         self.attributes = attributes if attributes else NO_ATTRIBUTES
 
     def _plain_attribute(self, name: str, value: object) -> Attribute:
-        """The attribute a Python value stands for: the first that the declaration takes, where there is one."""
-        candidates = plain_attributes(value)
+        """The attribute a Python value stands for: where it is declared, one that the declaration accepts."""
         declared = self.declaration.inherent.get(name)
         if declared is None:
-            return candidates[0]
-        default = declared.default
-        if isinstance(default, EnumAttribute) and isinstance(value, str) and value in default.kind.cases:
-            return default.kind.cases[value]
-        for candidate in candidates:
-            if declared.constraint.predicate(candidate):
-                return candidate
-        wanted = declared.constraint.description or declared.constraint.kind
-        raise TypeError(f"attribute '{name}' of '{self.name}' takes {wanted}, which {value!r} does not stand for")
+            return plain_attributes(value)[0]
+        found = declared.attribute_of(value)
+        if found is None:
+            expected = declared.constraint.description or declared.constraint.kind
+            raise TypeError(f"attribute '{name}' of '{self.name}' takes {expected}, which {value!r} does not stand for")
+        return found
 
     def set_operand(self, index: int, value: Value) -> None:
         if not isinstance(value, Value):

@@ -7,7 +7,8 @@ declaration (one per operation, in `dialect/ops/`, one file per chapter of the o
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
-from tileir.ir.attributes import Attribute
+from tileir.ir.accessors import plain_attributes
+from tileir.ir.attributes import Attribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location
@@ -166,14 +167,24 @@ class TypeConstraint:
 
 
 class AttributeConstraint:
-    """A set of attributes, the words for it, and the name of the way it is written in custom syntax."""
+    """The attributes that satisfy `predicate`, with their description in diagnostics.
 
-    __slots__ = ("description", "kind", "predicate")
+    `kind` names the way they are written in custom syntax; keywords are those of `enumeration`.
+    """
 
-    def __init__(self, description: str, predicate: Callable[[Attribute], bool], kind: str) -> None:
+    __slots__ = ("description", "enumeration", "kind", "predicate")
+
+    def __init__(
+        self,
+        description: str,
+        predicate: Callable[[Attribute], bool],
+        kind: str,
+        enumeration: EnumKind | None = None,
+    ) -> None:
         self.description: str = description
         self.predicate: Callable[[Attribute], bool] = predicate
         self.kind: str = kind
+        self.enumeration: EnumKind | None = enumeration
 
 
 class OperandDeclaration:
@@ -216,6 +227,16 @@ class AttributeDeclaration:
         self.optional: bool = optional
         self.documentation: str = documentation
         self.since: Version | None = since
+
+    def attribute_of(self, value: object) -> Attribute | None:
+        """The attribute that a Python value stands for here; None where there is none."""
+        enumeration = self.constraint.enumeration
+        if enumeration is not None and isinstance(value, str):
+            return enumeration.cases.get(enumeration.aliases.get(value, value))
+        for candidate in plain_attributes(value):
+            if self.constraint.predicate(candidate):
+                return candidate
+        return None
 
 
 class RegionDeclaration:

@@ -185,7 +185,6 @@ _KINDS: Final = {
     "array": "Iterable[object]",
     "bool": "bool",
     "bool_array": "Sequence[bool]",
-    "dictionary": "Mapping[str, object]",
     "hints": "Mapping[str, object]",
     "i32": "int",
     "i32_array": "Sequence[int]",
