@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from tileir.annotations import Any, Callable, Final
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
-from tileir.dialect.types import FLOATS, INTEGERS, TOKEN, PointerType, TensorViewType, TileType, TileViewType, TokenType
+from tileir.dialect.types import (
+    ANY_FLOATS,
+    FLOATS,
+    INTEGERS,
+    TOKEN,
+    PointerType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    TokenType,
+)
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
@@ -36,25 +46,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.traits import ATOMIC, ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I8,
-    I32,
-    I64,
-    TF32,
-    FunctionType,
-    Type,
-)
+from tileir.ir.types import FNV8E5M3FNU, I1, I4, I8, I32, I64, FunctionType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_1, Version
 
@@ -83,16 +75,14 @@ def scalar_of(elements: tuple[Type, ...]) -> TypeConstraint:
     return TypeConstraint(f"0D tile of {_names(elements)} values", _tile_predicate(elements, 0))
 
 
-_ANY_FLOATS: Final[tuple[Type, ...]] = (*FLOATS, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN)
-_NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, *_ANY_FLOATS)
 _NEWER: Final[tuple[Type, ...]] = (FNV8E5M3FNU,)
 
 INT: Final = tile_of(INTEGERS)
 INT_OR_I4: Final = tile_of((*INTEGERS, I4))
 INT_NOT_I1: Final = tile_of(INTEGERS[1:])
 FLOAT: Final = tile_of(FLOATS)
-ANY_FLOAT: Final = tile_of(_ANY_FLOATS, _NEWER)
-NUMBER: Final = tile_of(_NUMBERS, _NEWER)
+ANY_FLOAT: Final = tile_of(ANY_FLOATS, _NEWER)
+NUMBER: Final = tile_of((*INTEGERS, *ANY_FLOATS), _NEWER)
 I1_TILE: Final = tile_of((I1,))
 I8_TILE: Final = tile_of((I8,))
 I64_TILE: Final = tile_of((I64,))
@@ -111,8 +101,6 @@ TENSOR_VIEW: Final = TypeConstraint("tensor view type", lambda t: isinstance(t, 
 TILE_VIEW: Final = TypeConstraint("TileView instance", lambda t: isinstance(t, TileViewType))
 TOKEN_TYPE: Final = TypeConstraint("cuda tile token type", lambda t: isinstance(t, TokenType))
 ANY_TYPE: Final = TypeConstraint("any type", lambda t: True)
-MMAF_INPUT: Final = tile_of((F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of")
-MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 
 # --- attributes ---
 

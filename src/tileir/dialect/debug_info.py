@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import ClassVar, Final, cast
 from tileir.ir.attributes import BODY, WHOLE, ArrayAttribute, Attribute, DictionaryAttribute, spell
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext, operation_name
@@ -37,9 +37,7 @@ class DebugScope(Attribute):
 
     __slots__ = ()
 
-    @property
-    def stem(self) -> str:
-        raise TypeError(type(self).__name__)
+    stem: ClassVar[str] = ""
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         """The pieces of what follows the name."""
@@ -69,13 +67,11 @@ class DIFile(DebugScope):
 
     __slots__ = ("directory", "name")
 
+    stem: ClassVar[str] = "di_file"
+
     def __init__(self, name: str, directory: str) -> None:
         self.name: str = name
         self.directory: str = directory
-
-    @property
-    def stem(self) -> str:
-        return "di_file"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         return [f"<{quote(self.name)} in {quote(self.directory)}>"]
@@ -86,12 +82,10 @@ class DICompileUnit(DebugScope):
 
     __slots__ = ("file",)
 
+    stem: ClassVar[str] = "di_compile_unit"
+
     def __init__(self, file: DIFile) -> None:
         self.file: DIFile = file
-
-    @property
-    def stem(self) -> str:
-        return "di_compile_unit"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         return ["<file = ", (self.file, BODY), ">"]
@@ -102,6 +96,8 @@ class DISubprogram(LocalScope):
 
     __slots__ = ("compile_unit", "file", "line", "linkage_name", "name", "scope_line")
 
+    stem: ClassVar[str] = "di_subprogram"
+
     def __init__(
         self, file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int
     ) -> None:
@@ -111,10 +107,6 @@ class DISubprogram(LocalScope):
         self.linkage_name: str = linkage_name
         self.compile_unit: DICompileUnit = compile_unit
         self.scope_line: int = scope_line
-
-    @property
-    def stem(self) -> str:
-        return "di_subprogram"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
@@ -128,15 +120,13 @@ class DILexicalBlock(LocalScope):
 
     __slots__ = ("column", "file", "line", "scope")
 
+    stem: ClassVar[str] = "di_lexical_block"
+
     def __init__(self, scope: LocalScope, file: DIFile, line: int, column: int) -> None:
         self.scope: LocalScope = scope
         self.file: DIFile = file
         self.line: int = line
         self.column: int = column
-
-    @property
-    def stem(self) -> str:
-        return "di_lexical_block"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         column = f", column = {self.column}>" if self.column else ">"

@@ -13,7 +13,7 @@ from tileir.dialect.constraints import shape_of
 from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType
 from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, TypeAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TypeRule, VerifyContext, named_types
+from tileir.ir.declaration import OperationDeclaration, TypeRule, VerifyContext, named_types
 from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.traits import TERMINATOR
@@ -71,17 +71,20 @@ def verify_terminator(operation: Operation) -> None:
     """The only region of an operation with an implicit terminator ends in that one and no other."""
     implied = operation.declaration.regions[0].implicit_terminator
     assert implied is not None
-    name = implied.name
     for region in operation.regions:
         last = region.blocks[0].last if region.blocks else None
         # An operation that is no terminator at all was reported with its block.
         if last is not None and last.declaration is not implied and last.declaration.traits & TERMINATOR:
-            raise Invalid(
-                f"expects regions to end with '{name}', found '{last.name}'",
-                notes=[
-                    note(f"in custom textual format, the absence of terminator implies '{name}'", operation.location)
-                ],
-            )
+            raise wrong_terminator(operation, last, implied)
+
+
+def wrong_terminator(operation: Operation, last: Operation, implied: OperationDeclaration) -> Invalid:
+    """The error of a region that ends in another operation than one it may end in; `implied` need not be written."""
+    message = f"in custom textual format, the absence of terminator implies '{implied.name}'"
+    return Invalid(
+        f"expects regions to end with '{implied.name}', found '{last.name}'",
+        notes=[note(message, operation.location)],
+    )
 
 
 # --- control flow ---

@@ -186,6 +186,7 @@ STRING: Final = StringType("string", "!cuda_tile.string")
 
 INTEGERS: Final[tuple[Type, ...]] = (I1, I8, I16, I32, I64)
 FLOATS: Final[tuple[Type, ...]] = (F16, BF16, F32, F64)
+ANY_FLOATS: Final[tuple[Type, ...]] = (*FLOATS, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN)
 
 _NUMBERS_13_1: Final[tuple[Type, ...]] = (F16, BF16, F32, TF32, F64, F8E4M3FN, F8E5M2)
 ELEMENT_SINCE: Final[dict[Type, Version]] = {F8E8M0FNU: V13_2, F4E2M1FN: V13_3, I4: V13_3, FNV8E5M3FNU: V13_4}
@@ -221,7 +222,8 @@ def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
 # --- what can be wrong with the parameters of a type ---
 
 
-def _list(values: tuple[int, ...], separator: str = ", ") -> str:
+def list_text(values: tuple[int, ...], separator: str = ", ") -> str:
+    """Extents or strides as types and messages list them."""
     return separator.join(["?" if v == DYNAMIC else str(v) for v in values])
 
 
@@ -235,9 +237,9 @@ def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWES
     if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
     if any(extent <= 0 for extent in shape):
-        return f"all dimensions must be positive constants, got {_list(shape)}"
+        return f"all dimensions must be positive constants, got {list_text(shape)}"
     if not all(is_power_of_two(extent) for extent in shape):
-        return f"all dimensions must be powers of two, got {_list(shape)}"
+        return f"all dimensions must be powers of two, got {list_text(shape)}"
     count = 1
     for extent in shape:
         if count > MAXIMUM_TILE_ELEMENTS // extent:
@@ -263,9 +265,9 @@ def tensor_view_mistake(
             f"{len(shape)} and stride of rank {len(strides)}"
         )
     if any(extent <= 0 and extent != DYNAMIC for extent in shape):
-        return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
+        return f"dimensions must have strictly positive constant sizes but got [{list_text(shape)}]"
     if any(stride <= 0 and stride != DYNAMIC for stride in strides):
-        return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
+        return f"dimensions must have strictly positive constant strides but got [{list_text(strides)}]"
     return None
 
 
@@ -288,9 +290,9 @@ def view_mistake(
     if dim_map is not None and len(dim_map) != rank:
         return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(dim_map)} mappings"
     if any(extent <= 0 for extent in tile_shape):
-        return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
+        return f"tile shape dimensions must have positive length but got [{list_text(tile_shape)}]"
     if not all(is_power_of_two(extent) for extent in tile_shape):
-        return f"tile shape dimensions must have power of two length but got [{_list(tile_shape)}]"
+        return f"tile shape dimensions must have power of two length but got [{list_text(tile_shape)}]"
     if dim_map is not None:
         seen: dict[int, int] = {}
         for axis, target in enumerate(dim_map):
@@ -318,7 +320,7 @@ def strided_view_mistake(rank: int, traversal_strides: tuple[int, ...]) -> str |
     if len(traversal_strides) != rank:
         return f"expected {rank} traversal strides, got {len(traversal_strides)}"
     if any(stride <= 0 for stride in traversal_strides):
-        return f"traversal strides must be strictly positive but got [{_list(traversal_strides)}]"
+        return f"traversal strides must be strictly positive but got [{list_text(traversal_strides)}]"
     return None
 
 
@@ -379,7 +381,7 @@ def tensor_view_type(
     if found is None:
         parts = [f"{_dims(shape)}{element.spelling}"]
         if shape:
-            parts.append(f"strides=[{_list(strides, ',')}]")
+            parts.append(f"strides=[{list_text(strides, ',')}]")
         if attribute is not None:
             parts.append(f"#cuda_tile.ptr_attr<{attribute}>")
         spelling = f"tensor_view<{', '.join(parts)}>"
@@ -391,12 +393,12 @@ def _view_spelling(
     name: str, tile: tuple[int, ...], strides: str, tensor: TensorViewType, padding: EnumAttribute | None, tail: str
 ) -> str:
     pad = f"padding_value = {padding.keyword}, " if padding is not None else ""
-    return f"{name}<tile=({_list(tile, 'x')}), {strides}{pad}{tensor.spelling}{tail}>"
+    return f"{name}<tile=({list_text(tile, 'x')}), {strides}{pad}{tensor.spelling}{tail}>"
 
 
 def _dim_map_tail(dim_map: tuple[int, ...]) -> str:
     """The identity map is left out."""
-    return "" if dim_map == tuple(range(len(dim_map))) else f", dim_map=[{_list(dim_map)}]"
+    return "" if dim_map == tuple(range(len(dim_map))) else f", dim_map=[{list_text(dim_map)}]"
 
 
 def partition_view_type(
@@ -421,7 +423,7 @@ def strided_view_type(
     dim_map: tuple[int, ...] | None = None,
 ) -> StridedViewType:
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
-    strides = f"traversal_strides=[{_list(traversal_strides, ',')}], "
+    strides = f"traversal_strides=[{list_text(traversal_strides, ',')}], "
     spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling) or intern(
         _views, spelling, StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)

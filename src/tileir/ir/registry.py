@@ -22,7 +22,7 @@ class Registry:
         self._chapter_of_opcode: dict[int, str] = {}
         self._waiting: set[str] = set()
         self._is_sorted: bool = True
-        self._load: Callable[[str], list[OperationDeclaration]] = _no_chapter
+        self._load: Callable[[str], list[OperationDeclaration]] = lambda chapter: []
         self.forget: list[Callable[[], None]] = []
 
     def expect(self, chapters: dict[str, str], load: Callable[[str], list[OperationDeclaration]]) -> None:
@@ -43,10 +43,7 @@ class Registry:
             self._load_chapter(chapter)
         if not self._is_sorted:
             order = {name: number for number, name in enumerate(self._chapter_of_name)}
-            last = len(order)
-            rows = [(order.get(found.name, last), name) for name, found in self._loaded.items()]
-            rows.sort(key=_number)
-            self._loaded = {name: self._loaded[name] for _, name in rows}
+            self._loaded = dict(sorted(self._loaded.items(), key=lambda row: order.get(row[1].name, len(order))))
             self._is_sorted = True
         return self._loaded
 
@@ -114,14 +111,6 @@ class Registry:
     def with_traits(self, traits: int) -> tuple[OperationDeclaration, ...]:
         """The declarations that have all of these traits."""
         return tuple([each for each in self.declarations() if each.traits & traits == traits])
-
-
-def _no_chapter(chapter: str) -> list[OperationDeclaration]:
-    return []
-
-
-def _number(row: tuple[int, str]) -> int:
-    return row[0]
 
 
 REGISTRY: Final = Registry()

@@ -26,7 +26,7 @@ from tileir.dialect.rules import (
     verify_ordering,
     view_of,
 )
-from tileir.dialect.types import GatherScatterViewType, TileType
+from tileir.dialect.types import GatherScatterViewType, TileType, list_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     OPTIONAL,
@@ -78,10 +78,6 @@ def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> N
     verify_atomic_ordering(operation)
 
 
-def _extents(shape: tuple[int, ...]) -> str:
-    return ", ".join([str(extent) for extent in shape])
-
-
 def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None:
     view = view_of(operation)
     if isinstance(view, GatherScatterViewType):
@@ -95,7 +91,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
         )
     if view.tile.shape != value.shape:
         raise Invalid(
-            f"view tile shape {_extents(view.tile.shape)} must match value shape {_extents(value.shape)} "
+            f"view tile shape {list_text(view.tile.shape)} must match value shape {list_text(value.shape)} "
             "for element-wise atomic operations"
         )
     if operation.mode == "xchg":
@@ -115,7 +111,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
     for position, type in enumerate(indices):
         shape = shape_of(type)
         if shape:
-            raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {_extents(shape)}")
+            raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {list_text(shape)}")
 
 
 ATOMIC_CAS_TKO: Final[OperationDeclaration] = memory_access(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.constraints import ANY_TYPE, I1_TILE, SCALAR_I1, SCALAR_INT, STRING, UNIT_ATTRIBUTE
 from tileir.dialect.inference import Call, Inference, expected_results, expected_types, given_types
-from tileir.dialect.rules import quoted, result_types, value_types, verify_carried_values, verify_result_types
+from tileir.dialect.rules import (
+    quoted,
+    result_types,
+    value_types,
+    verify_carried_values,
+    verify_result_types,
+    wrong_terminator,
+)
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
@@ -247,11 +254,7 @@ def _verify_terminator(operation: Operation, block: Block, allowed: tuple[Operat
     """The first of `allowed` is the one that stands where the text has none."""
     last = block.last
     if last is not None and last.declaration not in allowed:
-        implied = f"in custom textual format, the absence of terminator implies '{allowed[0].name}'"
-        raise Invalid(
-            f"expects regions to end with '{allowed[0].name}', found '{last.name}'",
-            notes=[note(implied, operation.location)],
-        )
+        raise wrong_terminator(operation, last, allowed[0])
 
 
 def _verify_branch(operation: Operation, block: Block, name: str) -> None:

@@ -27,7 +27,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import tile
 from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Call, Inference
-from tileir.dialect.types import scalar_tile, with_element
+from tileir.dialect.types import list_text, scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -51,17 +51,13 @@ CHAPTER: Final = "Core"
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
-    return ", ".join([str(extent) for extent in shape])
-
-
 def _broadcast_fits(operation: Operation) -> bool:
     source = tile_type_of(operation.operands[0]).shape
     target = tile_type_of(operation.results[0]).shape
     if any(extent not in (1, wanted) for extent, wanted in zip(source, target, strict=True)):
         raise Invalid(
             "expects the shape of source tile to be compatible with that of the result tile, "
-            f"but got: {_shape_text(source)} and {_shape_text(target)}"
+            f"but got: {list_text(source)} and {list_text(target)}"
         )
     return True
 
