@@ -230,12 +230,12 @@ def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NA
     verify_operation(module, context)
     if number < NEWEST:
         # Imported here: few ask for an earlier version.
-        from tileir.dialect.availability import newer_pieces
+        from tileir.dialect.availability import newer_features
 
         # One error per operation, as everywhere: its own broken rule comes first.
         reported = [diagnostic.location for diagnostic in context.diagnostics if diagnostic.severity == "error"]
         known = {id(location) for location in reported}
-        context.diagnostics.extend([d for d in newer_pieces(module, number) if id(d.location) not in known])
+        context.diagnostics.extend([d for d in newer_features(module, number) if id(d.location) not in known])
     if has_errors(context.diagnostics):
         raise VerifyError(context.diagnostics)
     return context.diagnostics

@@ -293,7 +293,7 @@ def test_types_that_nothing_says_are_given() -> None:
         assert b.build(told, (number, tile(8, f32)), {}).result.type is tile(8, f32)
         with pytest.raises(tileir.BuildError, match="opaque: argument 'type' is missing"):
             b.build(told, (number,), {})
-        with pytest.raises(tileir.BuildError, match="opaque: nothing says the type of 'result'"):
+        with pytest.raises(tileir.BuildError, match="opaque: the type of 'result' is not known"):
             b.build(forgotten, (number,), {})
 
 

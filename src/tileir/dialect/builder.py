@@ -8,8 +8,8 @@
 
 There is no method per operation: a name that is not found on the class is looked up among the declarations, and the
 arguments are bound to what it declares (`signature.py`), Python values become attributes (`literals.py`), result types
-are inferred (`inference.py`).  Each operation is verified as it is built, so that a mistake shows up at the line that
-makes it; `finish` verifies the whole.
+are inferred (`inference.py`).  Each operation is verified as it is built, so that an error is reported at its line;
+`finish` verifies the whole.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class OperationMethod:
 
 
 class Builder(BuilderPosition):
-    """Builds a module, or at a place inside one.
+    """Builds a module, or adds to one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to "13.4",
@@ -116,7 +116,7 @@ class Builder(BuilderPosition):
 
     @property
     def module(self) -> Operation:
-        """The outermost operation around the place where the builder is, as it is now."""
+        """The outermost operation around the insertion point, as it is now."""
         found = self.point.block.parent_operation
         if found is None:
             raise BuildError("the block of this builder belongs to no operation")
@@ -125,7 +125,7 @@ class Builder(BuilderPosition):
         return found
 
     def finish(self) -> Operation:
-        """The module, verified: `VerifyError` carries every mistake."""
+        """The module, verified: `VerifyError` carries every error."""
         if self.scopes:
             raise BuildError(f"{self.scopes[-1].name}: the block is still open")
         module = self.module
@@ -151,7 +151,7 @@ class Builder(BuilderPosition):
         return f"<Builder in {around!r}>" if around is not None else "<Builder in a block of no operation>"
 
     def __reduce__(self) -> str:
-        raise TypeError("a Builder is at work in a program and cannot be copied: copy the module that finish() gives")
+        raise TypeError("a Builder cannot be copied: copy the module that finish() returns")
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *[d.mnemonic for d in REGISTRY.declarations()]})
@@ -173,7 +173,7 @@ class Builder(BuilderPosition):
         location: Location = UNKNOWN
         try:
             location = self._location(keywords)
-            self._check_place()
+            self._check_not_ended()
             signature = signature_of(declaration)
             bind(signature, call, args, keywords)
             constants = make_operands(call, location)
@@ -197,7 +197,7 @@ class Builder(BuilderPosition):
             raise BuildError(f"'location' must be a location, got {described(given)}")
         return given
 
-    def _check_place(self) -> None:
+    def _check_not_ended(self) -> None:
         last = self.point.block.last
         if self.point.before is None and last is not None and last.declaration.is_terminator:
             raise BuildError(f"the block has ended with '{last.declaration.mnemonic}'")
@@ -213,8 +213,8 @@ class Builder(BuilderPosition):
 
     # --- operations whose arguments are not those of their declaration ---
     #
-    # Arguments are typed `object` on purpose: a compiled build checks narrower types itself, with a TypeError, before
-    # the mistake can be explained.
+    # Arguments are typed `object` on purpose: a compiled build checks narrower types itself, with a TypeError that
+    # explains nothing.
 
     def constant(self, value: object, type: object, **keywords: Any) -> Value:
         """A constant tile: one number for all elements, nested lists (or an array), or bytes.
@@ -238,8 +238,8 @@ class Builder(BuilderPosition):
         self, declaration: OperationDeclaration, value: object, type: object, keywords: dict[str, Any]
     ) -> DenseAttribute:
         try:
-            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
-            return dense_of(value, wanted)
+            kind = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
+            return dense_of(value, kind)
         except BuildError as failure:
             raise self._refused(declaration, failure, keywords) from None
 
@@ -283,7 +283,7 @@ class Builder(BuilderPosition):
     def if_(self, condition: object, types: object = (), **keywords: Any) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
-        The results have the types that the first branch with a `yield_` gives, or `types`.
+        The results have the types that the first `yield_` passes, or `types`.
         """
         block = Block()
         keywords["regions"] = [Region([block]), Region()]
@@ -310,7 +310,7 @@ class Builder(BuilderPosition):
         return LoopScope(self, operation, region.block)
 
     def loop(self, init: object = (), types: object = (), **keywords: Any) -> LoopScope:
-        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        """A loop that `break_` ends; the results have the types that the first `break_` passes, or `types`."""
         region = Region([Block()])
         keywords["regions"] = [region]
         operation = self.build(LOOP, (init,), {"types": types, **keywords})

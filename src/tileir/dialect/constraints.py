@@ -1,5 +1,5 @@
-"""What declarations are made of: type and attribute constraints in the words of NVIDIA's diagnostics, rules between types,
-and the shape that most element-wise operations share.
+"""The parts of declarations: constraints on types and attributes with NVIDIA's messages, rules between types, and
+functions that declare element-wise operations and memory accesses.
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ def _same(values: list[object]) -> bool:
     return all(v == values[0] for v in values)
 
 
-def _same_property(names: tuple[str, ...], words: str, property_of: Callable[[Type], object]) -> TypeRule:
+def _same_property(names: tuple[str, ...], noun: str, property_of: Callable[[Type], object]) -> TypeRule:
     return TypeRule(
         lambda op: _same([property_of(type) for name in names for type in named_types(op, name)]),
-        f"failed to verify that all of {{{', '.join(names)}}} have {words}",
+        f"failed to verify that all of {{{', '.join(names)}}} have {noun}",
     )
 
 
@@ -264,7 +264,7 @@ def elementwise(
         name,
         since=since,
         example=example,
-        operands=tuple([operand(each, constraint, words, since=parts_since) for each, words in operands.items()]),
+        operands=tuple([operand(each, constraint, text, since=parts_since) for each, text in operands.items()]),
         results=(result("result", constraint, returns, since=parts_since),),
         traits=traits,
         same_types=(same_types or (*operands, "result"),),

@@ -40,11 +40,11 @@ class DebugScope(Attribute):
     stem: ClassVar[str] = ""
 
     def body(self) -> list[str | tuple[Attribute, int]]:
-        """The pieces of what follows the name."""
+        """The parts of the spelling after the name."""
         raise TypeError(type(self).__name__)
 
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        # Where the field already says the kind it goes without its name (docs/printing.md section 9).
+        # Where the field implies the kind, the name is left out (docs/printing.md section 9).
         return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
 
     @property
@@ -130,8 +130,8 @@ class DILexicalBlock(LocalScope):
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         column = f", column = {self.column}>" if self.column else ">"
-        place = f", line = {self.line}{column}"
-        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), place]
+        position = f", line = {self.line}{column}"
+        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), position]
 
 
 class DILocation(Location):
@@ -227,7 +227,7 @@ def scoped_location(location: Location, known: dict[Location, DILocation | None]
         return location
     if known is None:
         known = {}
-    # An explicit stack, because locations may nest deeply: what is open, and how many of its parts were looked at.
+    # An explicit stack, because locations may nest deeply: open locations, and how many parts of each were visited.
     path: list[Location] = [location] if location not in known else []
     positions: list[int] = [0]
     while path:
@@ -255,7 +255,7 @@ def scoped_location(location: Location, known: dict[Location, DILocation | None]
 
 
 def _parts_with_scope(location: Location) -> tuple[Location, ...]:
-    """The parts of a location that may give it its scope, the first one that has one decides."""
+    """The parts of a location that may have its scope; the first one with a scope decides."""
     if isinstance(location, CallSiteLocation):
         return (location.caller,)
     if isinstance(location, NameLocation):

@@ -1,4 +1,4 @@
-"""The functions that only the drafts have, each said once with public operations on f64.
+"""The functions that only the drafts have, each as a formula of public operations on f64.
 
 `legalize` writes the steps as operations (passes/expansions.py), the interpreter and the CPU engine compute them
 (execute/arithmetic/draft_functions.py), so that a legalized program has the bits of the operation itself.  Narrower types
@@ -15,7 +15,7 @@ _LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
 
 
 class Operand:
-    """A number of a formula: its argument, what a step gives, or a constant."""
+    """A number of a formula: its argument, the result of a step, or a constant."""
 
     def __init__(self, constant: float = 0.0) -> None:
         self.constant: float = constant
@@ -32,7 +32,7 @@ class Step:
 
 
 class Formula:
-    """Steps in the order in which they are computed; the last gives the result."""
+    """Steps in the order in which they are computed; the last computes the result."""
 
     def __init__(self) -> None:
         self.argument: Operand = Operand()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tileir.annotations import Iterable, cast
-from tileir.dialect.attributes import optimization_hints, optimization_hints_mistake
+from tileir.dialect.attributes import optimization_hints, optimization_hints_error
 from tileir.dialect.construct import described
 from tileir.dialect.types import TileType
 from tileir.ir.accessors import plain_attributes
@@ -26,7 +26,7 @@ def is_number(value: object) -> bool:
 
 
 def number_bits(value: object, element: Type) -> int:
-    """The bit pattern of a Python number as an element; one that does not fit is a mistake, not rounded away."""
+    """The bit pattern of a Python number as an element; `BuildError` for one that does not fit."""
     if isinstance(element, IntegerType) and isinstance(value, (bool, int)):
         width = element.width
         number = int(value)
@@ -177,7 +177,7 @@ def declared_attribute(declared: AttributeDeclaration, value: object) -> Attribu
 def _hints(declared: AttributeDeclaration, value: object) -> Attribute:
     """`{"sm_100": {"num_cta_in_cga": 2}}`"""
     entries = cast(DictionaryAttribute, any_attribute(value))
-    mistake = optimization_hints_mistake(entries)
-    if mistake is not None:
-        raise BuildError(f"'{declared.name}': {mistake}")
+    error = optimization_hints_error(entries)
+    if error is not None:
+        raise BuildError(f"'{declared.name}': {error}")
     return optimization_hints(entries)

@@ -32,7 +32,7 @@ def signature(function: Operation) -> FunctionType:
 
 
 def verify_function(function: Operation) -> None:
-    """What MLIR asks of every function: a symbol whose entry block has the arguments its type says."""
+    """MLIR's rules for every function: a symbol whose entry block has the arguments of its type."""
     verify_symbol(function)
     inputs = signature(function).inputs
     for index, type in enumerate(inputs):
@@ -103,7 +103,7 @@ def quoted(types: list[Type]) -> str:
 
 
 def _verify_carried_type(what: str, position: int, type: Type) -> None:
-    """A view is made where it is used: it is never carried from one block to another."""
+    """Views are never carried from one block to another."""
     if isinstance(type, TensorViewType):
         raise Invalid(f"{what} {position} is a tensor_view, which is not supported")
     if isinstance(type, TileViewType):
@@ -168,7 +168,7 @@ def _width(element: Type) -> int:
 
 
 def is_word(element: Type) -> bool:
-    """Whether hardware swaps the element in one piece: 32 or 64 bits."""
+    """Whether hardware swaps the element in one step: 32 or 64 bits."""
     return _width(element) in (32, 64)
 
 
@@ -313,11 +313,11 @@ def _verify_gather_indices(view: GatherScatterViewType, indices: list[Type]) -> 
 
 
 def verify_view_source(operation: Operation, context: VerifyContext) -> None:
-    """The view that is made looks at the tensor view it is made from."""
+    """The tensor view in the type of a new view is the one it is made from."""
     source = operation.operands[0].type
-    wanted = cast(TileViewType, operation.results[0].type).tensor
-    if source is not wanted:
+    expected = cast(TileViewType, operation.results[0].type).tensor
+    if source is not expected:
         raise Invalid(
             f"expected the type of the provided tensor_view value ('{source.text}') to be the same as the view's "
-            f"tensor_view type ('{wanted.text}')"
+            f"tensor_view type ('{expected.text}')"
         )

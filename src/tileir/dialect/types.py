@@ -1,7 +1,7 @@
 """The types of cuda_tile.
 
-Each has a factory that returns the interned type, and a `*_mistake` function that returns NVIDIA's message for wrong
-parameters (the types draft; docs/conflicts.md D).  The factories trust their caller, who asks for the mistake first.
+Each has a factory that returns the interned type, and a `*_error` function that returns NVIDIA's message for invalid
+parameters (the types draft; docs/conflicts.md D).  The factories do not check: their callers call `*_error` first.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ _NEWEST_NUMBERS: Final = frozenset(number_palette(NEWEST))
 
 
 def is_number(type: Type, version: Version = NEWEST) -> bool:
-    # Asked for every type of a file, which is read by the newest rules.
+    # Called for every type of a file, which is read by the newest rules.
     return type in _NEWEST_NUMBERS if version == NEWEST else type in number_palette(version)
 
 
@@ -231,7 +231,7 @@ def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
-def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
+def tile_error(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
     if not is_tile_element(element, version):
         return f"failed to verify 'elementType': {_palette_text(version, True)}"
     if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
@@ -248,13 +248,13 @@ def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWES
     return None
 
 
-def pointer_mistake(pointee: Type, version: Version = NEWEST) -> str | None:
+def pointer_error(pointee: Type, version: Version = NEWEST) -> str | None:
     if not is_number(pointee, version):
         return f"failed to verify 'pointeeType': {_palette_text(version, False)}"
     return None
 
 
-def tensor_view_mistake(
+def tensor_view_error(
     element: Type, shape: tuple[int, ...], strides: tuple[int, ...], version: Version = NEWEST
 ) -> str | None:
     if not is_number(element, version):
@@ -271,7 +271,7 @@ def tensor_view_mistake(
     return None
 
 
-def view_mistake(
+def view_error(
     tile_shape: tuple[int, ...],
     tensor: TensorViewType,
     padding: EnumAttribute | None,
@@ -313,10 +313,10 @@ def view_mistake(
             f"padding_value {padding.keyword} can only be used with floating point element types, "
             f"got '{tensor.element.text}'"
         )
-    return tile_mistake(tile_shape, tensor.element, version)
+    return tile_error(tile_shape, tensor.element, version)
 
 
-def strided_view_mistake(rank: int, traversal_strides: tuple[int, ...]) -> str | None:
+def strided_view_error(rank: int, traversal_strides: tuple[int, ...]) -> str | None:
     if len(traversal_strides) != rank:
         return f"expected {rank} traversal strides, got {len(traversal_strides)}"
     if any(stride <= 0 for stride in traversal_strides):
@@ -324,7 +324,7 @@ def strided_view_mistake(rank: int, traversal_strides: tuple[int, ...]) -> str |
     return None
 
 
-def gather_view_mistake(tensor: TensorViewType, sparse_dim: int) -> str | None:
+def gather_view_error(tensor: TensorViewType, sparse_dim: int) -> str | None:
     if sparse_dim >= tensor.rank or sparse_dim < 0:
         return (
             "gather dimension is outside of tensor view dimensions, "

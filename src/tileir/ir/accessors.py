@@ -191,7 +191,7 @@ _DEEPEST_VALUE: Final = 100
 
 
 def plain_attributes(value: object, depth: int = 0) -> list[Attribute]:
-    """The attributes a Python value may stand for, the likeliest first; `TypeError` says what has one."""
+    """The attributes a Python value may stand for, the likeliest first; `TypeError` for a value without one."""
     if depth > _DEEPEST_VALUE:
         raise TypeError(f"lists in an attribute nest more than {_DEEPEST_VALUE} deep, or contain themselves")
     if isinstance(value, Attribute):
@@ -247,7 +247,7 @@ class Accessor(Generic[Part]):
 
     def __get__(self, operation: NamedParts | None, owner: object = None) -> Part:
         if operation is None:
-            # Asked of the class, as `help` does.
+            # Read from the class, as `help` does.
             return cast(Any, self)  # type: ignore[no-any-return]
         return self.read(operation, self.name)
 
@@ -266,8 +266,8 @@ class Required(Generic[Part]):
             return cast(Any, self)  # type: ignore[no-any-return]
         found = self.read(operation, self.name)
         if found is None:
-            words = f"attribute '{self.name}' of '{operation.declaration.name}' is missing or of another kind"
-            raise ValueError(words)
+            message = f"attribute '{self.name}' of '{operation.declaration.name}' is missing or of another kind"
+            raise ValueError(message)
         return found
 
 

@@ -1,8 +1,8 @@
 """Attributes: compile-time values on operations; interned, immutable, compared with `is`.
 
-`text` is the spelling MLIR's generic form uses (`1 : i32`, `#cuda_tile.overflow<none>`); places that elide a type or
-a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.  The elements of tiles
-are in `ir.dense`.
+`text` is the spelling in MLIR's generic form (`1 : i32`, `#cuda_tile.overflow<none>`), `bare_text` the one without
+the type or prefix.  As with types, build attributes through the factory functions.  The elements of tiles are in
+`ir.dense`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Attribute(Shared):
     __slots__ = ()
 
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        """The spelling in pieces: text, and attributes with the way each is spelled.  A leaf is one text."""
+        """The parts of the spelling: text, and attributes with the way each is spelled.  A leaf is one text."""
         return [self.text]
 
     @property
@@ -38,7 +38,7 @@ class Attribute(Shared):
 
     @property
     def bare_text(self) -> str:
-        """The spelling where the context already says the type or kind."""
+        """The spelling where the context implies the type or kind."""
         return self.text
 
     def __str__(self) -> str:
@@ -246,9 +246,9 @@ FIRST_DRAFT_ONLY_VALUE: Final = 100
 class EnumKind:
     """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
 
-    `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
-    that the generic form shows the value instead, as `2 : i32`.
+    `values` has the encoded value of each keyword, `since` the first dialect version of those that came later,
+    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  With `is_integer` the
+    generic form shows the value instead, as `2 : i32`.
     """
 
     __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")

@@ -27,11 +27,11 @@ NO_REGIONS: Final[list[Region]] = []
 class Operation(Accessors):
     """One operation.
 
-    `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
-    freely, change it with `set_attribute` alone, since operations may share it; change `operands` with
-    `set_operand` or `set_operands`.  The `declaration` stays: what is to be another operation is replaced.
-    `segments` gives the length of each operand group where the declaration has more than one of variable length.
-    A new operation stands at the end of `block`, where that is given, or in no block.
+    `attributes` holds both inherent and discardable attributes; one at its declared default is left out.  Change it
+    with `set_attribute` only, since operations may share it; change `operands` with `set_operand` or `set_operands`.
+    The `declaration` never changes: to get another operation, replace this one.
+    `segments` has the length of each operand group where the declaration has more than one of variable length.
+    A new operation is appended to `block`; without one it is in no block.
     Operands, attributes and results have a property by their declared name (`ir.accessors`): `loop.lower_bound`.
     """
 
@@ -195,8 +195,8 @@ class Operation(Accessors):
         for region in reversed(self.regions):
             pending.extend(reversed(region.blocks))
         while pending:
-            place = pending.pop()
-            cursor = place.first if isinstance(place, Block) else place
+            start = pending.pop()
+            cursor = start.first if isinstance(start, Block) else start
             while cursor is not None:
                 following = cursor.next
                 yield cursor
@@ -421,7 +421,7 @@ class Region(ProgramPart):
 
 
 class InsertionPoint:
-    """A place for operations: in front of `before`, or at the end of `block`."""
+    """Where operations are inserted: in front of `before`, or at the end of `block`."""
 
     __slots__ = ("before", "block")
 

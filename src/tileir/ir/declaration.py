@@ -1,4 +1,4 @@
-"""What the toolkit knows about an operation, in one place.
+"""The declaration of an operation: everything the toolkit knows about it.
 
 The parser, the printer, the verifier, the bytecode layouts, the builder and the documentation all read the same
 declaration (one per operation, in `dialect/ops/`, one file per chapter of the operations draft).
@@ -22,20 +22,19 @@ ONE: Final = 0
 OPTIONAL: Final = 1
 VARIADIC: Final = 2
 
-# After this many characters of findings verification stops: messages spell types out, hostile files have long types in
-# every operation, and nobody reads on here.
+# Verification stops after this many characters of messages: hostile files have long types in every operation.
 _MAXIMUM_TEXT: Final = 1 << 24
 
-# What may happen to hints nobody knows.
+# How unknown hints are treated.
 HINT_MODES: Final = ("ignore", "warn", "error")
 
 
 class VerifyContext:
     """Settings and findings of one verification.
 
-    `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
+    `hints` is the treatment of unknown optimization hints: "ignore", "warn" or "error" (docs/conflicts.md E).
     `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
-    about, where it is about one.  `symbols` knows what references mean.
+    about, where it is about one.  `symbols` resolves references.
     """
 
     def __init__(
@@ -77,12 +76,12 @@ class VerifyContext:
         code: Code | None = None,
     ) -> None:
         """Report an error of an operation, with its name in front."""
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("error", words, operation.location, notes, operation, code)
+        named = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("error", named, operation.location, notes, operation, code)
 
     def warn(self, operation: Operation, message: str) -> None:
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("warning", words, operation.location, None, operation)
+        named = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("warning", named, operation.location, None, operation)
 
 
 def operation_name(operation: Operation, version: Version) -> str:
@@ -99,16 +98,16 @@ Verifier = Callable[[Operation, VerifyContext], None]
 class TypeRule:
     """A constraint between the types of an operation's operands and results, with its exact diagnostic.
 
-    `check` sees the operation only through its types, so that one positive answer holds for every other operation
-    with the same types.  `alike` are the names that it says share one type, if that is what it says.
+    `check` depends only on the types of the operation, so its result holds for every operation with the same types.
+    `same_type_names` are the operands and results that must share one type, if that is the rule.
     """
 
-    __slots__ = ("alike", "check", "message")
+    __slots__ = ("check", "message", "same_type_names")
 
-    def __init__(self, check: Callable[[Operation], bool], message: str, alike: tuple[str, ...] = ()) -> None:
+    def __init__(self, check: Callable[[Operation], bool], message: str, same_type_names: tuple[str, ...] = ()) -> None:
         self.check: Callable[[Operation], bool] = check
         self.message: str = message
-        self.alike: tuple[str, ...] = alike
+        self.same_type_names: tuple[str, ...] = same_type_names
 
 
 def named_types(operation: Operation, name: str) -> list[Type]:
@@ -128,7 +127,7 @@ def named_types(operation: Operation, name: str) -> list[Type]:
 
 
 def same_type(*names: str) -> TypeRule:
-    """All operands and results of these names have one type, in MLIR's words."""
+    """All operands and results of these names have one type, with MLIR's message."""
     found = _same_type_rules.get(names)
     if found is None:
         message = f"failed to verify that all of {{{', '.join(names)}}} have same type"
@@ -276,16 +275,16 @@ class OperationDeclaration:
 
     `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
     assembly format (described in `text/syntax/format.py`).  `same_types` lists groups of operand and result
-    names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
+    names that share one type; with `fixed_types` they imply the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order.  Those that follow from `same_types` come first and need
     not be written; where NVIDIA's verifier checks another one before, they are.  Then come `verify_attributes`, which
     is called for operations that have attributes, and `verify`.
-    `inference` finds the types that the builder is not given and these do not say (an `Inference` of
-    `dialect/inference.py`, which this layer cannot name).
-    `cost` is what an element takes, `reference` the function of one real number that an approximation is held to.
+    `inference` finds the types that the builder is not given and these do not imply (an `Inference` of
+    `dialect/inference.py`, which this layer cannot import).
+    `cost` is the cost of an element, `reference` the exact function of one real number that an operation approximates.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
-    numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
+    numbered but `assume` of them is named; with `computes_names` the printer derives them (`text/names.py`).
     """
 
     def __init__(
@@ -352,7 +351,7 @@ class OperationDeclaration:
         self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
         self.rules: tuple[TypeRule, ...] = rules
         if same_types:
-            stated = [rule.alike for rule in rules]
+            stated = [rule.same_type_names for rule in rules]
             self.rules = (*[same_type(*group) for group in same_types if group not in stated], *rules)
         self.verify_attributes: Verifier | None = verify_attributes
         self.verify: Verifier | None = verify

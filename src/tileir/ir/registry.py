@@ -11,8 +11,8 @@ from tileir.ir.traits import SIDE_EFFECT
 class Registry:
     """The declarations by name, those of aliases included, and by opcode.
 
-    The declarations of a chapter are loaded when one of them is asked for, and all when `by_name` is.  `forget` empties
-    the tables that others derive from all declarations, whenever one outside of the chapters comes or goes.
+    A chapter is loaded when one of its declarations is requested, all are when `by_name` is.  `forget` has functions
+    that empty tables derived from all declarations; `add` and `remove` call them.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Registry:
         return found
 
     def loaded(self) -> list[OperationDeclaration]:
-        """The declarations that something asked for so far."""
+        """The declarations loaded so far."""
         return list(self._loaded.values())
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:

@@ -39,7 +39,7 @@ def lookup_symbol(table: Operation, name: str) -> Operation | None:
 
 
 def verify_symbol(operation: Operation) -> None:
-    """What MLIR asks of every symbol."""
+    """MLIR's rules for every symbol."""
     visibility = operation.attributes.get("sym_visibility")
     if visibility is not None:
         if not isinstance(visibility, StringAttribute):
@@ -83,7 +83,7 @@ class SymbolTable:
     def __init__(self, table: Operation) -> None:
         self.table: Operation = table
         self.by_name: dict[str, Operation] = {}
-        # For each name that was asked for and taken, the first number that may be free.
+        # For each requested name that is taken, the first number that may be free.
         self._next_numbers: dict[str, int] = {}
         for region in table.regions:
             for block in region.blocks:
@@ -106,7 +106,7 @@ class SymbolTable:
         return f"{name}_{number}"
 
     def insert(self, operation: Operation) -> str:
-        """Append an operation to the table's block under a name nobody has yet; gives the name."""
+        """Append an operation to the table's block under an unused name; return the name."""
         name = self.unique_name(operation.symbol_name or "")
         operation.set_attribute("sym_name", string_attribute(name))
         if operation.parent is None:
@@ -125,7 +125,7 @@ class SymbolTable:
         self._next_numbers.clear()
 
     def rename(self, operation: Operation, name: str) -> None:
-        """Give a symbol another name, here and in every reference to it."""
+        """Rename a symbol, here and in every reference to it."""
         if name in self.by_name:
             raise ValueError(f"symbol '@{name}' exists already")
         old = operation.symbol_name
@@ -160,7 +160,7 @@ class SymbolTable:
 
 
 class Symbols:
-    """What references mean, in a program nobody changes meanwhile: each symbol table is gone through once."""
+    """Resolves references in a program that does not change; each symbol table is read once."""
 
     __slots__ = ("_around", "_tables")
 
@@ -175,7 +175,7 @@ class Symbols:
         return self.table(table).lookup(name) if table is not None else None
 
     def lookup_again(self, block: Block, name: str) -> Operation | None:
-        """What `@name` means in a block of a program that may have changed: what no longer holds is looked up anew."""
+        """What `@name` means in a block of a program that may have changed since the last call."""
         self._around.clear()
         table = self._table_around(block)
         if table is None:

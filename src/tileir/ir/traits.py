@@ -1,4 +1,4 @@
-"""Facts about operations that many parts ask for: traits, and what an element costs."""
+"""Traits of operations, and the cost of an element."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class ElementCost:
 
     `work` is a cost class, which fusion weighs.  `core` is the time on a core of a CPU, in elements of `addf`, or of
     `exp` for the class FUNCTION.  On a GPU, `issued` is the number of instructions and `special` how many of them go to
-    the unit of special functions; `branches` says that a branch tells ordinary numbers from others, so that a thread
-    computes its elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).
-    `flops` is what an element counts for in FLOP/s; `divides` says that on a CPU the exact function takes hardly longer
-    than its divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
+    the unit of special functions; `branches` means that special values take a branch, so that a thread computes its
+    elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).  `flops` is
+    what an element counts for in FLOP/s; `divides` means that on a CPU the exact function takes hardly longer than its
+    divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
     """
 
     __slots__ = ("branches", "core", "divides", "flops", "issued", "special", "work")

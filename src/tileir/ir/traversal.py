@@ -1,4 +1,4 @@
-"""Visit, copy and compare operations with everything in them, and ask what executing them may touch.
+"""Visit, copy and compare operations with everything in them; the memory effects of operations.
 
 Nothing here recurses, because programs may nest deeper than Python's stack.
 """
@@ -190,7 +190,7 @@ def structurally_equal(left: Operation, right: Operation, *, locations: bool = F
 
     Names, attributes, types, regions and blocks must be the same and operands must correspond; values from outside
     must be the very same ones.  With `locations` the operations' locations must agree too (those of block arguments
-    are not compared: most custom syntax has no place for them).
+    are not compared: most custom syntax does not show them).
     """
     values: dict[Value, Value] = {}
     blocks: dict[Block, Block] = {}
@@ -212,8 +212,8 @@ def structurally_equal(left: Operation, right: Operation, *, locations: bool = F
         for used, expected in zip(one.operands, other.operands, strict=True):
             if values.get(used, used) is not expected:
                 return False
-        for target, wanted in zip(one.successors or [], other.successors or [], strict=True):
-            if blocks.get(target, target) is not wanted:
+        for target, other_target in zip(one.successors or [], other.successors or [], strict=True):
+            if blocks.get(target, target) is not other_target:
                 return False
     return True
 
@@ -244,7 +244,7 @@ def _pair_blocks(
     blocks: dict[Block, Block],
     pairs: list[tuple[Operation, Operation]],
 ) -> bool:
-    """Let the blocks, arguments and operations of two regions meet; False where they do not fit."""
+    """Pair the blocks, arguments and operations of two regions; return whether they match."""
     if len(one.blocks) != len(other.blocks):
         return False
     for block, counterpart in zip(one.blocks, other.blocks, strict=True):

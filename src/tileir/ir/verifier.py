@@ -178,14 +178,14 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         return
     last = block.last
     if last is None:
-        # Single-block operations say this about themselves ("expects a non-empty block").
+        # Of single-block operations `_verify_regions` reports this ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
             outer = block.parent_operation
-            words = "empty block: expect at least a terminator"
-            context.report("error", words, outer.location, None, outer, Code("missing-terminator"))
+            message = "empty block: expect at least a terminator"
+            context.report("error", message, outer.location, None, outer, Code("missing-terminator"))
     elif not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
-        words = f"block with no terminator, has {last.text(generic=True)}"
-        context.report("error", words, last.location, None, last, Code("missing-terminator"))
+        message = f"block with no terminator, has {last.text(generic=True)}"
+        context.report("error", message, last.location, None, last, Code("missing-terminator"))
 
 
 # --- dominance ---

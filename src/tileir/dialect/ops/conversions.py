@@ -375,10 +375,10 @@ def _packed(call: Call) -> list[Type]:
 
 
 def _unpacked(call: Call) -> list[Type]:
-    wanted = call.extra("type")
-    if isinstance(wanted, TileType):
-        return [wanted]
-    kind = element(wanted)
+    requested = call.extra("type")
+    if isinstance(requested, TileType):
+        return [requested]
+    kind = element(requested)
     width = kind.width if isinstance(kind, (IntegerType, FloatType)) else 64
     return [tile(call.tile("source").count * 8 // width, kind)]
 

@@ -54,7 +54,7 @@ _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 def _broadcast_fits(operation: Operation) -> bool:
     source = tile_type_of(operation.operands[0]).shape
     target = tile_type_of(operation.results[0]).shape
-    if any(extent not in (1, wanted) for extent, wanted in zip(source, target, strict=True)):
+    if any(extent not in (1, expected) for extent, expected in zip(source, target, strict=True)):
         raise Invalid(
             "expects the shape of source tile to be compatible with that of the result tile, "
             f"but got: {list_text(source)} and {list_text(target)}"

@@ -136,16 +136,16 @@ def _verify_block(lhs: _Side, scale: _Side, column: int) -> None:
             f"but got {scale.shape_text} and {lhs.shape_text}"
         )
     factor = inner // blocks
-    wanted = "requires block scale factor of lhs_scale and rhs_scale to be"
+    requirement = "requires block scale factor of lhs_scale and rhs_scale to be"
     if lhs.element is not F4E2M1FN:
         if factor != 32:
-            raise Invalid(f"shape error: f8 element type {wanted} 32, but got {factor}")
+            raise Invalid(f"shape error: f8 element type {requirement} 32, but got {factor}")
         return
     allowed = _F4_BLOCKS.get(scale.element, ())
     if factor not in allowed:
         sizes = " or ".join([str(size) for size in allowed])
         raise Invalid(
-            f"shape error: f4E2M1FN element type with {scale.element.text} scales {wanted} {sizes}, but got {factor}"
+            f"shape error: f4E2M1FN element type with {scale.element.text} scales {requirement} {sizes}, but got {factor}"
         )
 
 

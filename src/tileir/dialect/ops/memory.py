@@ -173,10 +173,10 @@ STORE_PTR_TKO: Final[OperationDeclaration] = memory_access(
 
 def _allocated(call: Call) -> list[Type]:
     """A pointer: `type` is what it points to, or the pointer type."""
-    wanted = call.extra("type")
-    if isinstance(wanted, (TileType, PointerType)):
-        return [value_type(wanted)]
-    return [scalar_tile(ptr(wanted))]
+    requested = call.extra("type")
+    if isinstance(requested, (TileType, PointerType)):
+        return [value_type(requested)]
+    return [scalar_tile(ptr(requested))]
 
 
 ALLOCA: Final[OperationDeclaration] = OperationDeclaration(

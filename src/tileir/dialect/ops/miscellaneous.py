@@ -159,7 +159,7 @@ ASSUME_COND: Final[OperationDeclaration] = OperationDeclaration(
     syntax="$condition attr-dict ':' type($condition)",
 )
 
-# A NUL ends an expression as well: NVIDIA's verifier looks for the letter in a C string, the end of which counts.
+# A NUL ends an expression as well: NVIDIA's verifier searches for the letter in a C string, whose end counts.
 _CONVERSIONS: Final = "diuoxXeEfFgGaAcsSpn%\0"
 
 
