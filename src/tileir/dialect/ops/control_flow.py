@@ -70,41 +70,35 @@ def _is_ended_by(declaration: OperationDeclaration, terminator: OperationDeclara
     return any(region.implicit_terminator is terminator for region in declaration.regions)
 
 
-def _ended_by(terminator: OperationDeclaration) -> tuple[OperationDeclaration, ...]:
-    """What the terminator may stand in, in the order of the names; some of it is declared in other chapters."""
-    found = {d.name: d for d in REGISTRY.declarations() if not d.testing and _is_ended_by(d, terminator)}
-    return tuple([found[name] for name in sorted(found)])
-
-
-def _names(declarations: tuple[OperationDeclaration, ...]) -> list[str]:
-    return [declaration.name for declaration in declarations]
-
-
-def _verify_parent(operation: Operation, parents: tuple[OperationDeclaration, ...]) -> None:
+def _verify_parent(operation: Operation, *others: OperationDeclaration) -> None:
+    """A terminator is in an operation whose regions it ends where the text has none, or in one of `others`."""
+    terminator = operation.declaration
     parent = operation.parent_operation
-    if parent is None or parent.declaration not in parents:
-        message = f"expects parent op to be one of '{', '.join(_names(parents))}'"
+    if parent is None or not (parent.declaration in others or _is_ended_by(parent.declaration, terminator)):
+        ended = [each for each in REGISTRY.declarations() if not each.testing and _is_ended_by(each, terminator)]
+        names = sorted({each.name for each in (*ended, *others)})
+        message = f"expects parent op to be one of '{', '.join(names)}'"
         raise Invalid(message, code=Code("misplaced-terminator"))
 
 
-def _enclosing_loop(operation: Operation, loops: tuple[OperationDeclaration, ...]) -> Operation:
-    """The loop that a break or continue leaves; only ifs may stand in between."""
+def _enclosing_loop(operation: Operation) -> Operation:
+    """The loop that a break or continue belongs to; only ifs may stand in between.  A break cannot leave a `for`."""
     ancestor = operation.parent_operation
-    while ancestor is not None and ancestor.declaration not in loops:
-        if ancestor.declaration is not IF:
-            break
+    while ancestor is not None and ancestor.declaration is IF:
         ancestor = ancestor.parent_operation
-    if ancestor is None or ancestor.declaration not in loops:
-        chain = "', '".join(_names((*loops, IF)))
+    is_break = operation.declaration is BREAK
+    if ancestor is None or not (ancestor.declaration is LOOP if is_break else ancestor.declaration.is_loop):
+        loops = (LOOP,) if is_break else REGISTRY.with_traits(LOOP_LIKE)
+        chain = "', '".join([each.name for each in (*loops, IF)])
         notes = [note("see unexpected ancestor operation", ancestor.location)] if ancestor is not None else None
         raise Invalid(f"can only be nested within a ancestor chain of '{chain}' operations", notes=notes)
     return ancestor
 
 
 def _verify_break(operation: Operation, context: VerifyContext) -> None:
-    _verify_parent(operation, (IF, LOOP))
+    _verify_parent(operation, IF, LOOP)
     found = value_types(operation.operands)
-    expected = result_types(_enclosing_loop(operation, (LOOP,)))
+    expected = result_types(_enclosing_loop(operation))
     if found != expected:
         raise Invalid(
             f"operand types must correspond to the parent loop result types: ({quoted(found)}) vs ({quoted(expected)})"
@@ -112,8 +106,8 @@ def _verify_break(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_continue(operation: Operation, context: VerifyContext) -> None:
-    _verify_parent(operation, (FOR, IF, LOOP))
-    loop = _enclosing_loop(operation, (FOR, LOOP))
+    _verify_parent(operation, IF)
+    loop = _enclosing_loop(operation)
     found = value_types(operation.operands)
     # A for gives back what its last iteration carried; a loop carries one set of values and gives back another.
     if loop.declaration is LOOP:
@@ -130,18 +124,11 @@ def _verify_continue(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-def _verify_yield(operation: Operation, context: VerifyContext) -> None:
-    parent = operation.parent_operation
-    if parent is None or not _is_ended_by(parent.declaration, YIELD):
-        _verify_parent(operation, _ended_by(YIELD))
-
-
 def _verify_return(operation: Operation, context: VerifyContext) -> None:
     # 13.4 lets a kernel end from inside a loop (not from inside a for).
     inner = (IF, LOOP) if context.version >= V13_4 else (IF,)
+    _verify_parent(operation, *inner)
     parent = operation.parent_operation
-    if parent is None or not _is_ended_by(parent.declaration, RETURN):
-        _verify_parent(operation, (*_ended_by(RETURN), *inner))
     while parent is not None and parent.declaration in inner:
         parent = parent.parent_operation
     if parent is None or not _is_ended_by(parent.declaration, RETURN):
@@ -242,7 +229,7 @@ YIELD: Final[OperationDeclaration] = OperationDeclaration(
     example="yield %x : tile<f32>",
     operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
     traits=PURE | TERMINATOR,
-    verify=_verify_yield,
+    verify=lambda operation, context: _verify_parent(operation),
     inference=Inference(carried=_carried_to_parent),
     syntax=_TERMINATOR_SYNTAX,
 )
