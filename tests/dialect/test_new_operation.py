@@ -30,7 +30,7 @@ from tileir.dialect.constraints import (
     TOKEN_TYPE,
     UNIT_ATTRIBUTE,
 )
-from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
+from tileir.dialect.inference import Inference, mask_of, pointed_to
 from tileir.dialect.rules import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
@@ -43,6 +43,7 @@ from tileir.ir.versions import NEWEST, V13_3, V13_4
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub
 from tileir.tools.reference import pages
+from tileir.tools.support import finds_types
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(

@@ -5,7 +5,15 @@ functions that declare element-wise operations and memory accesses.
 from __future__ import annotations
 
 from tileir.annotations import Any, Callable, Final
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.enums import (
+    ATOMIC_MODE,
+    COMPARISON_PREDICATE,
+    MEMORY_ORDERING,
+    MEMORY_SCOPE,
+    OVERFLOW,
+    ROUNDING,
+    SIGNEDNESS,
+)
 from tileir.dialect.types import (
     ANY_FLOATS,
     FLOATS,
@@ -152,6 +160,11 @@ ROUNDING_ATTRIBUTE: Final = enum_attribute(ROUNDING, "Rounding mode")
 ORDERING_ATTRIBUTE: Final = enum_attribute(MEMORY_ORDERING, "memory ordering semantics")
 SCOPE_ATTRIBUTE: Final = enum_attribute(MEMORY_SCOPE, "memory scope")
 MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
+COMPARISON: Final = attribute(
+    "comparison_predicate",
+    enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+    "the relation asked for",
+)
 
 # --- rules between types ---
 

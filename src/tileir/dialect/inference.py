@@ -250,15 +250,6 @@ def inference_of(declaration: OperationDeclaration) -> Inference:
     return GIVEN_TYPE if len(left) == 1 and left[0].count == ONE else GIVEN_TYPES
 
 
-def finds_types(declaration: OperationDeclaration) -> bool:
-    """Whether the builder finds the types of all results."""
-    inference = inference_of(declaration)
-    if inference is GIVEN_TYPE or inference is GIVEN_TYPES:
-        return False
-    # A rule of its own, or results that need none.
-    return inference.rule is not None or all(is_declared(declaration, result) for result in declaration.results)
-
-
 # --- constants ---
 
 

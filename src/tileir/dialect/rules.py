@@ -241,15 +241,11 @@ def view_of(operation: Operation) -> TileViewType:
     return cast(TileViewType, operation.view.type)
 
 
-def index_types(operation: Operation) -> list[Type]:
-    return [value.type for value in operation.index]
-
-
 def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
     view = view_of(operation)
     tile = operation.tile.type
-    indices = index_types(operation)
+    indices = value_types(operation.index)
     if len(indices) != view.index_rank:
         raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")
     if tile is not view.tile:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tileir.annotations import Final
+from tileir.annotations import Final, cast
 from tileir.ir.attributes import Attribute
 from tileir.ir.floats import FORMATS, format_float
 from tileir.ir.interning import BYTES_PER_THING, LEAF, intern, register
 from tileir.ir.types import FloatType, IntegerType, Type
+
+# How `memoryview` calls unsigned integers of so many bytes.
+_MEMORY_FORMATS: Final[dict[int, str]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class DenseAttribute(Attribute):
@@ -50,16 +53,10 @@ class DenseAttribute(Attribute):
         size = element_bytes(self.element_type)
         mask = element_mask(self.element_type)
         data = self.data
-        if sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
-            # In one step where the machine has its numbers in this order too, and the last of them is whole.
-            if size == 4:
-                return memoryview(data).cast("I").tolist()
-            if size == 8:
-                return memoryview(data).cast("Q").tolist()
-            if size == 2:
-                return memoryview(data).cast("H").tolist()
-            if size == 1:
-                return list(data)
+        code = _MEMORY_FORMATS.get(size)
+        if code is not None and sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
+            # In one step on a little-endian machine, if the last element is complete.
+            return cast(list[int], memoryview(data).cast(code).tolist())
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
 
     @property

@@ -201,15 +201,11 @@ class SourceText(Shared):
         """Line and column of a character, both from 1."""
         if self._line_starts is None:
             self._line_starts = _line_starts(self.text)
-        starts = self._line_starts
-        low, high = 0, len(starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if starts[middle] <= offset:
-                low = middle
-            else:
-                high = middle
-        return low + self.first_line, offset - starts[low] + 1
+        # Imported here because most programs are read without a diagnostic.
+        from bisect import bisect_right
+
+        line = bisect_right(self._line_starts, offset) - 1
+        return line + self.first_line, offset - self._line_starts[line] + 1
 
     def excerpt(self, line: int, column: int) -> tuple[str, int]:
         """A line to show, and the column in what is shown: of a very long line only what is near the column."""

@@ -21,14 +21,10 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Invalid, note
 
 
-def is_symbol_table(operation: Operation) -> bool:
-    return operation.declaration.is_symbol_table
-
-
 def nearest_symbol_table(operation: Operation) -> Operation | None:
     """The operation itself or the closest one around it that is a symbol table."""
     cursor: Operation | None = operation
-    while cursor is not None and not is_symbol_table(cursor):
+    while cursor is not None and not cursor.declaration.is_symbol_table:
         cursor = cursor.parent_operation
     return cursor
 
@@ -51,7 +47,7 @@ def verify_symbol(operation: Operation) -> None:
                 'visibility expected to be one of ["public", "private", "nested"], but got ' + visibility.text
             )
     parent = operation.parent_operation
-    if parent is not None and not parent.declaration.unregistered and not is_symbol_table(parent):
+    if parent is not None and not parent.declaration.unregistered and not parent.declaration.is_symbol_table:
         raise Invalid("symbol's parent must have the SymbolTable trait")
 
 
@@ -151,7 +147,7 @@ class SymbolTable:
                         found.append(cursor)
                         break
                 # References inside a nested symbol table mean that table's symbols, so it is not entered.
-                if cursor.regions and not is_symbol_table(cursor):
+                if cursor.regions and not cursor.declaration.is_symbol_table:
                     pending.append(cursor.next)
                     pending.extend(_first_operations(cursor))
                     break
@@ -171,7 +167,7 @@ class Symbols:
 
     def lookup(self, operation: Operation, name: str) -> Operation | None:
         """What `@name` means at an operation."""
-        table = operation if is_symbol_table(operation) else self._table_around(operation.parent)
+        table = operation if operation.declaration.is_symbol_table else self._table_around(operation.parent)
         return self.table(table).lookup(name) if table is not None else None
 
     def lookup_again(self, block: Block, name: str) -> Operation | None:
@@ -209,7 +205,7 @@ class Symbols:
                 break
             passed.append(block)
             table = block.parent_operation
-            if table is None or is_symbol_table(table):
+            if table is None or table.declaration.is_symbol_table:
                 break
             block = table.parent
             table = None

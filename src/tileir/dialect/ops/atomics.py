@@ -16,11 +16,11 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
 from tileir.dialect.rules import (
-    index_types,
     is_word,
     optional_same_shape,
     pointee_of,
     points_to,
+    value_types,
     verify_atomic_mode,
     verify_atomic_ordering,
     verify_ordering,
@@ -104,7 +104,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             "memory scope 'sys' is not supported for view-based atomic reductions; "
             "use 'tl_blk' or 'device' for TMA compatibility"
         )
-    indices = index_types(operation)
+    indices = value_types(operation.index)
     rank = view.index_rank
     if len(indices) != rank:
         raise Invalid(f"expected {rank} index operand(s) for view with tile rank {rank}, got {len(indices)}")

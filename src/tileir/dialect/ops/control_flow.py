@@ -343,11 +343,7 @@ FOR: Final[OperationDeclaration] = OperationDeclaration(
     results=(result("resultValues", ANY_TYPE, "the carried values after the last iteration", VARIADIC),),
     regions=(
         RegionDeclaration(
-            "region",
-            blocks=1,
-            documentation="the body; its arguments are the induction variable and the carried values",
-            implicit_terminator=CONTINUE,
-            arguments="for",
+            "region", 1, "the body; its arguments are the induction variable and the carried values", CONTINUE, "for"
         ),
     ),
     traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
@@ -372,10 +368,8 @@ IF: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"condition": scalar_tile(I1)},
     results=(result("results", ANY_TYPE, "what the branch taken yields", VARIADIC),),
     regions=(
-        RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD),
-        RegionDeclaration(
-            "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD
-        ),
+        RegionDeclaration("thenRegion", 1, "taken when the condition is true", YIELD),
+        RegionDeclaration("elseRegion", -1, "taken when the condition is false; may be empty", YIELD),
     ),
     traits=REGION_EFFECTS | SINGLE_BLOCK,
     verify=_verify_if,
@@ -398,14 +392,7 @@ LOOP: Final[OperationDeclaration] = OperationDeclaration(
     example=("%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n  break %y : tile<f32>\n}"),
     operands=(operand("initValues", ANY_TYPE, "the carried values of the first iteration", VARIADIC),),
     results=(result("resultValues", ANY_TYPE, "the operands of the break", VARIADIC),),
-    regions=(
-        RegionDeclaration(
-            "region",
-            blocks=1,
-            documentation="the body; its arguments are the carried values",
-            implicit_terminator=CONTINUE,
-        ),
-    ),
+    regions=(RegionDeclaration("region", 1, "the body; its arguments are the carried values", CONTINUE),),
     traits=LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     verify_regions=_verify_loop_regions,
     name_hints=("",),

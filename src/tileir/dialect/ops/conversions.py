@@ -63,14 +63,10 @@ _NEAREST: Final = attribute(
 )
 
 
-def _reads_as_number_or_i4(description: str) -> str:
-    return description.removesuffix(" values") + " or i4 values"
-
-
 _NUMBER_OR_I4: Final = TypeConstraint(
-    _reads_as_number_or_i4(NUMBER.description),
+    NUMBER.wording(V13_3).replace(" values", " or i4 values"),
     lambda t: NUMBER.accepts(t) or element_of(t) is I4,
-    _reads_as_number_or_i4(NUMBER.newer_description or NUMBER.description),
+    NUMBER.wording(V13_4).replace(" values", " or i4 values"),
 )
 
 # --- rules ---

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    COMPARISON,
     DIVIDED,
     FLOAT,
     I1_TILE,
@@ -19,7 +20,7 @@ from tileir.dialect.constraints import (
     elementwise,
     enum_attribute,
 )
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
+from tileir.dialect.enums import COMPARISON_ORDERING, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -55,6 +56,7 @@ _ROUNDS: Final = (
     "modes.  `flush_to_zero`, for f32 only, treats subnormal inputs and tiny results as zeros of the same sign."
 )
 
+_ORDERING_ATTRIBUTE: Final = enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute")
 _DIVISION_COST: Final = ElementCost(DIVISION, 5, 10, 1, True)
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
@@ -144,16 +146,8 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
     example="%c = cmpf less_than ordered %a, %b : tile<4xf32> -> tile<4xi1>",
     operands=(operand("lhs", FLOAT, "the left operand"), operand("rhs", FLOAT, "the right operand")),
     attributes=(
-        attribute(
-            "comparison_predicate",
-            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-            "the relation asked for",
-        ),
-        attribute(
-            "comparison_ordering",
-            enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
-            "the answer where an element is NaN",
-        ),
+        COMPARISON,
+        attribute("comparison_ordering", _ORDERING_ATTRIBUTE, "the answer where an element is NaN"),
     ),
     results=(result("result", I1_TILE, "1 where the relation holds"),),
     traits=PURE | ELEMENTWISE,
@@ -221,12 +215,7 @@ _EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
 # The draft's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
 # a discardable attribute, on the draft's own operations it is declared.
 _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
-    attribute(
-        "comparison_ordering",
-        enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
-        "carried along, without effect",
-        optional=True,
-    ),
+    attribute("comparison_ordering", _ORDERING_ATTRIBUTE, "carried along, without effect", optional=True),
 )
 MAXF: Final[OperationDeclaration] = elementwise(
     "maxf",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    COMPARISON,
     DIVIDED,
     I1_TILE,
     INT,
@@ -13,9 +14,8 @@ from tileir.dialect.constraints import (
     TWO_TILES,
     boolean_result,
     elementwise,
-    enum_attribute,
 )
-from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
+from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
@@ -86,14 +86,7 @@ CMPI: Final[OperationDeclaration] = OperationDeclaration(
     ),
     example="%c = cmpi greater_than_or_equal %a, %b, signed : tile<4xi32> -> tile<4xi1>",
     operands=(operand("lhs", INT, "the left operand"), operand("rhs", INT, "the right operand")),
-    attributes=(
-        attribute(
-            "comparison_predicate",
-            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-            "the relation asked for",
-        ),
-        *_SIGNEDNESS,
-    ),
+    attributes=(COMPARISON, *_SIGNEDNESS),
     results=(result("result", I1_TILE, "1 where the relation holds"),),
     traits=PURE | ELEMENTWISE,
     same_types=(("lhs", "rhs"),),

@@ -66,7 +66,7 @@ def _match(left: _Side, left_dim: int, right: _Side, right_dim: int, blank: str 
         )
 
 
-def _verify_shapes(operation: Operation) -> None:
+def _verify_shapes(operation: Operation, context: VerifyContext) -> None:
     """Batch, then K, M and N; that the ranks agree is a declared rule."""
     lhs = _Side(operation, "lhs")
     rhs = _Side(operation, "rhs")
@@ -85,7 +85,7 @@ def _verify_shapes(operation: Operation) -> None:
 
 
 def _verify_mmaf(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
+    _verify_shapes(operation, context)
     element = _Side(operation, "lhs").element
     accumulator = _Side(operation, "acc").element
     allowed = _ACCUMULATORS.get(element)
@@ -99,12 +99,8 @@ def _verify_mmaf(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-def _verify_mmai(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
-
-
 def _verify_mmaf_scaled(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
+    _verify_shapes(operation, context)
     lhs = _Side(operation, "lhs")
     rhs = _Side(operation, "rhs")
     lhs_scale = _Side(operation, "lhs_scale")
@@ -237,7 +233,7 @@ MMAI: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE | MATRIX_PRODUCT,
     same_types=(("acc", "result"),),
     rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
-    verify=_verify_mmai,
+    verify=_verify_shapes,
     syntax=(
         "$lhs ',' $rhs ',' $acc keyword(signedness_lhs) keyword(signedness_rhs) attr-dict "
         "':' type($lhs) ',' type($rhs) ',' type($acc)"

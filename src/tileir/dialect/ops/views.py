@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import Callable, Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.constraints import (
     ANY_TILE,
@@ -179,9 +179,9 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = memory_access(
 )
 
 
-def _partition_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [partition_view(call.extra("tile"), over, call.extra("padding"), call.extra("dim_map"))]
+def _view(make: Callable[..., Type], *names: str) -> Callable[[Call], list[Type]]:
+    """How to find the type of a new view: `make` takes the tile, the tensor view and the arguments of these names."""
+    return lambda call: [make(call.extra("tile"), call.tensor("tensor_view"), *[call.extra(name) for name in names])]
 
 
 MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
@@ -203,7 +203,7 @@ MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("pview",),
-    inference=Inference(_partition_view, ("tile",), ("padding", "dim_map")),
+    inference=Inference(_view(partition_view, "padding", "dim_map"), ("tile",), ("padding", "dim_map")),
     syntax="$tensor_view attr-dict make-view",
 )
 
@@ -283,14 +283,6 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
     syntax="view-access",
 )
-
-
-def _strided_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    strides = call.extra("traversal_strides")
-    return [strided_view(call.extra("tile"), over, strides, call.extra("padding"), call.extra("dim_map"))]
-
-
 MAKE_STRIDED_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     "make_strided_view",
     opcode=0x74,
@@ -310,16 +302,13 @@ MAKE_STRIDED_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("sview",),
-    inference=Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
+    inference=Inference(
+        _view(strided_view, "traversal_strides", "padding", "dim_map"),
+        ("tile", "traversal_strides"),
+        ("padding", "dim_map"),
+    ),
     syntax="$tensor_view attr-dict make-view",
 )
-
-
-def _gather_scatter_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [gather_scatter_view(call.extra("tile"), over, call.extra("sparse_dim"), call.extra("padding"))]
-
-
 MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     "make_gather_scatter_view",
     opcode=0x73,
@@ -339,6 +328,6 @@ MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("gsview",),
-    inference=Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
+    inference=Inference(_view(gather_scatter_view, "sparse_dim", "padding"), ("tile", "sparse_dim"), ("padding",)),
     syntax="$tensor_view attr-dict make-view",
 )
