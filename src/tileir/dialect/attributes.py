@@ -120,7 +120,7 @@ class OptimizationHintsAttribute(Attribute):
             found.append("{")
             for position, (key, value) in enumerate(hints.entries):
                 found.append(f"{', ' if position else ''}{key_text(key)} = ")
-                # As in an array, a number goes without its type if that is the one the reader takes anyway.
+                # As in an array, a number has no type if the reader would assume it.
                 number = isinstance(value, (IntegerAttribute, FloatAttribute))
                 found.append(element_text(value) if number else (value, WHOLE))
             found.append("}")
@@ -290,7 +290,7 @@ class CuteAttribute(Attribute):
 
 
 def parse_cute(kind: str, text: str) -> CuteAttribute:
-    """Read what stands between `#cute.<kind><` and `>`; the message of `Invalid` names the malformed part.
+    """Read the text between `#cute.<kind><` and `>`; the message of `Invalid` names the malformed part.
 
     term ::= integer (`@` dimension)? | `(` (term (`,` term)*)? `)`
     """

@@ -225,7 +225,7 @@ class Builder(BuilderPosition):
         return self.build(CONSTANT, (dense.type, dense), keywords).result
 
     def global_(self, name: object, value: object, type: object, **keywords: Any) -> Operation:
-        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        """A variable of the module around the insertion point; `type` as for `constant`, with one dimension."""
         dense = self._dense(GLOBAL, value, type, keywords)
         inside = self.point
         self.point = InsertionPoint(self._symbol_table())

@@ -4,7 +4,7 @@
 2. If it has a scope, the scope is a subprogram,
 3. and the subprogram's linkage name is the function's name.
 4. An operation inside has a scope only if the function has one, and then one of the same subprogram.
-5. What stands in a module beside the functions has no scope.
+5. Other operations of a module have no scope.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def di_location(source: Location, scope: LocalScope) -> DILocation:
 
 
 def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:
-    """The location with a scope that an operation's location holds; of a call site the caller's side counts.
+    """The location with a scope inside an operation's location; of a call site, inside the caller's.
 
-    `known` remembers what was found, for callers that ask about many locations with parts in common.
+    `known` caches results, for callers with many locations that share parts.
     """
     if isinstance(location, (TextLocation, UnknownLocation, FileLocation)):
         return None

@@ -1,7 +1,7 @@
 """Rules that several operations share: functions, terminators, values carried between blocks, and memory accesses.
 
-An access states how others may access the same memory at the same time (its ordering) and how far away those others are
-(its scope).  A weak access promises that nobody does, so it has no scope; every other one needs a scope.
+An access states how others may access the same memory at the same time (its ordering) and which others (its scope).  A
+weak access promises that there are none, so it has no scope; every other one needs a scope.
 `seq_cst` has no public form; it is accepted here and refused when the program is legalized (docs/conflicts.md B2).
 """
 

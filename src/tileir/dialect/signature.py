@@ -2,8 +2,8 @@
 
 By position or by name come the operands, then what describes the result type (`inference.py`), then the attributes
 that must be given.  By name only come all other attributes, and for every operation `attributes` (a dictionary of
-discardable attributes) and `location`.  An operand of any number of values takes a list; where it is the only
-parameter the values may also stand one by one.  A name that is a Python keyword may end in an underscore.
+discardable attributes) and `location`.  A variadic operand takes a list; where it is the only parameter, the values may
+also be separate arguments.  A name that is a Python keyword may end in an underscore.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tileir.ir.versions import version_text
 if TYPE_CHECKING:
     import inspect
 
-# What every operation takes beside its own parameters.
+# The parameters of every operation.
 COMMON: Final = ("location", "attributes")
 
 
@@ -68,7 +68,7 @@ class Parameter:
 class Signature:
     """The parameters of an operation.
 
-    With `spread` the only positional one is a variadic operand, whose values may stand one by one.
+    With `spread` the only positional one is a variadic operand, whose values may be separate arguments.
     """
 
     def __init__(self, declaration: OperationDeclaration) -> None:

@@ -1,8 +1,8 @@
 """Operations, blocks and regions; values are in `ir.values`.
 
-One class of operation for all of them: what an operation is called and what it takes stands in its declaration
-(`ir.declaration`).  Operations of a block form a linked list, so inserting and erasing cost the same everywhere.
-Lists that are nearly always empty or short are shared or small: a program has many operations.
+There is one class of operation: names, operands and attributes are in its declaration (`ir.declaration`).  The
+operations of a block form a linked list, so inserting and erasing take constant time.  Empty lists are shared, because
+a program has many operations.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Operation(Accessors):
         self.declaration = declaration
         self.operands = operands
         for value in operands:
-            # `Value.add_user` where it takes one step: most uses.
+            # `Value.add_user` inlined for the first use.
             if value._users is None:
                 value._users = self
             else:
@@ -151,7 +151,7 @@ class Operation(Accessors):
 
     @property
     def is_unused(self) -> bool:
-        """Whether no result is used; so it is where there are none."""
+        """Whether no result is used, or there is none."""
         for result in self.results:
             if result._users:
                 return False
@@ -170,7 +170,7 @@ class Operation(Accessors):
         return value.value if isinstance(value, StringAttribute) else None
 
     def is_before(self, other: Operation) -> bool:
-        """Whether this operation stands before another one of the same block."""
+        """Whether this operation comes before another one of the same block."""
         cursor = self.next
         while cursor is not None:
             if cursor is other:
@@ -190,7 +190,7 @@ class Operation(Accessors):
     def walk(self) -> Iterator[Operation]:
         """This operation and all nested ones, each before what it contains."""
         yield self
-        # An explicit stack, because programs may nest deeply: blocks to come, and where to go on in others.
+        # An explicit stack, because programs may nest deeply: further blocks, and where to continue in others.
         pending: list[Block | Operation | None] = []
         for region in reversed(self.regions):
             pending.extend(reversed(region.blocks))
@@ -212,8 +212,8 @@ class Operation(Accessors):
     def set_attribute(self, name: str, value: object) -> None:
         """Set an attribute; None, or the declared default, removes it.
 
-        Strings, numbers, booleans, types, lists and dictionaries become the attribute that stands for them; what the
-        declaration does not take is a `TypeError`.
+        Strings, numbers, booleans, types, lists and dictionaries are converted to attributes; one that the declaration
+        does not accept is a `TypeError`.
         """
         if not isinstance(name, str):
             raise TypeError(f"the name of an attribute is a string, not {type_words(name)}")
@@ -291,7 +291,7 @@ class Operation(Accessors):
         self.drop_all_references()
 
     def replace_with(self, values: Sequence[Value]) -> None:
-        """Let users of the results take `values` instead, then erase."""
+        """Replace all uses of the results by `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
         if len(values) != len(self.results):

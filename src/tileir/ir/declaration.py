@@ -59,7 +59,7 @@ class VerifyContext:
         subject: Operation | None = None,
         code: Code | None = None,
     ) -> None:
-        """Report a finding at a location, with the text as it stands."""
+        """Report a finding at a location; the message is used as it is."""
         self.subjects.append(subject)
         self.diagnostics.append(Diagnostic(severity, message, location, notes, code))
         self.text_left -= len(message)
@@ -241,7 +241,7 @@ class AttributeDeclaration:
 class RegionDeclaration:
     """A region: `blocks` is the exact number of blocks it must have, -1 for at most one, -2 for any number.
 
-    `implicit_terminator` is the operation that stands at its end when the text leaves it out.
+    `implicit_terminator` is the operation at its end when the text leaves it out.
     `arguments` names its block arguments for the printer: "arg", "for" or "reduce".
     """
 

@@ -7,7 +7,7 @@ import sys
 from tileir.annotations import Final, cast
 from tileir.ir.attributes import Attribute
 from tileir.ir.floats import FORMATS, format_float
-from tileir.ir.interning import BYTES_PER_THING, LEAF, intern, register
+from tileir.ir.interning import BYTES_PER_OBJECT, LEAF, intern, register
 from tileir.ir.types import FloatType, IntegerType, Type
 
 # How `memoryview` calls unsigned integers of so many bytes.
@@ -18,7 +18,7 @@ class DenseAttribute(Attribute):
     """The elements of a tile or of another shaped type, as raw little-endian bytes.
 
     Each element takes `element_bytes(type)` bytes (i1 and the 4-bit types one, tf32 three).  A splat is held as one
-    element whatever the shape, so equal contents are one attribute however they were written.  Bytecode may set bits of
+    element for any shape, so equal contents are one attribute.  Bytecode may set bits of
     a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
     """
 
@@ -61,7 +61,7 @@ class DenseAttribute(Attribute):
 
     @property
     def literal(self) -> str:
-        """What stands between `<f32: ` and `>` (docs/printing.md section 6)."""
+        """The text between `<f32: ` and `>` (docs/printing.md section 6)."""
         found = self._literal
         if found is None:
             found = self._spell()
@@ -134,7 +134,7 @@ def element_literal(type: Type, bits: int) -> str:
 # --- the factory ---
 
 _dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
-register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_THING)
+register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_OBJECT)
 
 
 def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> DenseAttribute:
@@ -144,5 +144,5 @@ def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data
         data = data[:size]
     key = (type, data)
     return _dense.get(key) or intern(
-        _dense, key, DenseAttribute(type, shape, element_type, data), 1 + len(data) // BYTES_PER_THING
+        _dense, key, DenseAttribute(type, shape, element_type, data), 1 + len(data) // BYTES_PER_OBJECT
     )

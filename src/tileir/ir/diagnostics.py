@@ -11,7 +11,7 @@ from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
 from tileir.ir.quoting import harmless, harmless_line
 
-# Of a location that is spelled out before a message, as much as this is shown.
+# How many characters of a location are shown before a message.
 _LONGEST_PREFIX: Final = 1 << 16
 
 
@@ -129,7 +129,7 @@ def quoted_line(location: Location) -> tuple[str, str] | None:
 
 
 def location_prefix(location: Location) -> str:
-    """What stands before `error:`; other locations than file positions are spelled out whole."""
+    """The text before `error:`; locations other than file positions are spelled out."""
     if isinstance(location, UnknownLocation):
         return ""
     found = position_of(location)
@@ -139,7 +139,7 @@ def location_prefix(location: Location) -> str:
 
 
 def shown(attribute: Attribute, way: int = WHOLE) -> str:
-    """The spelling of an attribute for a message, which nobody reads to its end if it is very long."""
+    """The spelling of an attribute for a message; a very long one is cut."""
     return spell(attribute, way, limit=_LONGEST_PREFIX)
 
 

@@ -51,16 +51,16 @@ def _name_only(operation: object, generic: bool, debug_info: bool, names: str, v
     return _class_only(operation)
 
 
-def _no_pickling(thing: object) -> Reduced:
-    raise TypeError(f"{type_words(thing)} can be pickled after `import tileir.interface`")
+def _no_pickling(value: object) -> Reduced:
+    raise TypeError(f"{type_words(value)} can be pickled after `import tileir.interface`")
 
 
-def _no_copying(thing: object, memo: dict[int, object]) -> object:
-    raise TypeError(f"{type_words(thing)} can be copied after `import tileir.interface`")
+def _no_copying(value: object, memo: dict[int, object]) -> object:
+    raise TypeError(f"{type_words(value)} can be copied after `import tileir.interface`")
 
 
-def _class_only(thing: object) -> str:
-    return f"<{type(thing).__name__}>"
+def _class_only(value: object) -> str:
+    return f"<{type(value).__name__}>"
 
 
 HOOKS: Final = Hooks()
@@ -107,7 +107,7 @@ class ProgramPart:
 # The tables are swept after at least this many additions; an object takes some hundred bytes.
 _LEAST: Final = 1 << 14
 # How many bytes of a long constant count as one object.
-BYTES_PER_THING: Final = 256
+BYTES_PER_OBJECT: Final = 256
 
 
 class Pool:
@@ -117,33 +117,33 @@ class Pool:
         self.lock: RLock = RLock()
         # In the order in which they are swept: the rank of each, the table, and the weight of its values.
         self.tables: list[tuple[int, dict[Any, Any], Callable[[Any], int] | None]] = []
-        self.forgetting: list[Callable[[], None]] = []
+        self.before_sweep: list[Callable[[], None]] = []
         self.added: int = 0
         self.limit: int = _LEAST
         self.sweeping: bool = False
         # The object that a sweep has taken out, and where it belongs.
-        self.hand: object = None
-        self.hand_key: object = None
-        self.hand_table: dict[Any, Any] | None = None
-        # The reference count of an object that only its table, and only `hand`, refers to.
+        self.removed: object = None
+        self.removed_key: object = None
+        self.removed_from: dict[Any, Any] | None = None
+        # The reference count of an object that only its table, and only `removed`, refers to.
         self.unshared: int = -1
-        self.unshared_in_hand: int = -1
+        self.unshared_when_removed: int = -1
 
     def calibrate(self) -> None:
         """Find the reference counts of unshared objects with the code that a sweep uses."""
         if not hasattr(sys, "getrefcount"):
             return
-        table: dict[Any, Any] = {"probe": ["a thing"]}
+        table: dict[Any, Any] = {"probe": ["an object"]}
         self.unshared = self.references(table, "probe")
-        self.hand = table.pop("probe")
-        self.unshared_in_hand = self.references_in_hand()
-        self.hand = None
+        self.removed = table.pop("probe")
+        self.unshared_when_removed = self.removed_references()
+        self.removed = None
 
     def references(self, table: dict[Any, Any], key: object) -> int:
         return sys.getrefcount(table[key])
 
-    def references_in_hand(self) -> int:
-        return sys.getrefcount(self.hand)
+    def removed_references(self) -> int:
+        return sys.getrefcount(self.removed)
 
     def sweep(self) -> None:
         """Drop objects that nothing else refers to; the lock is held."""
@@ -153,14 +153,14 @@ class Pool:
             return
         self.sweeping = True
         try:
-            for forget in self.forgetting:
+            for forget in self.before_sweep:
                 forget()
             kept = 0
-            for _, things, weigh in self.tables:
-                self.sweep_table(things)
-                kept += len(things)
+            for _, table, weigh in self.tables:
+                self.sweep_table(table)
+                kept += len(table)
                 if weigh is not None:
-                    kept += sum([weigh(value) for value in list(things.values())])
+                    kept += sum([weigh(value) for value in list(table.values())])
         finally:
             self.put_back()
             self.sweeping = False
@@ -180,22 +180,22 @@ class Pool:
             key = keys.pop()
             if self.references(table, key) > self.unshared:
                 continue
-            self.hand_key = key
-            self.hand_table = table
-            self.hand = table[key]
+            self.removed_key = key
+            self.removed_from = table
+            self.removed = table[key]
             del table[key]
-            if self.references_in_hand() > self.unshared_in_hand:
-                table[key] = self.hand
-            self.hand = None
-            self.hand_key = None
+            if self.removed_references() > self.unshared_when_removed:
+                table[key] = self.removed
+            self.removed = None
+            self.removed_key = None
 
     def put_back(self) -> None:
         """Return the object that an interrupted sweep had taken out to its table."""
-        if self.hand is not None and self.hand_table is not None:
-            self.hand_table.setdefault(self.hand_key, self.hand)
-        self.hand = None
-        self.hand_key = None
-        self.hand_table = None
+        if self.removed is not None and self.removed_from is not None:
+            self.removed_from.setdefault(self.removed_key, self.removed)
+        self.removed = None
+        self.removed_key = None
+        self.removed_from = None
 
     def after_fork(self) -> None:
         """In a forked process the thread that held the lock does not exist."""
@@ -236,7 +236,7 @@ def register(table: dict[Any, Any], rank: int, weigh: Callable[[Any], int] | Non
 
 def forget_with(forget: Callable[[], None]) -> None:
     """Call `forget` before each sweep, to empty a cache that would keep objects alive."""
-    POOL.forgetting.append(forget)
+    POOL.before_sweep.append(forget)
 
 
 def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Value:
@@ -246,9 +246,9 @@ def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> V
         found = table.get(key)
         if found is not None:
             return found
-        if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
+        if pool.sweeping and pool.removed is not None and pool.removed_from is table and pool.removed_key == key:
             # A signal handler in the middle of a sweep.
-            pool.hand_table.setdefault(key, pool.hand)
+            pool.removed_from.setdefault(key, pool.removed)
             return table[key]
         table[key] = made
         pool.added += weight

@@ -1,4 +1,4 @@
-"""The declarations of all operations, by name and by opcode, and of those nobody declared."""
+"""The declarations of all operations, by name and by opcode, and those of undeclared operations."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ REGISTRY: Final = Registry()
 
 
 def unregistered(name: str) -> OperationDeclaration:
-    """A declaration for an operation nobody declared: anything goes, generic form only."""
+    """A declaration for an undeclared operation: everything is allowed, generic form only."""
     found = _unregistered.get(name)
     if found is None:
         dialect, _, mnemonic = name.rpartition(".")
@@ -135,7 +135,7 @@ register(_unregistered, COMPOSITE)
 
 
 def _forget_types() -> None:
-    """Empty what remembers operations whose types were found right."""
+    """Empty the caches of verified types."""
     for declaration in REGISTRY.loaded():
         declaration.verified_types.clear()
     for declaration in list(_unregistered.values()):

@@ -1,7 +1,7 @@
 """Symbols: operations with a name, found through the operation that holds them.
 
-A reference `@name` means the operation of that name in the nearest enclosing symbol table; `@outer::@inner` goes on
-into the table that `@outer` is.
+A reference `@name` means the operation of that name in the nearest enclosing symbol table; `@outer::@inner` means one
+in the table of `@outer`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def verify_symbol_names(table: Operation) -> None:
 
 
 class SymbolTable:
-    """The symbols directly inside one operation, by name; keep it only while nobody else renames or moves them."""
+    """The symbols directly inside one operation, by name; valid while only its methods rename or move them."""
 
     __slots__ = ("_next_numbers", "by_name", "table")
 

@@ -76,7 +76,7 @@ def is_pure(operation: Operation) -> bool:
 
 
 def is_memory_effect_free(operation: Operation) -> bool:
-    """Neither it nor anything inside it reads, writes or allocates; an operation nobody declared might."""
+    """Neither it nor anything inside it reads, writes or allocates; an undeclared operation might."""
     traits = operation.declaration.traits
     if traits & (PURE | NO_MEMORY_EFFECT):
         return True
@@ -101,8 +101,8 @@ def is_memory_effect_free(operation: Operation) -> bool:
 def memory_changes(root: Operation) -> set[Operation]:
     """The operations within `root` after which memory may have other contents than before them.
 
-    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, behind which
-    the writes of others can be seen; or is an operation nobody declared.
+    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, after which
+    the writes of others are visible; or is an undeclared operation.
     """
     found: set[Operation] = set()
     for operation in root.walk():
@@ -133,7 +133,7 @@ def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Op
     pairs: list[tuple[Operation, Operation]] = []
     copy = _copy_without_operands(operation, values, blocks, pairs)
     # `pairs` grows while it is read: an explicit worklist, because programs may nest deeper than Python's stack.
-    # Operands come last, because a use may stand before its definition.
+    # Operands come last, because a use may come before its definition.
     index = 0
     while index < len(pairs):
         source, target = pairs[index]
@@ -195,7 +195,7 @@ def structurally_equal(left: Operation, right: Operation, *, locations: bool = F
     values: dict[Value, Value] = {}
     blocks: dict[Block, Block] = {}
     # An explicit worklist, because programs may nest deeper than Python's stack.  Operands are compared at the end,
-    # when every definition has met its counterpart: a use may stand before its definition.
+    # when every definition is paired: a use may come before its definition.
     pairs: list[tuple[Operation, Operation]] = [(left, right)]
     index = 0
     while index < len(pairs):

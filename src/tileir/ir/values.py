@@ -97,7 +97,7 @@ class Value(ProgramPart):
         return [users]
 
     def replace_all_uses_with(self, other: Value) -> None:
-        """Let every user take `other` instead."""
+        """Make every user use `other` instead."""
         if not isinstance(other, Value):
             raise TypeError(f"a value is replaced by a Value, not by {type_words(other)}")
         if other is self:
