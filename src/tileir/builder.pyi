@@ -334,7 +334,7 @@ class Builder:
 
         lhs: the left operand.
         rhs: the right operand.
-        comparison_predicate: the relation asked for.
+        comparison_predicate: the relation to test.
         comparison_ordering: the answer where an element is NaN.
         """
     def cmpi(self, lhs: _Operand, rhs: _Operand, comparison_predicate: Literal["equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"] | Attribute, signedness: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
@@ -342,7 +342,7 @@ class Builder:
 
         lhs: the left operand.
         rhs: the right operand.
-        comparison_predicate: the relation asked for.
+        comparison_predicate: the relation to test.
         signedness: whether the elements are signed or unsigned.
         """
     def continue_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
@@ -887,7 +887,7 @@ class Builder:
         rhs: the right operand.
         """
     def yield_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Give values to the operation around (since 13.1).
+        """Pass values to the operation around (since 13.1).
 
-        operands: the values to give.
+        operands: the values to pass.
         """

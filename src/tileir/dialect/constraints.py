@@ -163,7 +163,7 @@ MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
 COMPARISON: Final = attribute(
     "comparison_predicate",
     enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-    "the relation asked for",
+    "the relation to test",
 )
 
 # --- rules between types ---

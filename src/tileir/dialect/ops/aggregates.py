@@ -178,7 +178,7 @@ def _reduced(call: Call) -> list[Type]:
 
 
 def _expected_by_body(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
-    """Combining two elements gives one."""
+    """The combination of two elements is one."""
     return [scalar_tile(value.type.element) for value in around.operands if isinstance(value.type, TileType)]
 
 

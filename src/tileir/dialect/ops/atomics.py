@@ -275,7 +275,7 @@ ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     summary="Atomic reduction into a tile of a view",
     description=(
         "Combines each element of `value` with the element of the view's tile at that index, each in one "
-        "indivisible step, and gives no old values back.  Indices are unsigned.  Elements outside the tensor are "
+        "indivisible step, and returns no old values.  Indices are unsigned.  Elements outside the tensor are "
         "left out.  The modes are those of `atomic_rmw_tko` except `xchg`, with the same element types; the "
         "ordering is relaxed and the scope `tl_blk` or `device`.  Partition and strided views without padding are "
         "accepted.  Other memory operations are ordered by tokens only."

@@ -109,7 +109,7 @@ def _verify_continue(operation: Operation, context: VerifyContext) -> None:
     _verify_parent(operation, IF)
     loop = _enclosing_loop(operation)
     found = value_types(operation.operands)
-    # A for gives back what its last iteration carried; a loop carries one set of values and gives back another.
+    # A for returns what its last iteration carried; a loop carries one set of values and returns another.
     if loop.declaration is LOOP:
         expected = value_types(loop.operands)
         what = "iter_values"
@@ -220,14 +220,14 @@ YIELD: Final[OperationDeclaration] = OperationDeclaration(
     "yield",
     section="8.5.8",
     opcode=0x6D,
-    summary="Give values to the operation around",
+    summary="Pass values to the operation around",
     description=(
         "Ends a branch of `if` or the body of `reduce` or `scan`; the operands become the results of the branch or "
         "of the combination.  Loops end in `continue` and `break` instead.  A branch of an `if` without results "
         "that ends without a terminator ends in `yield`."
     ),
     example="yield %x : tile<f32>",
-    operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
+    operands=(operand("operands", ANY_TYPE, "the values to pass", VARIADIC),),
     traits=PURE | TERMINATOR,
     verify=lambda operation, context: _verify_parent(operation),
     inference=Inference(carried=_carried_to_parent),
@@ -360,7 +360,7 @@ IF: Final[OperationDeclaration] = OperationDeclaration(
     summary="Choose between two branches",
     description=(
         "Runs the first branch if the condition is true, otherwise the second one, if there is one.  A branch that "
-        "ends in `yield` gives its operands as the results; one that ends in `break`, `continue` or `return` "
+        "ends in `yield` returns its operands as the results; one that ends in `break`, `continue` or `return` "
         "leaves the construct around instead.  With results both branches are needed.  Views cannot be results."
     ),
     example="%r = if %c -> (tile<f32>) {\n  yield %a : tile<f32>\n} else {\n  yield %b : tile<f32>\n}",

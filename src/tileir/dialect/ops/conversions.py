@@ -276,7 +276,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
     class_name="FToI",
     summary="Convert floats to integers",
     description=(
-        "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
+        "Drops the fraction of each element and returns the integer, signed or unsigned.  NaN, an infinity, or a value "
         "outside the range of the target is undefined behavior in the public dialect; with `saturating` (13.4) such "
         "a value becomes the nearest integer of the range and NaN becomes 0.  The draft always saturates and maps NaN "
         "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "

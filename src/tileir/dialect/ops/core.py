@@ -145,7 +145,7 @@ CONSTANT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x10,
     summary="A tile known at compile time",
     description=(
-        "Makes a tile from a literal: one number fills the whole tile, a nested list gives each element.  Integers "
+        "Makes a tile from a literal: one number fills the whole tile, a nested list has each element.  Integers "
         "may be written signed or unsigned; a float that no decimal spells exactly, an infinity or a NaN is "
         "written as the hexadecimal of its bits."
     ),
@@ -201,7 +201,7 @@ EXTRACT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x26,
     summary="Take a sub-tile out of a tile",
     description=(
-        "Cuts the source into sub-tiles of the result's shape and gives the one the indices name.  An index counts "
+        "Cuts the source into sub-tiles of the result's shape and returns the one the indices name.  An index counts "
         "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
         "divides the source extent.  An index without a sub-tile is undefined behavior."
     ),

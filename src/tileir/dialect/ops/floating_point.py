@@ -91,7 +91,7 @@ def _verify_f32(operation: Operation, modifier: str) -> None:
 
 
 def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
-    # The draft gives remf a rounding mode; the remainder is exact, so only the default can be dropped without a loss
+    # In the draft remf has a rounding mode; the remainder is exact, so only the default can be dropped without a loss
     # (docs/conflicts.md C7).
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and mode is not ROUNDING["nearest_even"]:
@@ -138,7 +138,7 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x0E,
     summary="Element-wise comparison",
     description=(
-        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
+        "Compares two tiles element by element and returns a tile of `i1`: 1 where the predicate holds, 0 "
         "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
         "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
         "and the like of other dialects are read as a predicate and an ordering."

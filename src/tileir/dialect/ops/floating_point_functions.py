@@ -22,7 +22,7 @@ _FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS
 _FUSIBLE_FUNCTION: Final = _FUNCTION | FUSIBLE
 _FLUSHES: Final = "`flush_to_zero`, for f32 only, treats subnormal inputs and results as zeros of the same sign."
 _APPROXIMATES: Final = (
-    "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
+    "The mode `approx`, for f32 only, selects the fast approximation of the hardware; the default, `full`, for the "
     "full precision of the element type."
 )
 _SMALL_INT: Final = tile_of((I1, I8, I16, I32))
@@ -258,7 +258,7 @@ SQRT: Final[OperationDeclaration] = elementwise(
     description=(
         "Returns the square root of each element: NaN for a negative number, a zero keeps its sign.  It is correctly "
         "rounded, to nearest with ties to even unless `rounding` names another of the four IEEE modes; `approx`, for "
-        f"f32 only, asks for the fast approximation of the hardware.  {_FLUSHES}"
+        f"f32 only, selects the fast approximation of the hardware.  {_FLUSHES}"
     ),
     example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
     returns="the square roots",

@@ -80,7 +80,7 @@ CMPI: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x0F,
     summary="Element-wise integer comparison",
     description=(
-        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
+        "Compares two tiles element by element and returns a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
         "`signedness` decides how the four order predicates read the bits; `equal` and `not_equal` do not depend "
         "on it, but it must be written."
     ),
@@ -154,7 +154,7 @@ MULHII: Final[OperationDeclaration] = elementwise(
     aliases=("mulhi",),
     summary="High half of the element-wise integer product",
     description=(
-        "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
+        "Multiplies unsigned N-bit elements to 2N bits and returns the upper N bits; `muli` returns the lower N.  "
         "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
     ),
     returns="the upper half of the product",
@@ -169,7 +169,7 @@ MULI: Final[OperationDeclaration] = elementwise(
     summary="Element-wise integer multiplication",
     description=(
         "Multiplies element by element and keeps the lower N bits, which are the same for signed and unsigned "
-        f"numbers; `mulhii` gives the upper ones.  {_PROMISE}"
+        f"numbers; `mulhii` returns the upper ones.  {_PROMISE}"
     ),
     example="%r = muli %a, %b overflow<no_wrap> : tile<4xi32>",
     returns="the lower half of the product",

@@ -185,10 +185,10 @@ ALLOCA: Final[OperationDeclaration] = OperationDeclaration(
     since=V13_3,
     summary="Memory that lives as long as its block",
     description=(
-        "Reserves memory for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
+        "Reserves memory for `num_elem` elements and returns a pointer to the first, aligned to `alignment` bytes.  "
         "The memory is freed at the end of the enclosing block; using the pointer later is undefined.  Without "
         "`global` only the current tile thread may use it.  The contents are undefined at first; a kernel that "
-        "asks for more than is available traps.  The alignment is a power of two and at least the size of an element."
+        "requests more than is available traps.  The alignment is a power of two and at least the size of an element."
     ),
     example="%p = alloca num_elem = 16, alignment = 64 global : tile<ptr<f32>>",
     attributes=(

@@ -316,7 +316,7 @@ MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     summary="See a tensor as tiles of rows picked by position",
     description=(
         "Makes a view whose tiles take arbitrary positions along one dimension of the tensor, `sparse_dim`.  An "
-        "access gives a one-dimensional index tile there, one position for each row of the tile, and scalar "
+        "access has a one-dimensional index tile there, one position for each row of the tile, and scalar "
         "indices for the other dimensions."
     ),
     example=(
