@@ -32,7 +32,7 @@ from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
@@ -99,9 +99,9 @@ class Builder(BuilderPosition):
     ) -> None:
         for what, given in (("name", name), ("producer", producer if producer is not None else "")):
             if not isinstance(given, str):
-                raise TypeError(f"the {what} of a module is a string, not {type_words(given)}")
+                raise TypeError(f"the {what} of a module is a string, not {type_text(given)}")
         if block is not None and not isinstance(block, Block):
-            raise TypeError(f"a builder adds to a Block, not to {type_words(block)}")
+            raise TypeError(f"a builder adds to a Block, not to {type_text(block)}")
         self.version: Version = version_named(version)
         self.locations: bool = locations
         self._symbols: Symbols = Symbols()
@@ -159,7 +159,7 @@ class Builder(BuilderPosition):
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
         if not isinstance(mnemonic, str):
-            raise TypeError(f"the name of an operation is a string, not {type_words(mnemonic)}")
+            raise TypeError(f"the name of an operation is a string, not {type_text(mnemonic)}")
         declaration = REGISTRY.by_name.get(mnemonic if "." in mnemonic else _PREFIX + mnemonic)
         if declaration is None:
             raise BuildError(_unknown(mnemonic))

@@ -32,7 +32,7 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.diagnostics import BuildError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
 
 
@@ -162,4 +162,4 @@ def described(value: object) -> str:
         return value.text
     if isinstance(value, (bool, int, float, str)) or value is None:
         return repr(value)
-    return type_words(value)
+    return type_text(value)

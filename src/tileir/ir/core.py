@@ -12,7 +12,7 @@ from tileir.ir.accessors import Accessors, plain_attributes
 from tileir.ir.attributes import Attribute, StringAttribute
 from tileir.ir.interning import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
@@ -216,7 +216,7 @@ class Operation(Accessors):
         does not accept is a `TypeError`.
         """
         if not isinstance(name, str):
-            raise TypeError(f"the name of an attribute is a string, not {type_words(name)}")
+            raise TypeError(f"the name of an attribute is a string, not {type_text(name)}")
         attribute: Attribute | None = None
         if value is not None:
             attribute = value if isinstance(value, Attribute) else self._plain_attribute(name, value)
@@ -243,7 +243,7 @@ class Operation(Accessors):
 
     def set_operand(self, index: int, value: Value) -> None:
         if not isinstance(value, Value):
-            raise TypeError(f"an operand is a Value, not {type_words(value)}")
+            raise TypeError(f"an operand is a Value, not {type_text(value)}")
         old = self.operands[index]
         if old is not value:
             old.drop_user(self)
@@ -253,7 +253,7 @@ class Operation(Accessors):
     def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
         for value in operands:
             if not isinstance(value, Value):
-                raise TypeError(f"an operand is a Value, not {type_words(value)}")
+                raise TypeError(f"an operand is a Value, not {type_text(value)}")
         for value in self.operands:
             value.drop_user(self)
         for value in operands:
@@ -293,12 +293,12 @@ class Operation(Accessors):
     def replace_with(self, values: Sequence[Value]) -> None:
         """Replace all uses of the results by `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
-            raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
+            raise TypeError(f"an operation is replaced by a list of values, not by {type_text(values)}")
         if len(values) != len(self.results):
             raise ValueError(f"'{self.name}' has {len(self.results)} results, but {len(values)} values replace them")
         for value in values:
             if not isinstance(value, Value):
-                raise TypeError(f"a result is replaced by a Value, not by {type_words(value)}")
+                raise TypeError(f"a result is replaced by a Value, not by {type_text(value)}")
         for result, value in zip(self.results, values, strict=True):
             result.replace_all_uses_with(value)
         self.erase()
@@ -346,7 +346,7 @@ class Block(ProgramPart):
 
     def append(self, operation: Operation) -> None:
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not {type_words(operation)}")
+            raise TypeError(f"a block holds operations, not {type_text(operation)}")
         last = self.last
         operation.parent = self
         operation.previous = last
@@ -362,7 +362,7 @@ class Block(ProgramPart):
             self.append(operation)
             return
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not {type_words(operation)}")
+            raise TypeError(f"a block holds operations, not {type_text(operation)}")
         operation.parent = self
         operation.next = before
         operation.previous = before.previous
@@ -409,7 +409,7 @@ class Region(ProgramPart):
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
-            raise TypeError(f"a region holds blocks, not {type_words(block)}")
+            raise TypeError(f"a region holds blocks, not {type_text(block)}")
         block.parent = self
         self.blocks.append(block)
 

@@ -22,7 +22,7 @@ import sys
 from _thread import RLock
 
 from tileir.annotations import TYPE_CHECKING, Callable, Final
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -52,11 +52,11 @@ def _name_only(operation: object, generic: bool, debug_info: bool, names: str, v
 
 
 def _no_pickling(value: object) -> Reduced:
-    raise TypeError(f"{type_words(value)} can be pickled after `import tileir.interface`")
+    raise TypeError(f"{type_text(value)} can be pickled after `import tileir.interface`")
 
 
 def _no_copying(value: object, memo: dict[int, object]) -> object:
-    raise TypeError(f"{type_words(value)} can be copied after `import tileir.interface`")
+    raise TypeError(f"{type_text(value)} can be copied after `import tileir.interface`")
 
 
 def _class_only(value: object) -> str:

@@ -40,7 +40,7 @@ def symbol_text(name: str) -> str:
     return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
 
 
-def type_words(value: object) -> str:
+def type_text(value: object) -> str:
     """The type of a Python value in a message: `an int`, `a str`, or `None`."""
     if value is None:
         return "None"
