@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tileir.annotations import Final, cast
+from tileir.annotations import Any, Final, cast
 from tileir.ir.attributes import Attribute
 from tileir.ir.floats import FORMATS, format_float
 from tileir.ir.interning import BYTES_PER_OBJECT, LEAF, intern, register
@@ -56,7 +56,8 @@ class DenseAttribute(Attribute):
         code = _MEMORY_FORMATS.get(size)
         if code is not None and sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
             # In one step on a little-endian machine, if the last element is complete.
-            return cast(list[int], memoryview(data).cast(code).tolist())
+            view: Any = memoryview(data)
+            return cast("list[int]", view.cast(code).tolist())
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
 
     @property
