@@ -109,7 +109,7 @@ class Builder:
         symbol_visibility: Literal["public", "private"] = "public",
         COMMON,
     ) -> Operation:
-        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        """A variable of the module around the insertion point; `type` as for `constant`, with one dimension."""
     def entry(
         self,
         name: str,
@@ -126,7 +126,7 @@ class Builder:
     def if_(self, condition: _Operand, types: Sequence[_Type] = (), *, COMMON) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
-        The results have the types that the first branch with a `yield_` gives, or `types`.
+        The results have the types that the first `yield_` passes, or `types`.
         """
     def for_(
         self,
@@ -140,7 +140,7 @@ class Builder:
     ) -> LoopScope:
         """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
     def loop(self, init: _Operands = (), types: Sequence[_Type] = (), *, COMMON) -> LoopScope:
-        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        """A loop that `break_` ends; the results have the types that the first `break_` passes, or `types`."""
     @overload
     def reduce(
         self, operands: Value | Sequence[Value], dim: int, identities: object, body: None = None, *, COMMON
