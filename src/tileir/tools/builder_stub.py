@@ -56,7 +56,7 @@ _Extents: TypeAlias = int | Sequence[int]
 _Attributes: TypeAlias = Mapping[str, object] | None
 
 class Builder:
-    """Builds a module, or at a place inside one.
+    """Builds a module, or adds to one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to
@@ -81,9 +81,9 @@ class Builder:
     ) -> None: ...
     @property
     def module(self) -> Operation:
-        """The outermost operation around the place where the builder is, as it is now."""
+        """The outermost operation around the insertion point, as it is now."""
     def finish(self) -> Operation:
-        """The module, verified: `VerifyError` carries every mistake."""
+        """The module, verified: `VerifyError` carries every error."""
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
     def build(
