@@ -135,24 +135,28 @@ def verify_carried_values(operation: Operation, initial: list[Value], carried: l
 _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 
 
-def verify_ordering(operation: Operation, context: VerifyContext) -> None:
-    """The ordering of a load or store, atomic or not."""
+def _checked_ordering(operation: Operation) -> str:
+    """The ordering of a load or store, which is one of those it may have."""
     ordering = operation.memory_ordering_semantics
     strongest = "acquire" if operation.declaration.reads is not None else "release"
     if ordering not in ("weak", "relaxed", strongest, "seq_cst"):
         code = Code("wrong-keyword", got=ordering, choices=f"weak, relaxed, {strongest}")
         raise Invalid(f"expect one of: weak, relaxed, or {strongest}, but got: {ordering}", code=code)
+    return ordering
+
+
+def verify_ordering(operation: Operation, context: VerifyContext) -> None:
+    """The ordering of an atomic load or store."""
+    _checked_ordering(operation)
 
 
 def verify_ordering_and_scope(operation: Operation, context: VerifyContext) -> None:
     """The ordering of a load or store that is not atomic, and its scope."""
-    verify_ordering(operation, context)
-    noun = "load" if operation.declaration.reads is not None else "store"
-    ordering = operation.memory_ordering_semantics
-    is_scoped = operation.memory_scope is not None
-    if ordering == "weak" and is_scoped:
-        raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
-    if ordering != "weak" and not is_scoped:
+    ordering = _checked_ordering(operation)
+    if (ordering == "weak") == ("memory_scope" in operation.attributes):
+        noun = "load" if operation.declaration.reads is not None else "store"
+        if ordering == "weak":
+            raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
         code = Code("missing-scope", ordering=ordering)
         raise Invalid(f"memory scope is required for {ordering} {noun}", code=code)
 
@@ -244,7 +248,7 @@ def view_of(operation: Operation) -> TileViewType:
 def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
     view = view_of(operation)
-    tile = operation.tile.type
+    tile = (operation.results if operation.declaration.reads is not None else operation.operands)[0].type
     indices = value_types(operation.index)
     if len(indices) != view.index_rank:
         raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")

@@ -44,12 +44,12 @@ class _Open:
 
     def __init__(self, operation: Operation, sound: bool, errors: int, visible: set[Value]) -> None:
         declaration = operation.declaration
-        is_isolated = declaration.has_trait(ISOLATED)
+        is_isolated = bool(declaration.traits & ISOLATED)
         self.operation: Operation = operation
         self.sound: bool = sound
         self.errors: int = errors
         self.visible: set[Value] = set() if is_isolated else visible
-        self.unordered: bool = declaration.has_trait(GRAPH_REGION) or declaration.unregistered
+        self.unordered: bool = bool(declaration.traits & GRAPH_REGION) or declaration.unregistered
         self.blocks: list[tuple[Block, list[Block]]] = []
         for region in reversed(operation.regions):
             self.blocks.extend(reversed(_with_dominators(region.blocks)))
@@ -270,12 +270,21 @@ def _type_key(operation: Operation) -> tuple[object, ...]:
     """What the declared type rules of an operation depend on."""
     operands = operation.operands
     results = operation.results
-    if len(operands) == 2 and len(results) == 1 and operation.segments is None:
+    if len(results) == 1 and operation.segments is None:
         # The same as below, in one step: most operations.
-        return (operands[0].type, operands[1].type, 2, results[0].type)
+        if len(operands) == 2:
+            return (operands[0].type, operands[1].type, 2, results[0].type)
+        if len(operands) == 1:
+            return (operands[0].type, 1, results[0].type)
+        if not operands:
+            return (0, results[0].type)
+    types: list[object] = [value.type for value in operands]
     # The number of operands separates their types from those of the results.
-    types = [value.type for value in operands]
-    return (*types, len(types), *[result.type for result in results], operation.segments)
+    types.append(len(types))
+    for result in results:
+        types.append(result.type)
+    types.append(operation.segments)
+    return tuple(types)
 
 
 def _verify_declaration(
