@@ -339,7 +339,7 @@ def test_memory_of_programs_that_are_gone_is_released() -> None:
     from tileir.ir.interning import POOL
 
     def kept() -> int:
-        return sum(len(things) for _, things, _ in POOL.tables)
+        return sum(len(table) for _, table, _ in POOL.tables)
 
     tileir.release_memory()
     before = kept()

@@ -25,7 +25,7 @@ _Extents: TypeAlias = int | Sequence[int]
 _Attributes: TypeAlias = Mapping[str, object] | None
 
 class Builder:
-    """Builds a module, or at a place inside one.
+    """Builds a module, or adds to one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to
@@ -50,9 +50,9 @@ class Builder:
     ) -> None: ...
     @property
     def module(self) -> Operation:
-        """The outermost operation around the place where the builder is, as it is now."""
+        """The outermost operation around the insertion point, as it is now."""
     def finish(self) -> Operation:
-        """The module, verified: `VerifyError` carries every mistake."""
+        """The module, verified: `VerifyError` carries every error."""
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
     def build(
@@ -78,7 +78,7 @@ class Builder:
         symbol_visibility: Literal["public", "private"] = "public",
         location: Location | None = None, attributes: _Attributes = None,
     ) -> Operation:
-        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        """A variable of the module around the insertion point; `type` as for `constant`, with one dimension."""
     def entry(
         self,
         name: str,
@@ -95,7 +95,7 @@ class Builder:
     def if_(self, condition: _Operand, types: Sequence[_Type] = (), *, location: Location | None = None, attributes: _Attributes = None) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
-        The results have the types that the first branch with a `yield_` gives, or `types`.
+        The results have the types that the first `yield_` passes, or `types`.
         """
     def for_(
         self,
@@ -109,7 +109,7 @@ class Builder:
     ) -> LoopScope:
         """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
     def loop(self, init: _Operands = (), types: Sequence[_Type] = (), *, location: Location | None = None, attributes: _Attributes = None) -> LoopScope:
-        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        """A loop that `break_` ends; the results have the types that the first `break_` passes, or `types`."""
     @overload
     def reduce(
         self, operands: Value | Sequence[Value], dim: int, identities: object, body: None = None, *, location: Location | None = None, attributes: _Attributes = None
@@ -334,7 +334,7 @@ class Builder:
 
         lhs: the left operand.
         rhs: the right operand.
-        comparison_predicate: the relation asked for.
+        comparison_predicate: the relation to test.
         comparison_ordering: the answer where an element is NaN.
         """
     def cmpi(self, lhs: _Operand, rhs: _Operand, comparison_predicate: Literal["equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"] | Attribute, signedness: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
@@ -342,7 +342,7 @@ class Builder:
 
         lhs: the left operand.
         rhs: the right operand.
-        comparison_predicate: the relation asked for.
+        comparison_predicate: the relation to test.
         signedness: whether the elements are signed or unsigned.
         """
     def continue_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
@@ -887,7 +887,7 @@ class Builder:
         rhs: the right operand.
         """
     def yield_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Give values to the operation around (since 13.1).
+        """Pass values to the operation around (since 13.1).
 
-        operands: the values to give.
+        operands: the values to pass.
         """

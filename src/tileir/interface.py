@@ -12,7 +12,7 @@ from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.traversal import clone
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
@@ -74,9 +74,9 @@ def parse(
     module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a program's text is a string, not {type_words(text)}; tileir.load takes bytes")
+        raise TypeError(f"a program's text is a string, not {type_text(text)}; tileir.load takes bytes")
     if not isinstance(name, str):
-        raise TypeError(f"the name of a text is a string, not {type_words(name)}")
+        raise TypeError(f"the name of a text is a string, not {type_text(name)}")
     try:
         module = parse_text(text, name, version_named(version), allow_unregistered)
     except ParseError as error:
@@ -152,7 +152,7 @@ def check_module(module: object) -> None:
     """Refuse what is no program at once, instead of where it is first looked at."""
     if not isinstance(module, Operation):
         words = "tileir.parse, tileir.load and Builder.finish give one"
-        raise TypeError(f"a module is needed, not {type_words(module)}: {words}")
+        raise TypeError(f"a module is needed, not {type_text(module)}: {words}")
 
 
 def names_given(argument: str, value: object) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _bytes_of(data: object, sources: str) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"a program is read from {sources}, not from {type_words(data)}") from None
+        raise TypeError(f"a program is read from {sources}, not from {type_text(data)}") from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:
@@ -230,12 +230,12 @@ def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NA
     verify_operation(module, context)
     if number < NEWEST:
         # Imported here: few ask for an earlier version.
-        from tileir.dialect.availability import newer_pieces
+        from tileir.dialect.availability import newer_features
 
         # One error per operation, as everywhere: its own broken rule comes first.
         reported = [diagnostic.location for diagnostic in context.diagnostics if diagnostic.severity == "error"]
         known = {id(location) for location in reported}
-        context.diagnostics.extend([d for d in newer_pieces(module, number) if id(d.location) not in known])
+        context.diagnostics.extend([d for d in newer_features(module, number) if id(d.location) not in known])
     if has_errors(context.diagnostics):
         raise VerifyError(context.diagnostics)
     return context.diagnostics

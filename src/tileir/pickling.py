@@ -25,7 +25,7 @@ from tileir.ir import attributes, dense, location, types
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import Code, Diagnostic, TileIRError
 from tileir.ir.interning import Reduced
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.registry import REGISTRY, unregistered
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.ir.versions import Version
@@ -163,7 +163,7 @@ class Things:
                 continue
             found = _BY_CLASS.get(type(last))
             if found is None:
-                raise TypeError(f"{type_words(last)} cannot be pickled")
+                raise TypeError(f"{type_text(last)} cannot be pickled")
             name, parts_of = found
             parts = parts_of(last)
             missing = [part for part in _things_in(parts) if id(part) not in self._numbers]
@@ -337,7 +337,7 @@ def reduced(thing: object) -> Reduced:
     if isinstance(thing, Block) and thing.parent is not None:
         return restored_block, (thing.parent, thing.parent.blocks.index(thing))
     if isinstance(thing, (Region, Block, Value)):
-        raise TypeError(f"{type_words(thing)} that belongs to no operation cannot be pickled")
+        raise TypeError(f"{type_text(thing)} that belongs to no operation cannot be pickled")
     things = Things()
     if isinstance(thing, TileIRError):
         numbers = [int(things.number(diagnostic)) for diagnostic in thing.diagnostics]

@@ -95,7 +95,7 @@ MISTAKES: list[tuple[Callable[[Builder, Values], Any], str]] = [
     (lambda b, v: b.maxf(v.floats, v.floats, propagate_nan=1), "maxf: 'propagate_nan' must be True or False; got 1"),
     (
         lambda b, v: b.alloca(f32, -1, 8),
-        "alloca: 'num_elem' must be a 64-bit signless integer attribute whose minimum value is 0; got -1 : i64",
+        "alloca: 'num_elem' must be a 64-bit signless integer attribute whose minimum value is 0; got -1",
     ),
     (
         lambda b, v: b.load_ptr_tko(v.pointers, optimization_hints={"sm_100": 2}),

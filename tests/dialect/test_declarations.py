@@ -308,7 +308,7 @@ def _normal(text: str) -> str:
 
 def test_rules_follow_from_the_groups_of_one_type() -> None:
     for declaration in DECLARATIONS:
-        stated = [rule.alike for rule in declaration.rules]
+        stated = [rule.same_type_names for rule in declaration.rules]
         assert all(stated.count(group) == 1 for group in declaration.same_types), declaration.name
         # What NVIDIA's verifier checks first is written out; otherwise the rules that follow come first.
         if stated[: len(declaration.same_types)] != list(declaration.same_types):

@@ -30,7 +30,7 @@ from tileir.dialect.constraints import (
     TOKEN_TYPE,
     UNIT_ATTRIBUTE,
 )
-from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
+from tileir.dialect.inference import Inference, mask_of, pointed_to
 from tileir.dialect.rules import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
@@ -43,6 +43,7 @@ from tileir.ir.versions import NEWEST, V13_3, V13_4
 from tileir.tools import explain
 from tileir.tools.builder_stub import stub
 from tileir.tools.reference import pages
+from tileir.tools.support import finds_types
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(
@@ -293,7 +294,7 @@ def test_types_that_nothing_says_are_given() -> None:
         assert b.build(told, (number, tile(8, f32)), {}).result.type is tile(8, f32)
         with pytest.raises(tileir.BuildError, match="opaque: argument 'type' is missing"):
             b.build(told, (number,), {})
-        with pytest.raises(tileir.BuildError, match="opaque: nothing says the type of 'result'"):
+        with pytest.raises(tileir.BuildError, match="opaque: the type of 'result' is not known"):
             b.build(forgotten, (number,), {})
 
 

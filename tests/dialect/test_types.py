@@ -18,9 +18,9 @@ from tileir.dialect.types import (
     pointer_type,
     scalar_tile,
     strided_view_type,
-    tensor_view_mistake,
+    tensor_view_error,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
 )
 from tileir.ir.diagnostics import Diagnostic
@@ -323,15 +323,15 @@ def test_question_mark_is_the_smallest_64_bit_integer() -> None:
 
 
 def test_dynamic_extent_is_no_negative_extent() -> None:
-    assert tensor_view_mistake(F32, (DYNAMIC,), (DYNAMIC,)) is None
-    assert tensor_view_mistake(F32, (DYNAMIC + 1,), (1,)) is not None
+    assert tensor_view_error(F32, (DYNAMIC,), (DYNAMIC,)) is None
+    assert tensor_view_error(F32, (DYNAMIC + 1,), (1,)) is not None
 
 
 def test_tile_cap_is_inclusive() -> None:
     assert MAXIMUM_TILE_ELEMENTS == 0x1000000
-    assert tile_mistake((MAXIMUM_TILE_ELEMENTS,), I8) is None
-    assert tile_mistake((4096, 4096), I8) is None
-    assert tile_mistake((MAXIMUM_TILE_ELEMENTS, 2), I8) is not None
+    assert tile_error((MAXIMUM_TILE_ELEMENTS,), I8) is None
+    assert tile_error((4096, 4096), I8) is None
+    assert tile_error((MAXIMUM_TILE_ELEMENTS, 2), I8) is not None
 
 
 # --- string (docs/conflicts.md D3) ---

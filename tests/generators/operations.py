@@ -16,7 +16,7 @@ from tileir.dialect.types import (
     PointerType,
     TileType,
     scalar_tile,
-    tile_mistake,
+    tile_error,
     tile_type,
 )
 from tileir.ir.attributes import (
@@ -195,7 +195,7 @@ def _cat(body: Body) -> Operation:
 def _parts(body: Body, type: TileType) -> TileType | None:
     """A tile type that divides another one."""
     shape = tuple([body.rng.choice((extent, 1, max(extent // 2, 1))) for extent in type.shape])
-    return tile_type(shape, type.element) if tile_mistake(shape, type.element, body.version) is None else None
+    return tile_type(shape, type.element) if tile_error(shape, type.element, body.version) is None else None
 
 
 def _extract(body: Body) -> Operation | None:

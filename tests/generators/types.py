@@ -18,7 +18,7 @@ from tileir.dialect.types import (
     pointer_type,
     strided_view_type,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
 )
 from tileir.ir.declaration import TypeConstraint
@@ -72,7 +72,7 @@ class TypeSource:
             tried: list[Type] = [TOKEN]
             for extents in shapes:
                 for element in self.elements:
-                    if tile_mistake(extents, element, self.version) is None:
+                    if tile_error(extents, element, self.version) is None:
                         tried.append(tile_type(extents, element))
             found = [type for type in tried if constraint.accepts(type)]
             # A scalar is there for constraints that want nothing else.
@@ -91,7 +91,7 @@ class TypeSource:
         while True:
             extents = self.shape() if shape is None else shape
             element = self.rng.choice(choices)
-            if tile_mistake(extents, element, self.version) is None:
+            if tile_error(extents, element, self.version) is None:
                 return tile_type(extents, element)
 
     def scalar(self) -> TileType:

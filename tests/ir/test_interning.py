@@ -37,7 +37,7 @@ if not hasattr(sys, "getrefcount"):
 
 
 def entries() -> int:
-    return sum(len(things) for _, things, _ in POOL.tables)
+    return sum(len(table) for _, table, _ in POOL.tables)
 
 
 def sweep() -> int:

@@ -11,7 +11,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.launch import Kernel
 from tileir.interface import load
 from tileir.ir.core import Operation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -81,7 +81,7 @@ def compile(
         return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked, cubin))
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
-            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_words(module)}: "
+            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_text(module)}: "
             "pass the name of the entry, or none, and the arguments to launch"
         )
     if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
@@ -108,7 +108,7 @@ def _bytes_of(cubin: object) -> bytes | None:
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
             return file.read()
-    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_words(cubin)}")
+    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
 
 
 def is_cutile_kernel(value: object) -> bool:
@@ -127,7 +127,7 @@ def _specialized(
     from tileir.bridge.specialized import SpecializedKernel
 
     if not isinstance(args, (tuple, list)):
-        given = "none were given" if args is None else f"{type_words(args)} was given"
+        given = "none were given" if args is None else f"{type_text(args)} was given"
         raise LaunchError(
             "a cuTile kernel is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"

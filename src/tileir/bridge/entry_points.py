@@ -24,7 +24,7 @@ from tileir.bridge.mistakes import wrong_type, wrong_value
 from tileir.bridge.pretended.capturing import CAPTURE, is_recorded
 from tileir.execute.arguments import is_array
 from tileir.execute.errors import LaunchError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 
 class _Launches:
@@ -141,7 +141,7 @@ _MOST_OF_A_GRID: Final = 2**24 - 1
 def _checked_grid(grid: Any) -> tuple[int, ...]:
     """A grid as cuTile takes it: a tuple of up to three extents, those that are left out being 1."""
     if not isinstance(grid, tuple):
-        message = f"a grid is a tuple, but {type_words(grid)} was given: pass (x,)"
+        message = f"a grid is a tuple, but {type_text(grid)} was given: pass (x,)"
         raise wrong_type(message, "Grid must be a tuple")
     for axis, extent in enumerate(grid):
         if isinstance(extent, int) and extent > _MOST_OF_A_GRID:

@@ -32,7 +32,7 @@ from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from tileir.execute.recording.script_variables import ScriptVariables
@@ -150,7 +150,7 @@ def known_for(kernel: Any) -> KnownLaunches:
     """What is known of a kernel."""
     if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
-        raise LaunchError(f"{type_words(kernel)} cannot be launched as a cuTile kernel: {hint}")
+        raise LaunchError(f"{type_text(kernel)} cannot be launched as a cuTile kernel: {hint}")
     context = active()
     key: Hashable = id(kernel) if context is None else (id(kernel), context.gpu.architecture)
     found = _KNOWN.get(key)

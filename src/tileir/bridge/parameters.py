@@ -22,7 +22,7 @@ from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
 from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.script_names import argument_name, item_name, items_of
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 # The unit of alignment that cuTile compiles for: bytes of an address or a stride, elements of an extent.
 ALIGNMENT = 16
@@ -150,7 +150,7 @@ def _describe(description: Description, annotation: Any, value: object, name: st
     if isinstance(value, tuple):
         return _describe_tuple(description, annotation, value, name)
     if annotation.KIND != "leaf":
-        message = f"{name} is annotated as a tuple, but {type_words(value)} was given: pass a tuple"
+        message = f"{name} is annotated as a tuple, but {type_text(value)} was given: pass a tuple"
         words = "Received a non-tuple argument for a parameter annotated as a tuple"
         raise wrong_type(message, words)
     if annotation.constant:
@@ -174,7 +174,7 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
     if type(value) is not tuple:
         kind = type(value).__name__
         words = f"{_path(description, name)}: '{kind}' is a subclass of 'tuple'. Only plain tuples are accepted."
-        raise wrong_type(f"{name} is {type_words(value)}: pass a tuple, as tuple(x)", words)
+        raise wrong_type(f"{name} is {type_text(value)}: pass a tuple, as tuple(x)", words)
     if annotation.KIND == "heterogeneous_tuple":
         annotations = annotation.items
         if len(annotations) != len(value):
@@ -212,7 +212,7 @@ def _describe_constant(description: Description, value: object, name: str) -> Pa
         hash(constant)
     except TypeError:
         raise LaunchError(
-            f"{name} is annotated as a constant, but {type_words(value)} was given: "
+            f"{name} is annotated as a constant, but {type_text(value)} was given: "
             "pass a number, a string, a dtype or a tuple of them"
         ) from None
     return constant
@@ -236,7 +236,7 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
         description.add(value, name)
         return ScalarParameter("float32")
     raise wrong_type(
-        f"{name} is {type_words(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
+        f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
         "arrays or a tuple, or annotate the parameter with ct.Constant"
     )
 
@@ -250,7 +250,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
     for number, item in enumerate(value):
         what = item_name(number, name)
         if not is_array(item):
-            raise wrong_type(f"{what} is {type_words(item)}, but a list is a list of arrays: pass an array")
+            raise wrong_type(f"{what} is {type_text(item)}, but a list is a list of arrays: pass an array")
         buffer = memory_of(item, what)
         facts.append(ArrayFacts(buffer, element, what))
         rows.append([buffer.address, *buffer.shape, *facts[-1].strides])

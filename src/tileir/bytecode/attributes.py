@@ -13,7 +13,7 @@ from tileir.dialect.attributes import (
     bounded,
     div_by,
     optimization_hints,
-    optimization_hints_mistake,
+    optimization_hints_error,
     same_elements,
 )
 from tileir.dialect.types import TileType
@@ -118,7 +118,7 @@ class _Open:
             tables.spellings.note(found, reader.data[self.start : reader.position])
         if self.tag == DICTIONARY:
             return found
-        error = optimization_hints_mistake(found)
+        error = optimization_hints_error(found)
         if error is not None:
             reader.fail(error)
         return optimization_hints(found)

@@ -9,7 +9,13 @@ from tileir.bytecode.primitives import ByteWriter
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.tables import TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
-from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
+from tileir.dialect.availability import (
+    attribute_message,
+    keyword_message,
+    operand_message,
+    operation_message,
+    result_message,
+)
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.ir.attributes import (
     FIRST_DRAFT_ONLY_VALUE,
@@ -55,7 +61,7 @@ def check_absent(operation: Operation, field: AttributeField, value: Attribute |
         return
     if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
         return
-    raise fail(operation, attribute_words(field.name, field.optional, field.since, version))
+    raise fail(operation, attribute_message(field.name, field.optional, field.since, version))
 
 
 def wire_value(operation: Operation, field: AttributeField, value: Attribute | None, layout: str) -> int:
@@ -159,7 +165,7 @@ class BodyWriter(ByteWriter):
                 operation,
                 f"operation '{declaration.name}' has no public bytecode form; legalize the program first",
             )
-        message = operation_words(declaration.name, self.tables.version)
+        message = operation_message(declaration.name, self.tables.version)
         return fail(operation, message, Code("newer-operation", name=declaration.name))
 
     def _foreign(self, operation: Operation) -> WriteFailure:
@@ -178,7 +184,7 @@ class BodyWriter(ByteWriter):
         since = value.kind.since.get(value.keyword) if isinstance(value, EnumAttribute) else None
         if since is not None and since > self.tables.version and not self.tables.keeps_newer_keywords:
             code = Code("newer-keyword", attribute=field.name, version=version_text(self.tables.version))
-            raise fail(operation, keyword_words(field.name, self.tables.version), code)
+            raise fail(operation, keyword_message(field.name, self.tables.version), code)
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:
@@ -205,7 +211,7 @@ class BodyWriter(ByteWriter):
         for result in results[kept:]:
             if result.has_uses:
                 declared = record.declaration.results[result.index]
-                raise fail(operation, result_words(declared.name, declared.since or V13_1, self.tables.version))
+                raise fail(operation, result_message(declared.name, declared.since or V13_1, self.tables.version))
         if record.counted_results:
             self.varint(kept)
         for result in results[:kept]:
@@ -273,7 +279,7 @@ class BodyWriter(ByteWriter):
         segmented = record.operand_mode == records.SEGMENTED
         for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
             if bit == -2 and length:
-                raise fail(operation, operand_words(declared.name, declared.since or V13_1, self.tables.version))
+                raise fail(operation, operand_message(declared.name, declared.since or V13_1, self.tables.version))
             if segmented and declared.count == VARIADIC:
                 self.varint(length)
             elif segmented and declared.count == ONE and length != 1:

@@ -9,8 +9,8 @@ from tileir.dialect.availability import (
     ELEMENT_GATES,
     GATHER_SCATTER_VIEW_GATE,
     STRIDED_VIEW_GATE,
-    pointer_attribute_words,
-    type_words,
+    pointer_attribute_message,
+    type_message,
 )
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
@@ -22,17 +22,17 @@ from tileir.dialect.types import (
     TensorViewType,
     TileType,
     gather_scatter_view_type,
-    gather_view_mistake,
+    gather_view_error,
     partition_view_type,
-    pointer_mistake,
+    pointer_error,
     pointer_type,
-    strided_view_mistake,
+    strided_view_error,
     strided_view_type,
-    tensor_view_mistake,
+    tensor_view_error,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
-    view_mistake,
+    view_error,
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.types import (
@@ -183,7 +183,7 @@ class TypeTable(NestedTable):
     def _tile(self, reader: ByteReader) -> Type:
         element = self._type(reader, "failed to get elementType type", True)
         shape = self._shape(reader, "failed to read shape", False)
-        self._checked(reader, tile_mistake(shape, element, NEWEST))
+        self._checked(reader, tile_error(shape, element, NEWEST))
         return tile_type(shape, element)
 
     def _pointer_flags(self, reader: ByteReader) -> int:
@@ -201,7 +201,7 @@ class TypeTable(NestedTable):
         flags = self._pointer_flags(reader)
         pointee = self._type(reader, "failed to get pointeeType type")
         attribute = self._pointer_attribute(reader, flags)
-        self._checked(reader, pointer_mistake(pointee, NEWEST))
+        self._checked(reader, pointer_error(pointee, NEWEST))
         return pointer_type(pointee, attribute)
 
     def _tensor_view(self, reader: ByteReader) -> Type:
@@ -210,7 +210,7 @@ class TypeTable(NestedTable):
         shape = self._shape(reader, "failed to read shape", True)
         strides = self._shape(reader, "failed to read strides", True)
         attribute = self._pointer_attribute(reader, flags)
-        self._checked(reader, tensor_view_mistake(element, shape, strides, NEWEST))
+        self._checked(reader, tensor_view_error(element, shape, strides, NEWEST))
         return tensor_view_type(element, shape, strides, attribute)
 
     def _tensor(self, reader: ByteReader) -> TensorViewType:
@@ -235,7 +235,7 @@ class TypeTable(NestedTable):
         if not unified:
             flags = 1 if reader.byte("failed to read OptionalEnum presence flag") else 0
         padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
         return partition_view_type(tile_shape, tensor, padding, dim_map)
 
     def _gather_scatter_view(self, reader: ByteReader) -> Type:
@@ -246,8 +246,8 @@ class TypeTable(NestedTable):
         if sparse_dim >> 32:
             reader.fail(f"sparse_dim value {sparse_dim} exceeds uint32_t range")
         padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_mistake(tile_shape, tensor, padding, None, NEWEST))
-        self._checked(reader, gather_view_mistake(tensor, sparse_dim))
+        self._checked(reader, view_error(tile_shape, tensor, padding, None, NEWEST))
+        self._checked(reader, gather_view_error(tensor, sparse_dim))
         return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
 
     def _strided_view(self, reader: ByteReader) -> Type:
@@ -257,8 +257,8 @@ class TypeTable(NestedTable):
         tensor = self._tensor(reader)
         dim_map = reader.integers(4, "failed to read dim_map")
         padding = self._padding(reader) if flags & 1 else None
-        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
-        self._checked(reader, strided_view_mistake(len(tile_shape), strides))
+        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
+        self._checked(reader, strided_view_error(len(tile_shape), strides))
         return strided_view_type(tile_shape, tensor, strides, padding, dim_map)
 
     def _function(self, reader: ByteReader) -> Type:
@@ -387,14 +387,14 @@ class TypeEncoder:
     def _tag(self, writer: ByteWriter, tag: int) -> None:
         gate = TAG_GATES.get(tag)
         if gate is not None and gate[1] > self.version:
-            raise Malformed(type_words(gate, self.version), 0, prefixed=False)
+            raise Malformed(type_message(gate, self.version), 0, prefixed=False)
         writer.varint(tag)
 
     def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
         if self.version >= V13_4:
             writer.varint(0 if attribute is None else 1)
         elif attribute is not None:
-            raise Malformed(pointer_attribute_words(self.version), 0, prefixed=False)
+            raise Malformed(pointer_attribute_message(self.version), 0, prefixed=False)
 
     def _pointer_end(self, writer: ByteWriter, attribute: str | None) -> None:
         self._pointer_attribute(writer, attribute)

@@ -18,7 +18,7 @@ from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_sp
 from tileir.bytecode.records import is_private
 from tileir.bytecode.tables import Tables, TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
-from tileir.dialect.availability import global_words
+from tileir.dialect.availability import global_message
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import Attribute, IntegerAttribute, StringAttribute, TypeAttribute
@@ -174,7 +174,7 @@ class ModuleWriter:
             if not isinstance(value, DenseAttribute) or name is None:
                 raise fail(operation, "failed to add global constant: '")
             private = operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]
-            newer = global_words(operation, self.version)
+            newer = global_message(operation, self.version)
             if newer is not None:
                 raise fail(operation, newer)
             alignment = attributes.get("alignment")

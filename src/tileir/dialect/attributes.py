@@ -1,7 +1,7 @@
 """The attributes of cuda_tile that are more than a keyword: assumption predicates, optimization hints, cuTe layouts.
 
-Debug information is in `debug_info.py`.  The factories trust their caller; a `*_mistake` function returns what is wrong
-with the parameters on their own.  The rules of predicates stand with `assume` (`ops/miscellaneous.py`).
+Debug information is in `debug_info.py`.  The factories do not check their parameters; a `*_error` function returns what
+is wrong with them.  The rules of predicates are with `assume` (`ops/miscellaneous.py`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class OptimizationHintsAttribute(Attribute):
             found.append("{")
             for position, (key, value) in enumerate(hints.entries):
                 found.append(f"{', ' if position else ''}{key_text(key)} = ")
-                # As in an array, a number goes without its type if that is the one the reader takes anyway.
+                # As in an array, a number has no type if the reader would assume it.
                 number = isinstance(value, (IntegerAttribute, FloatAttribute))
                 found.append(element_text(value) if number else (value, WHOLE))
             found.append("}")
@@ -152,21 +152,21 @@ def _untyped_text(value: Attribute) -> str:
     return value.text
 
 
-def optimization_hints_mistake(entries: DictionaryAttribute) -> str | None:
+def optimization_hints_error(entries: DictionaryAttribute) -> str | None:
     for name, value in entries.entries:
         if not isinstance(value, DictionaryAttribute):
-            return hint_entry_mistake(name, value)
+            return hint_entry_error(name, value)
     return None
 
 
-def hint_entry_mistake(name: str, value: Attribute) -> str:
+def hint_entry_error(name: str, value: Attribute) -> str:
     return f"expected dictionary attribute for optimization_hints entry `{name}` got value={value.text}"
 
 
 # --- which hints exist, for which operation, with which values (docs/conflicts.md E) ---
 #
-# Hints are advice, so by default nobody complains about one that nothing reads; with the mode "warn" each doubtful hint
-# is a warning, with "error" the operation is refused after its warnings (the contract of the types draft).
+# Hints are advice, so by default unknown ones are accepted; with the mode "warn" each doubtful hint is a warning, with
+# "error" the operation is refused after its warnings (the contract of the types draft).
 
 # The architectures, each with the first dialect version that knows it.
 _NUMBERS: Final[tuple[int, ...]] = (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
@@ -199,38 +199,38 @@ _LIMITS: Final[dict[str, int]] = {"num_cta_in_cga": 16, "num_worker_warps_per_ct
 _POWERS_OF_TWO: Final[tuple[str, ...]] = ("num_cta_in_cga", "num_worker_warps_per_cta")
 
 
-def hint_mistake(hint: str, value: Attribute, architecture: str, kind: str) -> str | None:
-    """What is doubtful about one hint of an operation of this kind."""
+def hint_error(hint: str, value: Attribute, architecture: str, kind: str) -> str | None:
+    """The error of one hint of an operation of this kind."""
     allowed = HINTS_OF_KIND.get(kind)
     if allowed is not None and hint not in allowed:
         return f"{hint} is not known hint for current Operation"
-    place = f"{architecture}.{hint}"
+    name = f"{architecture}.{hint}"
     if hint == "allow_tma":
         is_boolean = isinstance(value, IntegerAttribute) and value.type is I1
-        return None if is_boolean else f"boolean value expected for {place}"
+        return None if is_boolean else f"boolean value expected for {name}"
     limit = _LIMITS.get(hint)
     if limit is None:
         return f"unknown param {hint} for {architecture}"
     if not isinstance(value, IntegerAttribute):
-        return f"integer value expected for {place}"
+        return f"integer value expected for {name}"
     # A boolean is a one-bit integer; read as signed, as NVIDIA's verifier reads it, true is -1.
     number = -value.value if value.type is I1 else value.value
     if hint == "num_cta_in_cga" and architecture in _SINGLE_CTA_ARCHITECTURES and number != 1:
-        return f"expected 1 for {place}"
+        return f"expected 1 for {name}"
     if hint in _POWERS_OF_TWO:
-        return None if number <= limit and is_power_of_two(number) else f"expected power-of-two ≤ {limit} for {place}"
+        return None if number <= limit and is_power_of_two(number) else f"expected power-of-two ≤ {limit} for {name}"
     if not 1 <= number <= limit:
-        return f"integer value in the range [1, {limit}] is expected for {place}"
+        return f"integer value in the range [1, {limit}] is expected for {name}"
     return None
 
 
-def architecture_mistakes(name: str, hints: DictionaryAttribute, kind: str, version: Version) -> list[str]:
-    """What is doubtful about the hints for one architecture."""
+def architecture_errors(name: str, hints: DictionaryAttribute, kind: str, version: Version) -> list[str]:
+    """The errors of the hints for one architecture."""
     since = ARCHITECTURES.get(name)
     if since is None or since > version:
         return [f"unknown hint key {name}"]
-    found = [hint_mistake(hint, value, name, kind) for hint, value in hints.entries]
-    return [mistake for mistake in found if mistake is not None]
+    found = [hint_error(hint, value, name, kind) for hint, value in hints.entries]
+    return [error for error in found if error is not None]
 
 
 def verify_hints(operation: Operation, context: VerifyContext, kind: str) -> None:
@@ -240,19 +240,19 @@ def verify_hints(operation: Operation, context: VerifyContext, kind: str) -> Non
         return
     for name, hints in attribute.entries.entries:
         if not isinstance(hints, DictionaryAttribute):
-            context.error(operation, hint_entry_mistake(name, hints))
+            context.error(operation, hint_entry_error(name, hints))
             raise Invalid("Optimization hints verification failed")
         if context.hints == "ignore":
             continue
-        mistakes = architecture_mistakes(name, hints, kind, context.version)
-        for mistake in mistakes:
-            context.report("warning", mistake, operation.location)
-        if mistakes and context.hints == "error":
+        errors = architecture_errors(name, hints, kind, context.version)
+        for error in errors:
+            context.report("warning", error, operation.location)
+        if errors and context.hints == "error":
             raise Invalid("Optimization hints verification failed")
 
 
 def hint_of(operation: Operation, name: str, target: str) -> int | None:
-    """What the program advises for a GPU, or else for all of them."""
+    """The value of a hint for a GPU, or else for all of them."""
     attribute = operation.attributes.get("optimization_hints")
     if not isinstance(attribute, OptimizationHintsAttribute):
         return None
@@ -290,7 +290,7 @@ class CuteAttribute(Attribute):
 
 
 def parse_cute(kind: str, text: str) -> CuteAttribute:
-    """Read what stands between `#cute.<kind><` and `>`; the message of `Invalid` names the malformed part.
+    """Read the text between `#cute.<kind><` and `>`; the message of `Invalid` names the malformed part.
 
     term ::= integer (`@` dimension)? | `(` (term (`,` term)*)? `)`
     """
@@ -383,7 +383,7 @@ register(_same_elements, LEAF)
 
 
 def _check_integers(name: str, *values: object) -> None:
-    """Refuse what a type checker would refuse."""
+    """Raise the error that a type checker would report."""
     for value in values:
         if not isinstance(value, int):
             raise TypeError(f"{name} takes integers, not {value!r}")
@@ -417,7 +417,7 @@ def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
     return found
 
 
-# What `same_elements<dense<c>>` says before the tile it is about is known (docs/conflicts.md C3); never in a program.
+# Stands for `same_elements<dense<c>>` until its tile type is known (docs/conflicts.md C3); never in a program.
 SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
 
 
@@ -440,7 +440,7 @@ def cute_attribute(kind: str, term: str) -> CuteAttribute:
 
 # --- constraints ---
 
-# NVIDIA's definition of the hints attribute has no summary, hence no words after the colon.
+# NVIDIA's definition of the hints attribute has no summary, hence no text after the colon.
 HINTS_ATTRIBUTE: Final = AttributeConstraint("", lambda a: isinstance(a, OptimizationHintsAttribute), "hints")
 PREDICATE_ATTRIBUTE: Final = AttributeConstraint(
     "AssumePredicateAttrInterface instance", lambda a: isinstance(a, PredicateAttribute), "predicate"

@@ -1,7 +1,7 @@
-"""What a program has that an earlier version of the dialect has not, in the words of NVIDIA's bytecode writer.
+"""Features of a program that an earlier version of the dialect does not have, with the messages of NVIDIA's writer.
 
-The writers of bytecode refuse the first such piece with these words; `newer_pieces` finds one per operation.
-What only the drafts have belongs to no version and is left to the legalizer.
+The bytecode writers report the first one; `newer_features` finds one per operation.  Features that only the drafts have
+belong to no version and are left to the legalizer.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ GATHER_SCATTER_VIEW_GATE: Final[tuple[str, Version]] = ("GatherScatterViewType",
 STRIDED_VIEW_GATE: Final[tuple[str, Version]] = ("StridedViewType", V13_3)
 
 
-# --- the words ---
+# --- messages ---
 
 
-def operation_words(name: str, version: Version) -> str:
+def operation_message(name: str, version: Version) -> str:
     return f"operation '{name}' is not available in bytecode version {version_text(version)}"
 
 
-def keyword_words(attribute: str, version: Version) -> str:
+def keyword_message(attribute: str, version: Version) -> str:
     return f"enum value for attribute '{attribute}' is not available in bytecode version {version_text(version)}"
 
 
-def attribute_words(name: str, optional: bool, since: Version, version: Version) -> str:
+def attribute_message(name: str, optional: bool, since: Version, version: Version) -> str:
     target = version_text(version)
     if optional:
         return (
@@ -56,30 +56,30 @@ def attribute_words(name: str, optional: bool, since: Version, version: Version)
     return f"attribute '{name}' requires bytecode version {version_text(since)}+, but targeting {target}"
 
 
-def operand_words(name: str, since: Version, version: Version) -> str:
+def operand_message(name: str, since: Version, version: Version) -> str:
     return (
         f"optional operand '{name}' is provided but requires bytecode version {version_text(since)}, "
         f"targeting {version_text(version)}"
     )
 
 
-def result_words(name: str, since: Version, version: Version) -> str:
+def result_message(name: str, since: Version, version: Version) -> str:
     return (
         f"result '{name}' requires bytecode version {version_text(since)} but is being used and targeting "
         f"{version_text(version)}"
     )
 
 
-def type_words(gate: tuple[str, Version], version: Version) -> str:
+def type_message(gate: tuple[str, Version], version: Version) -> str:
     return f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, targeting {version_text(version)}"
 
 
-def pointer_attribute_words(version: Version) -> str:
+def pointer_attribute_message(version: Version) -> str:
     return f"parameter 'ptr_attr' requires bytecode version 13.4+, but targeting {version_text(version)}"
 
 
-def global_words(operation: Operation, version: Version) -> str | None:
-    """What a version before 13.3 cannot say about a global."""
+def global_message(operation: Operation, version: Version) -> str | None:
+    """What a version before 13.3 cannot encode of a global."""
     if version >= V13_3:
         return None
     target, name = version_text(version), operation.symbol_name
@@ -99,52 +99,52 @@ def global_words(operation: Operation, version: Version) -> str | None:
 # --- finding them ---
 
 
-def newer_pieces(root: Operation, version: Version) -> list[Diagnostic]:
-    """What a version has not: an error for each operation that has such a piece."""
+def newer_features(root: Operation, version: Version) -> list[Diagnostic]:
+    """An error for each operation that a version cannot represent."""
     found: list[Diagnostic] = []
     types: dict[Type, str | None] = {}
     for operation in root.walk():
-        words = newer_piece(operation, version, types)
-        if words is not None:
-            found.append(Diagnostic("error", words, operation.location))
+        message = newer_feature(operation, version, types)
+        if message is not None:
+            found.append(Diagnostic("error", message, operation.location))
     return found
 
 
-def newer_piece(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
-    """What of an operation a version has not; `types` keeps what is known about types from one to the next."""
+def newer_feature(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
+    """The message for an operation that a version cannot represent; `types` caches the messages of types."""
     declaration = operation.declaration
     if declaration.unregistered or declaration.testing or declaration.is_builtin:
         return None
     if declaration.since is not None and declaration.since > version:
-        return operation_words(declaration.name, version)
-    words = _newer_type_of(operation, version, types)
-    if words is not None or declaration is MODULE:
-        # The producer of a module is no reason to refuse it: earlier versions leave it out.
-        return words
+        return operation_message(declaration.name, version)
+    message = _newer_type_of(operation, version, types)
+    if message is not None or declaration is MODULE:
+        # Earlier versions leave the producer of a module out.
+        return message
     if declaration is GLOBAL:
-        return global_words(operation, version)
+        return global_message(operation, version)
     for declared_result, result in zip(declaration.results, operation.results, strict=False):
         since = declared_result.since
         if since is not None and since > version and result.has_uses:
-            return result_words(declared_result.name, since, version)
+            return result_message(declared_result.name, since, version)
     for declared in declaration.attributes:
         value = operation.attributes.get(declared.name)
         if value is None:
             continue
         if declared.since is not None and declared.since > version:
             if value is not declared.default and not _says_nothing(value):
-                return attribute_words(declared.name, declared.optional, declared.since, version)
+                return attribute_message(declared.name, declared.optional, declared.since, version)
         elif isinstance(value, EnumAttribute) and value.kind.since.get(value.keyword, version) > version:
-            return keyword_words(declared.name, version)
+            return keyword_message(declared.name, version)
     for declared_operand, length in zip(declaration.operands, operation.segment_lengths(), strict=False):
         since = declared_operand.since
         if since is not None and since > version and length:
-            return operand_words(declared_operand.name, since, version)
+            return operand_message(declared_operand.name, since, version)
     return None
 
 
 def _says_nothing(value: Attribute) -> bool:
-    """A list of flags none of which is set."""
+    """Whether it is a list of flags none of which is set."""
     return isinstance(value, DenseArrayAttribute) and not any(value.values)
 
 
@@ -159,23 +159,23 @@ def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str
     for type in used:
         if type not in types:
             types[type] = newer_type(type, version)
-        words = types[type]
-        if words is not None:
-            return words
+        message = types[type]
+        if message is not None:
+            return message
     return None
 
 
 def newer_type(type: Type, version: Version) -> str | None:
-    """What a version says against a type; None if it has it."""
+    """The message for a type that a version does not have."""
     found = newer_part(type, version)
     if found is None:
         return None
     gate = _gate_of(found[0])
-    return type_words(gate, version) if gate is not None else pointer_attribute_words(version)
+    return type_message(gate, version) if gate is not None else pointer_attribute_message(version)
 
 
 def newer_part(type: Type, version: Version) -> tuple[Type, Version] | None:
-    """The first part of a type that a version has nothing for, and the version that brought it."""
+    """The first part of a type that a version does not have, and the version that introduced it."""
     for part in flattened(type):
         inner: Type | None = part
         while inner is not None:

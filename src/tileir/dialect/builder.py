@@ -8,8 +8,8 @@
 
 There is no method per operation: a name that is not found on the class is looked up among the declarations, and the
 arguments are bound to what it declares (`signature.py`), Python values become attributes (`literals.py`), result types
-are inferred (`inference.py`).  Each operation is verified as it is built, so that a mistake shows up at the line that
-makes it; `finish` verifies the whole.
+are inferred (`inference.py`).  Each operation is verified as it is built, so that an error is reported at its line;
+`finish` verifies the whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.registry import REGISTRY
 from tileir.ir.symbols import Symbols
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
@@ -80,7 +80,7 @@ class OperationMethod:
 
 
 class Builder(BuilderPosition):
-    """Builds a module, or at a place inside one.
+    """Builds a module, or adds to one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to "13.4",
@@ -99,9 +99,9 @@ class Builder(BuilderPosition):
     ) -> None:
         for what, given in (("name", name), ("producer", producer if producer is not None else "")):
             if not isinstance(given, str):
-                raise TypeError(f"the {what} of a module is a string, not {type_words(given)}")
+                raise TypeError(f"the {what} of a module is a string, not {type_text(given)}")
         if block is not None and not isinstance(block, Block):
-            raise TypeError(f"a builder adds to a Block, not to {type_words(block)}")
+            raise TypeError(f"a builder adds to a Block, not to {type_text(block)}")
         self.version: Version = version_named(version)
         self.locations: bool = locations
         self._symbols: Symbols = Symbols()
@@ -116,7 +116,7 @@ class Builder(BuilderPosition):
 
     @property
     def module(self) -> Operation:
-        """The outermost operation around the place where the builder is, as it is now."""
+        """The outermost operation around the insertion point, as it is now."""
         found = self.point.block.parent_operation
         if found is None:
             raise BuildError("the block of this builder belongs to no operation")
@@ -125,7 +125,7 @@ class Builder(BuilderPosition):
         return found
 
     def finish(self) -> Operation:
-        """The module, verified: `VerifyError` carries every mistake."""
+        """The module, verified: `VerifyError` carries every error."""
         if self.scopes:
             raise BuildError(f"{self.scopes[-1].name}: the block is still open")
         module = self.module
@@ -151,7 +151,7 @@ class Builder(BuilderPosition):
         return f"<Builder in {around!r}>" if around is not None else "<Builder in a block of no operation>"
 
     def __reduce__(self) -> str:
-        raise TypeError("a Builder is at work in a program and cannot be copied: copy the module that finish() gives")
+        raise TypeError("a Builder cannot be copied: copy the module that finish() returns")
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *[d.mnemonic for d in REGISTRY.declarations()]})
@@ -159,7 +159,7 @@ class Builder(BuilderPosition):
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
         if not isinstance(mnemonic, str):
-            raise TypeError(f"the name of an operation is a string, not {type_words(mnemonic)}")
+            raise TypeError(f"the name of an operation is a string, not {type_text(mnemonic)}")
         declaration = REGISTRY.by_name.get(mnemonic if "." in mnemonic else _PREFIX + mnemonic)
         if declaration is None:
             raise BuildError(_unknown(mnemonic))
@@ -173,7 +173,7 @@ class Builder(BuilderPosition):
         location: Location = UNKNOWN
         try:
             location = self._location(keywords)
-            self._check_place()
+            self._check_not_ended()
             signature = signature_of(declaration)
             bind(signature, call, args, keywords)
             constants = make_operands(call, location)
@@ -197,7 +197,7 @@ class Builder(BuilderPosition):
             raise BuildError(f"'location' must be a location, got {described(given)}")
         return given
 
-    def _check_place(self) -> None:
+    def _check_not_ended(self) -> None:
         last = self.point.block.last
         if self.point.before is None and last is not None and last.declaration.is_terminator:
             raise BuildError(f"the block has ended with '{last.declaration.mnemonic}'")
@@ -213,8 +213,8 @@ class Builder(BuilderPosition):
 
     # --- operations whose arguments are not those of their declaration ---
     #
-    # Arguments are typed `object` on purpose: a compiled build checks narrower types itself, with a TypeError, before
-    # the mistake can be explained.
+    # Arguments are typed `object` on purpose: a compiled build checks narrower types itself, with a TypeError that
+    # explains nothing.
 
     def constant(self, value: object, type: object, **keywords: Any) -> Value:
         """A constant tile: one number for all elements, nested lists (or an array), or bytes.
@@ -225,10 +225,10 @@ class Builder(BuilderPosition):
         return self.build(CONSTANT, (dense.type, dense), keywords).result
 
     def global_(self, name: object, value: object, type: object, **keywords: Any) -> Operation:
-        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        """A variable of the module around the insertion point; `type` as for `constant`, with one dimension."""
         dense = self._dense(GLOBAL, value, type, keywords)
         inside = self.point
-        self.point = InsertionPoint(self._symbol_table("global"))
+        self.point = InsertionPoint(self._symbol_table())
         try:
             return self.build(GLOBAL, (name, dense), keywords)
         finally:
@@ -238,23 +238,24 @@ class Builder(BuilderPosition):
         self, declaration: OperationDeclaration, value: object, type: object, keywords: dict[str, Any]
     ) -> DenseAttribute:
         try:
-            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
-            return dense_of(value, wanted)
+            kind = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
+            return dense_of(value, kind)
         except BuildError as failure:
             raise self._refused(declaration, failure, keywords) from None
 
     def _refused(self, declaration: OperationDeclaration, failure: BuildError, keywords: dict[str, Any]) -> BuildError:
         return BuildError(f"{declaration.mnemonic}: {failure.message}", self._location(keywords))
 
-    def _symbol_table(self, what: str) -> Block:
+    def _symbol_table(self) -> Block:
         """The body of the module around the builder."""
-        block: Block | None = self.point.block
-        while block is not None:
-            around = block.parent_operation
-            if around is None or around.declaration.traits & SYMBOL_TABLE:
-                return block
+        block = self.point.block
+        around = block.parent_operation
+        while around is not None and not around.declaration.is_symbol_table:
+            if around.parent is None:
+                raise BuildError("global: there is no module around")
             block = around.parent
-        raise BuildError(f"{what}: there is no module around")
+            around = block.parent_operation
+        return block
 
     # --- blocks ---
 
@@ -282,7 +283,7 @@ class Builder(BuilderPosition):
     def if_(self, condition: object, types: object = (), **keywords: Any) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
-        The results have the types that the first branch with a `yield_` gives, or `types`.
+        The results have the types that the first `yield_` passes, or `types`.
         """
         block = Block()
         keywords["regions"] = [Region([block]), Region()]
@@ -309,7 +310,7 @@ class Builder(BuilderPosition):
         return LoopScope(self, operation, region.block)
 
     def loop(self, init: object = (), types: object = (), **keywords: Any) -> LoopScope:
-        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        """A loop that `break_` ends; the results have the types that the first `break_` passes, or `types`."""
         region = Region([Block()])
         keywords["regions"] = [region]
         operation = self.build(LOOP, (init,), {"types": types, **keywords})

@@ -1,20 +1,30 @@
-"""What declarations are made of: type and attribute constraints in the words of NVIDIA's diagnostics, rules between types,
-and the shape that most element-wise operations share.
+"""The parts of declarations: constraints on types and attributes with NVIDIA's messages, rules between types, and
+functions that declare element-wise operations and memory accesses.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, Final
+from tileir.annotations import Any, Callable, Final
 from tileir.dialect.enums import (
     ATOMIC_MODE,
+    COMPARISON_PREDICATE,
     MEMORY_ORDERING,
     MEMORY_SCOPE,
     OVERFLOW,
     ROUNDING,
     SIGNEDNESS,
-    EnumConstraint,
 )
-from tileir.dialect.types import FLOATS, INTEGERS, PointerType, TensorViewType, TileType, TileViewType, TokenType
+from tileir.dialect.types import (
+    ANY_FLOATS,
+    FLOATS,
+    INTEGERS,
+    TOKEN,
+    PointerType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    TokenType,
+)
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
@@ -30,37 +40,21 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
+    OPTIONAL,
     AttributeConstraint,
     AttributeDeclaration,
+    OperandDeclaration,
     OperationDeclaration,
     TypeConstraint,
     TypeRule,
-    Verifier,
+    attribute,
     named_types,
     operand,
     result,
 )
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.traits import ADDITION_COST, ELEMENTWISE, PURE, ElementCost
-from tileir.ir.types import (
-    BF16,
-    F4E2M1FN,
-    F8E4M3FN,
-    F8E5M2,
-    F8E8M0FNU,
-    F16,
-    F32,
-    F64,
-    FNV8E5M3FNU,
-    I1,
-    I4,
-    I8,
-    I32,
-    I64,
-    TF32,
-    FunctionType,
-    Type,
-)
+from tileir.ir.traits import ATOMIC, ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
+from tileir.ir.types import FNV8E5M3FNU, I1, I4, I8, I32, I64, FunctionType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_1, Version
 
@@ -89,16 +83,14 @@ def scalar_of(elements: tuple[Type, ...]) -> TypeConstraint:
     return TypeConstraint(f"0D tile of {_names(elements)} values", _tile_predicate(elements, 0))
 
 
-_ANY_FLOATS: Final[tuple[Type, ...]] = (*FLOATS, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN)
-_NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, *_ANY_FLOATS)
 _NEWER: Final[tuple[Type, ...]] = (FNV8E5M3FNU,)
 
 INT: Final = tile_of(INTEGERS)
 INT_OR_I4: Final = tile_of((*INTEGERS, I4))
 INT_NOT_I1: Final = tile_of(INTEGERS[1:])
 FLOAT: Final = tile_of(FLOATS)
-ANY_FLOAT: Final = tile_of(_ANY_FLOATS, _NEWER)
-NUMBER: Final = tile_of(_NUMBERS, _NEWER)
+ANY_FLOAT: Final = tile_of(ANY_FLOATS, _NEWER)
+NUMBER: Final = tile_of((*INTEGERS, *ANY_FLOATS), _NEWER)
 I1_TILE: Final = tile_of((I1,))
 I8_TILE: Final = tile_of((I8,))
 I64_TILE: Final = tile_of((I64,))
@@ -117,14 +109,12 @@ TENSOR_VIEW: Final = TypeConstraint("tensor view type", lambda t: isinstance(t, 
 TILE_VIEW: Final = TypeConstraint("TileView instance", lambda t: isinstance(t, TileViewType))
 TOKEN_TYPE: Final = TypeConstraint("cuda tile token type", lambda t: isinstance(t, TokenType))
 ANY_TYPE: Final = TypeConstraint("any type", lambda t: True)
-MMAF_INPUT: Final = tile_of((F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of")
-MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 
 # --- attributes ---
 
 
 def enum_attribute(kind: EnumKind, description: str) -> AttributeConstraint:
-    return EnumConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, kind)
+    return AttributeConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, "enum", kind)
 
 
 def _integer_of(type: Type, minimum: int | None = None) -> Callable[[Attribute], bool]:
@@ -153,9 +143,6 @@ BOOL_ARRAY: Final = AttributeConstraint(
     "i1 dense array attribute", lambda a: isinstance(a, DenseArrayAttribute) and a.element_type is I1, "bool_array"
 )
 ARRAY: Final = AttributeConstraint("array attribute", lambda a: isinstance(a, ArrayAttribute), "array")
-DICTIONARY: Final = AttributeConstraint(
-    "dictionary of named attribute values", lambda a: isinstance(a, DictionaryAttribute), "dictionary"
-)
 DICTIONARY_ARRAY: Final = AttributeConstraint(
     "Array of dictionary attributes",
     lambda a: isinstance(a, ArrayAttribute) and all(isinstance(e, DictionaryAttribute) for e in a.elements),
@@ -173,6 +160,11 @@ ROUNDING_ATTRIBUTE: Final = enum_attribute(ROUNDING, "Rounding mode")
 ORDERING_ATTRIBUTE: Final = enum_attribute(MEMORY_ORDERING, "memory ordering semantics")
 SCOPE_ATTRIBUTE: Final = enum_attribute(MEMORY_SCOPE, "memory scope")
 MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
+COMPARISON: Final = attribute(
+    "comparison_predicate",
+    enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+    "the relation to test",
+)
 
 # --- rules between types ---
 
@@ -189,10 +181,10 @@ def _same(values: list[object]) -> bool:
     return all(v == values[0] for v in values)
 
 
-def _same_property(names: tuple[str, ...], words: str, property_of: Callable[[Type], object]) -> TypeRule:
+def _same_property(names: tuple[str, ...], noun: str, property_of: Callable[[Type], object]) -> TypeRule:
     return TypeRule(
         lambda op: _same([property_of(type) for name in names for type in named_types(op, name)]),
-        f"failed to verify that all of {{{', '.join(names)}}} have {words}",
+        f"failed to verify that all of {{{', '.join(names)}}} have {noun}",
     )
 
 
@@ -263,29 +255,18 @@ def elementwise(
     operands: dict[str, str] = ONE_TILE,
     *,
     constraint: TypeConstraint = FLOAT,
-    summary: str,
-    description: str,
     returns: str,
     example: str = "",
-    section: str = "",
-    opcode: int | None = None,
-    class_name: str = "",
     since: Version | None = V13_1,
-    attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
     trailer: str = "",
     traits: int = PURE | ELEMENTWISE,
-    cost: ElementCost = ADDITION_COST,
-    reference: Callable[[float], float] | None = None,
     same_types: tuple[str, ...] = (),
-    verify: Verifier | None = None,
-    aliases: tuple[str, ...] = (),
-    newer_mnemonic: str | None = None,
-    legalization: str = "",
+    **others: Any,
 ) -> OperationDeclaration:
     """Declare `name %a, %b [modifiers] : T` with operands of these names and meanings; `trailer` follows the type.
 
-    `same_types` is written where the verifier does not name the result last.
+    `same_types` is written where the verifier does not name the result last.  `others` go to the declaration.
     """
     parts_since = since if since != V13_1 else None
     if not example:
@@ -294,23 +275,46 @@ def elementwise(
     names = " ',' ".join([f"${each}" for each in operands])
     return OperationDeclaration(
         name,
-        section=section,
-        opcode=opcode,
-        class_name=class_name,
         since=since,
-        summary=summary,
-        description=description,
         example=example,
-        operands=tuple([operand(each, constraint, words, since=parts_since) for each, words in operands.items()]),
-        attributes=attributes,
+        operands=tuple([operand(each, constraint, text, since=parts_since) for each, text in operands.items()]),
         results=(result("result", constraint, returns, since=parts_since),),
         traits=traits,
-        cost=cost,
-        reference=reference,
         same_types=(same_types or (*operands, "result"),),
-        verify=verify,
-        aliases=aliases,
-        newer_mnemonic=newer_mnemonic,
-        legalization=legalization,
         syntax=f"{names} {modifiers} attr-dict ':' type($result) {trailer}",
+        **others,
+    )
+
+
+# --- memory operations ---
+
+
+def memory_access(
+    name: str,
+    noun: str,
+    *,
+    operands: tuple[OperandDeclaration, ...],
+    ordering: str,
+    scope: str = "who may access the memory at the same time",
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    results: tuple[OperandDeclaration, ...] = (),
+    traits: int = 0,
+    **others: Any,
+) -> OperationDeclaration:
+    """Declare an access to memory that tokens order; a token follows its operands, and one follows its results.
+
+    `noun` is what it does: a load, a store.  Only an atomic access must have a scope.  `others` go to the declaration.
+    """
+    return OperationDeclaration(
+        name,
+        operands=(*operands, operand("token", TOKEN_TYPE, f"what the {noun} comes after", OPTIONAL)),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, ordering),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, scope, optional=not traits & ATOMIC),
+            *attributes,
+        ),
+        results=(*results, result("result_token", TOKEN_TYPE, f"for what must come after the {noun}")),
+        traits=TOKEN_ORDERED | SEGMENTS | traits,
+        fixed_types={"token": TOKEN},
+        **others,
     )

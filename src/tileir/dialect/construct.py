@@ -1,7 +1,7 @@
 """Types from Python values, checked: what `tileir.types` offers to people who write programs in Python.
 
 The factories in `types.py` trust their caller; these do not.  An element type may be given by its name, a dynamic
-extent or stride is None, and parameters that make no type are a `BuildError` with NVIDIA's words.
+extent or stride is None, and invalid parameters are a `BuildError` with NVIDIA's message.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from tileir.dialect.types import (
     TensorViewType,
     TileType,
     gather_scatter_view_type,
-    gather_view_mistake,
+    gather_view_error,
     partition_view_type,
-    pointer_mistake,
+    pointer_error,
     pointer_type,
     scalar_tile,
-    strided_view_mistake,
+    strided_view_error,
     strided_view_type,
-    tensor_view_mistake,
+    tensor_view_error,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
-    view_mistake,
+    view_error,
 )
-from tileir.ir.attributes import EnumAttribute
+from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.diagnostics import BuildError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
 
 
-def _check(what: str, mistake: str | None) -> None:
-    if mistake is not None:
-        raise BuildError(f"{what}: {mistake}")
+def _check(what: str, error: str | None) -> None:
+    if error is not None:
+        raise BuildError(f"{what}: {error}")
 
 
 def element(source: object) -> Type:
@@ -74,14 +74,14 @@ def tile(shape: object, element_type: object = None) -> TileType:
     """`tile((64, 64), f32)`; `tile(f32)` is the scalar, a tile without dimensions."""
     dims = extents(shape, "tile") if element_type is not None else ()
     kind = element(element_type if element_type is not None else shape)
-    _check("tile", tile_mistake(dims, kind))
+    _check("tile", tile_error(dims, kind))
     return tile_type(dims, kind)
 
 
 def ptr(pointee: object, attribute: str | None = None) -> PointerType:
     """`ptr(f32)`; `attribute` is the pointer attribute keyword of 13.4."""
     kind = element(pointee)
-    _check("ptr", pointer_mistake(kind))
+    _check("ptr", pointer_error(kind))
     return pointer_type(kind, attribute)
 
 
@@ -90,7 +90,7 @@ def tensor_view(shape: object, element_type: object, strides: object, attribute:
     dims = extents(shape, "tensor_view")
     steps = extents(strides, "tensor_view")
     kind = element(element_type)
-    _check("tensor_view", tensor_view_mistake(kind, dims, steps))
+    _check("tensor_view", tensor_view_error(kind, dims, steps))
     return tensor_view_type(kind, dims, steps, attribute)
 
 
@@ -112,7 +112,7 @@ def _view(
         raise BuildError(f"{what}: expected a tensor_view type, got {described(tensor)}")
     pad = padding_value(padding)
     mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, what)
-    _check(what, view_mistake(dims, tensor, pad, mapping if has_map else None))
+    _check(what, view_error(dims, tensor, pad, mapping if has_map else None))
     return dims, tensor, pad, mapping
 
 
@@ -129,7 +129,7 @@ def strided_view(
     """`strided_view((64, 64), tensor, traversal_strides=(32, 64))`."""
     dims, over, pad, mapping = _view("strided_view", tile_shape, tensor, padding, dim_map)
     steps = extents(traversal_strides, "strided_view")
-    _check("strided_view", strided_view_mistake(len(dims), steps))
+    _check("strided_view", strided_view_error(len(dims), steps))
     return strided_view_type(dims, over, steps, pad, mapping)
 
 
@@ -139,7 +139,7 @@ def gather_scatter_view(
     """`gather_scatter_view((64, 64), tensor, sparse_dim=0)`."""
     dims, over, pad, _ = _view("gather_scatter_view", tile_shape, tensor, padding, None, has_map=False)
     (sparse,) = extents(sparse_dim, "gather_scatter_view")[:1] or (DYNAMIC,)
-    _check("gather_scatter_view", gather_view_mistake(over, sparse))
+    _check("gather_scatter_view", gather_view_error(over, sparse))
     return gather_scatter_view_type(dims, over, sparse, pad)
 
 
@@ -147,7 +147,7 @@ def value_type(source: object) -> Type:
     """The type of a value: any type; an element type or its name stands for the scalar tile."""
     if isinstance(source, (str, IntegerType, FloatType, PointerType)):
         kind = element(source)
-        _check("tile", tile_mistake((), kind))
+        _check("tile", tile_error((), kind))
         return scalar_tile(kind)
     if isinstance(source, Type):
         return source
@@ -155,9 +155,11 @@ def value_type(source: object) -> Type:
 
 
 def described(value: object) -> str:
-    """A Python value as the texts of `BuildError` name it."""
+    """A Python value in the message of a `BuildError`."""
     if isinstance(value, Type):
         return f"the type {value.spelling}"
+    if isinstance(value, Attribute):
+        return value.text
     if isinstance(value, (bool, int, float, str)) or value is None:
         return repr(value)
-    return type_words(value)
+    return type_text(value)

@@ -4,12 +4,12 @@
 2. If it has a scope, the scope is a subprogram,
 3. and the subprogram's linkage name is the function's name.
 4. An operation inside has a scope only if the function has one, and then one of the same subprogram.
-5. What stands in a module beside the functions has no scope.
+5. Other operations of a module have no scope.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import ClassVar, Final, cast
 from tileir.ir.attributes import BODY, WHOLE, ArrayAttribute, Attribute, DictionaryAttribute, spell
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext, operation_name
@@ -37,16 +37,14 @@ class DebugScope(Attribute):
 
     __slots__ = ()
 
-    @property
-    def stem(self) -> str:
-        raise TypeError(type(self).__name__)
+    stem: ClassVar[str] = ""
 
     def body(self) -> list[str | tuple[Attribute, int]]:
-        """The pieces of what follows the name."""
+        """The parts of the spelling after the name."""
         raise TypeError(type(self).__name__)
 
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        # Where the field already says the kind it goes without its name (docs/printing.md section 9).
+        # Where the field implies the kind, the name is left out (docs/printing.md section 9).
         return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
 
     @property
@@ -69,13 +67,11 @@ class DIFile(DebugScope):
 
     __slots__ = ("directory", "name")
 
+    stem: ClassVar[str] = "di_file"
+
     def __init__(self, name: str, directory: str) -> None:
         self.name: str = name
         self.directory: str = directory
-
-    @property
-    def stem(self) -> str:
-        return "di_file"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         return [f"<{quote(self.name)} in {quote(self.directory)}>"]
@@ -86,12 +82,10 @@ class DICompileUnit(DebugScope):
 
     __slots__ = ("file",)
 
+    stem: ClassVar[str] = "di_compile_unit"
+
     def __init__(self, file: DIFile) -> None:
         self.file: DIFile = file
-
-    @property
-    def stem(self) -> str:
-        return "di_compile_unit"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         return ["<file = ", (self.file, BODY), ">"]
@@ -102,6 +96,8 @@ class DISubprogram(LocalScope):
 
     __slots__ = ("compile_unit", "file", "line", "linkage_name", "name", "scope_line")
 
+    stem: ClassVar[str] = "di_subprogram"
+
     def __init__(
         self, file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int
     ) -> None:
@@ -111,10 +107,6 @@ class DISubprogram(LocalScope):
         self.linkage_name: str = linkage_name
         self.compile_unit: DICompileUnit = compile_unit
         self.scope_line: int = scope_line
-
-    @property
-    def stem(self) -> str:
-        return "di_subprogram"
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
@@ -128,20 +120,18 @@ class DILexicalBlock(LocalScope):
 
     __slots__ = ("column", "file", "line", "scope")
 
+    stem: ClassVar[str] = "di_lexical_block"
+
     def __init__(self, scope: LocalScope, file: DIFile, line: int, column: int) -> None:
         self.scope: LocalScope = scope
         self.file: DIFile = file
         self.line: int = line
         self.column: int = column
 
-    @property
-    def stem(self) -> str:
-        return "di_lexical_block"
-
     def body(self) -> list[str | tuple[Attribute, int]]:
         column = f", column = {self.column}>" if self.column else ">"
-        place = f", line = {self.line}{column}"
-        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), place]
+        position = f", line = {self.line}{column}"
+        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), position]
 
 
 class DILocation(Location):
@@ -227,9 +217,9 @@ def di_location(source: Location, scope: LocalScope) -> DILocation:
 
 
 def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:
-    """The location with a scope that an operation's location holds; of a call site the caller's side counts.
+    """The location with a scope inside an operation's location; of a call site, inside the caller's.
 
-    `known` remembers what was found, for callers that ask about many locations with parts in common.
+    `known` caches results, for callers with many locations that share parts.
     """
     if isinstance(location, (TextLocation, UnknownLocation, FileLocation)):
         return None
@@ -237,7 +227,7 @@ def scoped_location(location: Location, known: dict[Location, DILocation | None]
         return location
     if known is None:
         known = {}
-    # An explicit stack, because locations may nest deeply: what is open, and how many of its parts were looked at.
+    # An explicit stack, because locations may nest deeply: open locations, and how many parts of each were visited.
     path: list[Location] = [location] if location not in known else []
     positions: list[int] = [0]
     while path:
@@ -265,7 +255,7 @@ def scoped_location(location: Location, known: dict[Location, DILocation | None]
 
 
 def _parts_with_scope(location: Location) -> tuple[Location, ...]:
-    """The parts of a location that may give it its scope, the first one that has one decides."""
+    """The parts of a location that may have its scope; the first one with a scope decides."""
     if isinstance(location, CallSiteLocation):
         return (location.caller,)
     if isinstance(location, NameLocation):

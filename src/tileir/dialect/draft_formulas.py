@@ -1,4 +1,4 @@
-"""The functions that only the drafts have, each defined once with public operations on f64.
+"""The functions that only the drafts have, each as a formula of public operations on f64.
 
 `legalize` writes the steps as operations (passes/expansions.py), the interpreter and the CPU engine compute them
 (execute/arithmetic/draft_functions.py), so that a legalized program has the bits of the operation itself.  Narrower types
@@ -32,7 +32,7 @@ class Step:
 
 
 class Formula:
-    """Steps in the order in which they are computed; the last one computes the result."""
+    """Steps in the order in which they are computed; the last computes the result."""
 
     def __init__(self) -> None:
         self.argument: Operand = Operand()

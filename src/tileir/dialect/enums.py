@@ -6,9 +6,9 @@ something of their own (`cluster`, `seq_cst`) and read as aliases where they do 
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, Final
-from tileir.ir.attributes import Attribute, EnumKind
-from tileir.ir.declaration import AttributeConstraint, AttributeDeclaration
+from tileir.annotations import Final
+from tileir.ir.attributes import EnumKind
+from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.versions import V13_4
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
@@ -75,15 +75,6 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
 }
 
 
-class EnumConstraint(AttributeConstraint):
-    """The keywords of one enumeration."""
-
-    def __init__(self, description: str, predicate: Callable[[Attribute], bool], enumeration: EnumKind) -> None:
-        super().__init__(description, predicate, "enum")
-        self.enumeration: EnumKind = enumeration
-
-
 def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
     """The enumeration an attribute is declared to be from."""
-    constraint = declared.constraint
-    return constraint.enumeration if isinstance(constraint, EnumConstraint) else None
+    return declared.constraint.enumeration

@@ -1,9 +1,9 @@
 """One operation being built from Python (`Call`), and the types that the builder finds for it.
 
 Most result types follow from the declaration: a fixed type, the type of an operand in the same `same_types` group, a
-token.  What is left the declaration gives as its `inference`: a function of the call, with the arguments it needs where
-the operands do not say enough (the element type of a conversion, the shape of a reshape, the tile of a view).  Functions
-that several operations share are here, below the declarations; those of one operation stand beside it.
+token.  For others the declaration has an `inference`: a function of the call, and the arguments it needs beside the
+operands (the element type of a conversion, the shape of a reshape, the tile of a view).  Functions that several
+operations share are here; those of one operation are next to its declaration.
 """
 
 from __future__ import annotations
@@ -101,52 +101,38 @@ class Call:
         return number
 
 
-def _nothing(call: Call) -> None:
-    """Most operations take their operands as they are."""
-
-
-def _no_types(call: Call) -> list[Type]:
-    """The declaration gives all types."""
-    return []
-
-
-def _nothing_carried(call: Call) -> list[Type] | None:
-    """Most operations hand nothing to the one around them."""
-    return None
-
-
 def expected_results(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
-    """Most blocks end with the results of the operation around them, once those are known."""
+    """Most terminators pass the results of the operation around them, once their types are known."""
     return [result.type for result in around.results] if around.results else None
 
 
 class Inference:
-    """How the types follow that the declaration leaves open.
+    """How to find the types that the declaration does not have.
 
-    `rule` gives the types of the results.  `required` and `optional` name the arguments that describe them.  `hidden`
-    names the operands that are not given as such but made by `prepare` from those arguments.  `numbers` gives the type
-    that a Python number takes as an operand, where nothing in the declaration says it.  `carried` are the types that a
-    terminator hands on, `expects` those that an operation with a region expects from a terminator.
+    `rule` returns the types of the results.  `required` and `optional` name the arguments that describe them.  `hidden`
+    names the operands that `prepare` makes from those arguments.  `numbers` returns the type that a Python number takes
+    as an operand.  `carried` returns the types that a terminator passes to the operation around it, `expects` those that
+    an operation with a region expects from a terminator.
     """
 
     def __init__(
         self,
-        rule: Callable[[Call], list[Type]] = _no_types,
+        rule: Callable[[Call], list[Type]] | None = None,
         required: tuple[str, ...] = (),
         optional: tuple[str, ...] = (),
         hidden: tuple[str, ...] = (),
-        prepare: Callable[[Call], None] = _nothing,
+        prepare: Callable[[Call], None] | None = None,
         numbers: dict[str, Callable[[Call], Type]] | None = None,
-        carried: Callable[[Call], list[Type] | None] = _nothing_carried,
+        carried: Callable[[Call], list[Type] | None] | None = None,
         expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expected_results,
     ) -> None:
-        self.rule: Callable[[Call], list[Type]] = rule
+        self.rule: Callable[[Call], list[Type]] | None = rule
         self.required: tuple[str, ...] = required
         self.optional: tuple[str, ...] = optional
         self.hidden: tuple[str, ...] = hidden
-        self.prepare: Callable[[Call], None] = prepare
+        self.prepare: Callable[[Call], None] | None = prepare
         self.numbers: dict[str, Callable[[Call], Type]] = numbers if numbers is not None else {}
-        self.carried: Callable[[Call], list[Type] | None] = carried
+        self.carried: Callable[[Call], list[Type] | None] | None = carried
         self.expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expects
 
 
@@ -161,7 +147,7 @@ def _group_of(declaration: OperationDeclaration, name: str) -> tuple[str, ...]:
 
 
 def is_declared(declaration: OperationDeclaration, result: OperandDeclaration) -> bool:
-    """Whether the declaration alone gives the type of a result."""
+    """Whether the type of a result follows from the declaration."""
     if result.count != ONE:
         return False
     operands = [o.name for o in declaration.operands]
@@ -189,7 +175,7 @@ def _declared_type(call: Call, result: OperandDeclaration) -> Type:
 def result_types(call: Call, inference: Inference) -> list[Type]:
     """The types of all results, where `inference` is the rule of the operation."""
     declaration = call.declaration
-    left = inference.rule(call)
+    left = inference.rule(call) if inference.rule is not None else []
     found: list[Type] = []
     for result in declaration.results:
         if is_declared(declaration, result):
@@ -201,7 +187,7 @@ def result_types(call: Call, inference: Inference) -> list[Type]:
             found.append(left[0])
             left = left[1:]
         else:
-            call.fail(f"nothing says the type of '{result.name}'")
+            call.fail(f"the type of '{result.name}' is not known")
     return found
 
 
@@ -223,43 +209,38 @@ def given_types(call: Call) -> list[Type]:
 
 def _converted(call: Call) -> list[Type]:
     """A tile of the source's shape: `type` is the element type, or the whole tile type."""
-    wanted = call.extra("type")
-    if isinstance(wanted, TileType):
-        return [wanted]
+    requested = call.extra("type")
+    if isinstance(requested, TileType):
+        return [requested]
     source = call.tile(call.declaration.operands[0].name)
-    return [with_element(source, element(wanted))]
+    return [with_element(source, element(requested))]
 
 
 def _reshaped(call: Call) -> list[Type]:
     """A tile of the source's elements: `shape` is the shape, or the whole tile type."""
-    wanted = call.extra("shape")
-    if isinstance(wanted, TileType):
-        return [wanted]
-    return [tile(extents(wanted, call.declaration.mnemonic), call.tile("source").element)]
+    requested = call.extra("shape")
+    if isinstance(requested, TileType):
+        return [requested]
+    return [tile(extents(requested, call.declaration.mnemonic), call.tile("source").element)]
 
 
 def scalar_sizes(call: Call, count: int) -> list[Type]:
-    """One scalar per dimension, i32 unless `type` says otherwise."""
-    wanted = call.extra("type")
-    return [scalar_tile(I32) if wanted is None else value_type(wanted)] * count
-
-
-def compared(call: Call) -> list[Type]:
-    """An i1 for each element of two operands."""
-    return [with_element(call.tile("lhs"), I1)]
+    """One scalar per dimension, i32 or the requested `type`."""
+    requested = call.extra("type")
+    return [scalar_tile(I32) if requested is None else value_type(requested)] * count
 
 
 CONVERTED: Final = Inference(_converted, required=("type",))
 RESHAPED: Final = Inference(_reshaped, required=("shape",))
-COMPARED: Final = Inference(compared)
-# The caller gives the types, because nothing else says them.
+COMPARED: Final = Inference(lambda call: [with_element(call.tile("lhs"), I1)])
+# The caller passes the types, because they follow from nothing else.
 GIVEN_TYPE: Final = Inference(_given_type, required=("type",))
 GIVEN_TYPES: Final = Inference(given_types, required=("types",))
 _DECLARED: Final = Inference()
 
 
 def inference_of(declaration: OperationDeclaration) -> Inference:
-    """An operation whose declaration gives neither types nor a way to find them is told them."""
+    """How to find the types of an operation; where the declaration has no way, the caller passes them."""
     found = declaration.inference
     if isinstance(found, Inference):
         return found
@@ -269,20 +250,11 @@ def inference_of(declaration: OperationDeclaration) -> Inference:
     return GIVEN_TYPE if len(left) == 1 and left[0].count == ONE else GIVEN_TYPES
 
 
-def finds_types(declaration: OperationDeclaration) -> bool:
-    """Whether the builder finds the types of all results, so that nobody has to give them."""
-    inference = inference_of(declaration)
-    if inference is GIVEN_TYPE or inference is GIVEN_TYPES:
-        return False
-    # A rule of its own, or results that need none.
-    return inference.rule is not _no_types or all(is_declared(declaration, result) for result in declaration.results)
-
-
 # --- constants ---
 
 
 def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type | None:
-    """The type a Python number takes as value `position` of an operand; None where nothing says it."""
+    """The type a Python number takes as value `position` of an operand; None where it is not known."""
     declaration = call.declaration
     name = operand.name
     fixed = declaration.fixed_types.get(name)
@@ -302,7 +274,7 @@ def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type 
         return scalar_tile(I1)
     if operand.constraint is SCALAR_INT:
         return size_type(call, [other.name for other in declaration.operands if other.constraint is SCALAR_INT])
-    carried = inference.carried(call)
+    carried = inference.carried(call) if inference.carried is not None else None
     return carried[position] if carried is not None and position < len(carried) else None
 
 
@@ -336,5 +308,5 @@ def tile_of_view(name: str) -> Callable[[Call], Type]:
 
 
 def expected_types(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
-    """What a terminator gives to the operation it ends a block of; None where that is still open."""
+    """The types that an operation expects from a terminator of its block; None where they are not known yet."""
     return inference_of(around.declaration).expects(around, terminator)

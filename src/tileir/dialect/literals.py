@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tileir.annotations import Callable, Iterable
-from tileir.dialect.attributes import optimization_hints, optimization_hints_mistake
+from tileir.annotations import Iterable, cast
+from tileir.dialect.attributes import optimization_hints, optimization_hints_error
 from tileir.dialect.construct import described
-from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    array_attribute,
-    bool_attribute,
-    dense_array_attribute,
-    dictionary_attribute,
-    float_attribute,
-    integer_attribute,
-    string_attribute,
-    symbol_attribute,
-    type_attribute,
-)
+from tileir.ir.accessors import plain_attributes
+from tileir.ir.attributes import Attribute, DictionaryAttribute, float_attribute, integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.floats import FORMATS, encode, from_double, is_finite, is_infinity
-from tileir.ir.types import F64, I1, I32, I64, FloatType, IntegerType, Type
+from tileir.ir.types import FloatType, IntegerType, Type
 
 # --- numbers ---
 
@@ -38,7 +26,7 @@ def is_number(value: object) -> bool:
 
 
 def number_bits(value: object, element: Type) -> int:
-    """The bit pattern of a Python number as an element; one that does not fit is a mistake, not rounded away."""
+    """The bit pattern of a Python number as an element; `BuildError` for one that does not fit."""
     if isinstance(element, IntegerType) and isinstance(value, (bool, int)):
         width = element.width
         number = int(value)
@@ -137,141 +125,59 @@ def _flatten(value: list[object] | tuple[object, ...], type: TileType, axis: int
 
 # --- attributes ---
 
-# Lists may hold themselves.
-_DEEPEST_VALUE: Final = 100
-
-
-def any_attribute(value: object, depth: int = 0) -> Attribute:
-    """An attribute for a value that says its own kind: integers are i64, floats f64, as in text without a type."""
-    if depth > _DEEPEST_VALUE:
-        raise BuildError(f"lists in an attribute nest more than {_DEEPEST_VALUE} deep, or hold themselves")
-    if isinstance(value, Attribute):
-        return value
-    if isinstance(value, bool):
-        return bool_attribute(value)
-    if isinstance(value, int):
-        return integer_attribute(I64, value)
-    if isinstance(value, float):
-        return number_attribute(value, F64)
-    if isinstance(value, str):
-        return string_attribute(value)
-    if isinstance(value, Type):
-        return type_attribute(value)
-    if isinstance(value, dict):
-        return dictionary_attribute({_key(key): any_attribute(item, depth + 1) for key, item in value.items()})
-    if isinstance(value, (list, tuple)):
-        return array_attribute(tuple([any_attribute(item, depth + 1) for item in value]))
-    if value is None:
-        return UNIT
-    raise BuildError(f"there is no attribute for {described(value)}")
-
-
-def _key(key: object) -> str:
-    if not isinstance(key, str):
-        raise BuildError(f"a dictionary attribute has strings as keys, got {described(key)}")
-    return key
-
-
-def _enum(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    kind = enum_kind_of(declared)
-    if kind is None:
-        return _scalar(declared, value)
-    if isinstance(value, str):
-        found = kind.cases.get(kind.aliases.get(value, value))
-        if found is not None:
-            return found
-    raise BuildError(f"'{declared.name}' must be one of {', '.join(kind.cases)}; got {described(value)}")
-
-
-def _wrong(declared: AttributeDeclaration, expected: str, value: object) -> Attribute | None:
-    raise BuildError(f"'{declared.name}' must be {expected}; got {described(value)}")
-
-
-def _integer(declared: AttributeDeclaration, value: object, type: IntegerType) -> Attribute | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        limit = 1 << (type.width - 1)
-        if -limit <= value < limit:
-            return integer_attribute(type, value)
-    return _wrong(declared, f"a {type.width}-bit integer", value)
-
-
-def _scalar(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    """An attribute that is one value of Python; None for a flag that is not set."""
-    kind = declared.constraint.kind
-    if kind == "bool" and isinstance(value, bool):
-        return bool_attribute(value)
-    if kind == "unit" and isinstance(value, bool):
-        return UNIT if value else None
-    if kind in ("string", "symbol_name") and isinstance(value, str):
-        return string_attribute(value)
-    if kind == "type" and isinstance(value, Type):
-        return type_attribute(value)
-    if kind == "dictionary" and isinstance(value, dict):
-        return any_attribute(value)
-    if kind == "symbol":
-        name = value.symbol_name if isinstance(value, Operation) else value
-        if isinstance(name, str):
-            return symbol_attribute(name)
-    return _wrong(declared, _EXPECTED.get(kind, "an attribute"), value)
-
-
+# What an attribute may be given as, by the kind of its constraint; of others the constraint has a description.
 _EXPECTED: Final[dict[str, str]] = {
+    "array": "a list",
     "bool": "True or False",
-    "unit": "True or False",
+    "bool_array": "a list of True and False",
+    "hints": 'a dictionary of hints per architecture, like {"sm_100": {"latency": 2}}',
+    "i32_array": "a list of integers",
+    "predicate": "an assumption: div_by(..), bounded(..) or same_elements(..)",
     "string": "a string",
+    "symbol": "the name of a symbol, or the operation that defines it",
     "symbol_name": "a string",
     "type": "a type",
-    "dictionary": "a dictionary",
-    "symbol": "the name of a symbol, or the operation that defines it",
-    "predicate": "an assumption: div_by(..), bounded(..) or same_elements(..)",
+    "unit": "True or False",
 }
 
 
-def _numbers(declared: AttributeDeclaration, value: object, type: IntegerType) -> Attribute | None:
-    expected = "a list of True and False" if type is I1 else "a list of integers"
-    if not isinstance(value, (list, tuple)):
-        return _wrong(declared, expected, value)
-    for item in value:
-        if not isinstance(item, int) or isinstance(item, bool) != (type is I1):
-            return _wrong(declared, expected, item)
-    return dense_array_attribute(type, tuple([int(item) for item in value]))
-
-
-def _sequence(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    if not isinstance(value, Iterable) or isinstance(value, (str, bytes, dict)):
-        return _wrong(declared, "a list", value)
-    return array_attribute(tuple([any_attribute(item) for item in value]))
-
-
-def _hints(declared: AttributeDeclaration, value: object) -> Attribute | None:
-    """`{"sm_100": {"num_cta_in_cga": 2}}`"""
-    if not isinstance(value, dict):
-        return _wrong(declared, 'a dictionary of hints per architecture, like {"sm_100": {"latency": 2}}', value)
-    entries = dictionary_attribute({_key(key): any_attribute(item) for key, item in value.items()})
-    mistake = optimization_hints_mistake(entries)
-    if mistake is not None:
-        raise BuildError(f"'{declared.name}': {mistake}")
-    return optimization_hints(entries)
-
-
-_CONVERSIONS: Final[dict[str, Callable[[AttributeDeclaration, object], Attribute | None]]] = {
-    "enum": _enum,
-    "i32": lambda declared, value: _integer(declared, value, I32),
-    "i64": lambda declared, value: _integer(declared, value, I64),
-    "i32_array": lambda declared, value: _numbers(declared, value, I32),
-    "bool_array": lambda declared, value: _numbers(declared, value, I1),
-    "array": _sequence,
-    "hints": _hints,
-}
+def any_attribute(value: object) -> Attribute:
+    """The attribute of a value that needs no declaration: integers are i64, floats f64, as in text without a type."""
+    try:
+        return plain_attributes(value)[0]
+    except TypeError as failure:
+        raise BuildError(str(failure)) from None
 
 
 def declared_attribute(declared: AttributeDeclaration, value: object) -> Attribute | None:
     """A Python value as a declared attribute; None for a flag that is not set."""
-    if isinstance(value, Attribute):
-        found: Attribute | None = value
-    else:
-        found = _CONVERSIONS.get(declared.constraint.kind, _scalar)(declared, value)
-    if found is not None and not declared.constraint.predicate(found):
-        expected = declared.constraint.description or declared.documentation
-        raise BuildError(f"'{declared.name}' must be a {expected}; got {found.text}")
+    kind = declared.constraint.kind
+    if kind == "unit" and value is False:
+        return None
+    given = value
+    if kind == "symbol" and isinstance(value, Operation):
+        given = value.symbol_name
+    elif kind == "hints" and isinstance(value, dict):
+        given = _hints(declared, value)
+    elif kind == "array" and isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict)):
+        given = list(value)
+    try:
+        found = declared.attribute_of(given)
+    except TypeError:
+        found = None
+    if found is None:
+        enumeration = declared.constraint.enumeration
+        expected = _EXPECTED.get(kind) or f"a {declared.constraint.description or declared.documentation}"
+        if enumeration is not None:
+            expected = f"one of {', '.join(enumeration.cases)}"
+        raise BuildError(f"'{declared.name}' must be {expected}; got {described(value)}")
     return found
+
+
+def _hints(declared: AttributeDeclaration, value: object) -> Attribute:
+    """`{"sm_100": {"num_cta_in_cga": 2}}`"""
+    entries = cast(DictionaryAttribute, any_attribute(value))
+    error = optimization_hints_error(entries)
+    if error is not None:
+        raise BuildError(f"'{declared.name}': {error}")
+    return optimization_hints(entries)

@@ -1,7 +1,7 @@
 """Rules that several operations share: functions, terminators, values carried between blocks, and memory accesses.
 
-An access states how others may access the same memory at the same time (its ordering) and how far away those others are
-(its scope).  A weak access promises that nobody does, so it has no scope; every other one needs a scope.
+An access states how others may access the same memory at the same time (its ordering) and which others (its scope).  A
+weak access promises that there are none, so it has no scope; every other one needs a scope.
 `seq_cst` has no public form; it is accepted here and refused when the program is legalized (docs/conflicts.md B2).
 """
 
@@ -13,7 +13,7 @@ from tileir.dialect.constraints import shape_of
 from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType
 from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, TypeAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TypeRule, VerifyContext, named_types
+from tileir.ir.declaration import OperationDeclaration, TypeRule, VerifyContext, named_types
 from tileir.ir.diagnostics import Code, Invalid, note
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.traits import TERMINATOR
@@ -32,7 +32,7 @@ def signature(function: Operation) -> FunctionType:
 
 
 def verify_function(function: Operation) -> None:
-    """What MLIR asks of every function: a symbol whose entry block has the arguments its type says."""
+    """MLIR's rules for every function: a symbol whose entry block has the arguments of its type."""
     verify_symbol(function)
     inputs = signature(function).inputs
     for index, type in enumerate(inputs):
@@ -71,17 +71,20 @@ def verify_terminator(operation: Operation) -> None:
     """The only region of an operation with an implicit terminator ends in that one and no other."""
     implied = operation.declaration.regions[0].implicit_terminator
     assert implied is not None
-    name = implied.name
     for region in operation.regions:
         last = region.blocks[0].last if region.blocks else None
         # An operation that is no terminator at all was reported with its block.
         if last is not None and last.declaration is not implied and last.declaration.traits & TERMINATOR:
-            raise Invalid(
-                f"expects regions to end with '{name}', found '{last.name}'",
-                notes=[
-                    note(f"in custom textual format, the absence of terminator implies '{name}'", operation.location)
-                ],
-            )
+            raise wrong_terminator(operation, last, implied)
+
+
+def wrong_terminator(operation: Operation, last: Operation, implied: OperationDeclaration) -> Invalid:
+    """The error of a region that ends in another operation than one it may end in; `implied` need not be written."""
+    message = f"in custom textual format, the absence of terminator implies '{implied.name}'"
+    return Invalid(
+        f"expects regions to end with '{implied.name}', found '{last.name}'",
+        notes=[note(message, operation.location)],
+    )
 
 
 # --- control flow ---
@@ -100,7 +103,7 @@ def quoted(types: list[Type]) -> str:
 
 
 def _verify_carried_type(what: str, position: int, type: Type) -> None:
-    """A view is made where it is used: it is never carried from one block to another."""
+    """Views are never carried from one block to another."""
     if isinstance(type, TensorViewType):
         raise Invalid(f"{what} {position} is a tensor_view, which is not supported")
     if isinstance(type, TileViewType):
@@ -129,48 +132,33 @@ def verify_carried_values(operation: Operation, initial: list[Value], carried: l
 
 # --- orderings and scopes ---
 
-_LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")
-_STORE_ORDERINGS: Final = ("weak", "relaxed", "release", "seq_cst")
 _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 
 
-def verify_load_ordering(operation: Operation) -> None:
-    """What an atomic or plain load may ask for, whatever its scope."""
+def _checked_ordering(operation: Operation) -> str:
+    """The ordering of a load or store, which is one of those it may have."""
     ordering = operation.memory_ordering_semantics
-    if ordering not in _LOAD_ORDERINGS:
-        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, acquire")
-        raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}", code=code)
+    strongest = "acquire" if operation.declaration.reads is not None else "release"
+    if ordering not in ("weak", "relaxed", strongest, "seq_cst"):
+        code = Code("wrong-keyword", got=ordering, choices=f"weak, relaxed, {strongest}")
+        raise Invalid(f"expect one of: weak, relaxed, or {strongest}, but got: {ordering}", code=code)
+    return ordering
 
 
-def verify_store_ordering(operation: Operation) -> None:
-    """What an atomic or plain store may ask for, whatever its scope."""
-    ordering = operation.memory_ordering_semantics
-    if ordering not in _STORE_ORDERINGS:
-        code = Code("wrong-keyword", got=ordering, choices="weak, relaxed, release")
-        raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}", code=code)
+def verify_ordering(operation: Operation, context: VerifyContext) -> None:
+    """The ordering of an atomic load or store."""
+    _checked_ordering(operation)
 
 
-def _verify_scope(operation: Operation, noun: str) -> None:
-    ordering = operation.memory_ordering_semantics
-    scoped = operation.memory_scope is not None
-    if ordering == "weak":
-        if scoped:
+def verify_ordering_and_scope(operation: Operation, context: VerifyContext) -> None:
+    """The ordering of a load or store that is not atomic, and its scope."""
+    ordering = _checked_ordering(operation)
+    if (ordering == "weak") == ("memory_scope" in operation.attributes):
+        noun = "load" if operation.declaration.reads is not None else "store"
+        if ordering == "weak":
             raise Invalid(f"weak {noun} must not have memory scope", code=Code("unwanted-scope"))
-    elif not scoped:
         code = Code("missing-scope", ordering=ordering)
         raise Invalid(f"memory scope is required for {ordering} {noun}", code=code)
-
-
-def verify_load(operation: Operation) -> None:
-    """Ordering and scope of a load."""
-    verify_load_ordering(operation)
-    _verify_scope(operation, "load")
-
-
-def verify_store(operation: Operation) -> None:
-    """Ordering and scope of a store."""
-    verify_store_ordering(operation)
-    _verify_scope(operation, "store")
 
 
 def verify_atomic_ordering(operation: Operation) -> None:
@@ -184,7 +172,7 @@ def _width(element: Type) -> int:
 
 
 def is_word(element: Type) -> bool:
-    """Whether hardware swaps the element in one piece: 32 or 64 bits."""
+    """Whether hardware swaps the element in one step: 32 or 64 bits."""
     return _width(element) in (32, 64)
 
 
@@ -257,14 +245,11 @@ def view_of(operation: Operation) -> TileViewType:
     return cast(TileViewType, operation.view.type)
 
 
-def index_types(operation: Operation) -> list[Type]:
-    return [value.type for value in operation.index]
-
-
-def verify_view_access(operation: Operation, tile: Type, context: VerifyContext) -> None:
-    """A load or store of `tile` through a view: indices, tile type, bounds promises, hints, in NVIDIA's order."""
+def verify_view_access(operation: Operation, context: VerifyContext) -> None:
+    """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
     view = view_of(operation)
-    indices = index_types(operation)
+    tile = (operation.results if operation.declaration.reads is not None else operation.operands)[0].type
+    indices = value_types(operation.index)
     if len(indices) != view.index_rank:
         raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")
     if tile is not view.tile:
@@ -277,6 +262,7 @@ def verify_view_access(operation: Operation, tile: Type, context: VerifyContext)
     if inbounds is not None and len(inbounds) != len(indices):
         raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
     verify_hints(operation, context, "view")
+    verify_ordering_and_scope(operation, context)
 
 
 def _verify_scalar_indices(indices: list[Type]) -> None:
@@ -327,11 +313,11 @@ def _verify_gather_indices(view: GatherScatterViewType, indices: list[Type]) -> 
 
 
 def verify_view_source(operation: Operation, context: VerifyContext) -> None:
-    """The view that is made looks at the tensor view it is made from."""
+    """The tensor view in the type of a new view is the one it is made from."""
     source = operation.operands[0].type
-    wanted = cast(TileViewType, operation.results[0].type).tensor
-    if source is not wanted:
+    expected = cast(TileViewType, operation.results[0].type).tensor
+    if source is not expected:
         raise Invalid(
             f"expected the type of the provided tensor_view value ('{source.text}') to be the same as the view's "
-            f"tensor_view type ('{wanted.text}')"
+            f"tensor_view type ('{expected.text}')"
         )

@@ -1,8 +1,7 @@
 """The `with` blocks of the builder: kernels, branches, loops, and the bodies of reductions and scans.
 
-A scope moves the builder into a block and back.  Leaving it ends the block: with the terminator its operation implies
-where none was built, or with a `BuildError` where that terminator would have to give values.  An exception inside
-passes through untouched.
+A scope moves the builder into a block and back.  On exit it appends the terminator that the operation implies, if none
+was built; where that terminator needs operands, this is a `BuildError`.  An exception inside passes through.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from types import TracebackType
 from tileir.dialect.inference import expected_types
 from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Operation
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.values import OperationResult, Value
 
@@ -68,7 +66,7 @@ class Scope:
     ) -> None:
         operation = self.operation
         if kind is None and not operation.results:
-            # The types of the results are known once a terminator gives values.
+            # The results have the types of a terminator's operands.
             given = self._first_terminator()
             values = given.operands if given is not None else []
             operation.results = tuple([OperationResult(value.type, operation, i) for i, value in enumerate(values)])
@@ -80,7 +78,7 @@ class Scope:
             self._end_block()
 
     def _first_terminator(self) -> Operation | None:
-        """The terminator that gives the operation its results, where its declaration leaves them open."""
+        """The terminator whose operands are the results, where the declaration leaves their types open."""
         return None
 
     def _end_block(self) -> None:
@@ -88,7 +86,8 @@ class Scope:
         last = self.block.last
         if last is not None and last.declaration.is_terminator:
             return
-        terminator = self._implied_terminator()
+        terminator = self.operation.declaration.regions[0].implicit_terminator
+        assert terminator is not None
         expected = expected_types(self.operation, terminator)
         if expected:
             types = ", ".join([type.spelling for type in expected])
@@ -99,14 +98,9 @@ class Scope:
             )
         self.block.append(Operation(terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
 
-    def _implied_terminator(self) -> OperationDeclaration:
-        declared = self.operation.declaration.regions
-        implied = declared[0].implicit_terminator if declared else None
-        return implied if implied is not None else YIELD
-
 
 class EntryScope(Scope):
-    """A kernel; `with` gives its arguments."""
+    """A kernel; `with` returns its arguments."""
 
     def __enter__(self) -> tuple[Value, ...]:
         self._enter()
@@ -114,7 +108,7 @@ class EntryScope(Scope):
 
 
 class BranchScope(Scope):
-    """One side of an `if`; the first side that yields values gives the `if` its results."""
+    """One branch of an `if`; the first branch that yields values determines the types of the results."""
 
     def __enter__(self) -> BranchScope:
         self._enter()
@@ -125,7 +119,7 @@ class BranchScope(Scope):
         return last if last is not None and last.declaration is YIELD else None
 
     def else_(self) -> BranchScope:
-        """The other side: `with branch.else_(): ...`."""
+        """The other branch: `with branch.else_(): ...`."""
         region = self.operation.else_region
         if region.blocks:
             raise BuildError("if: there is an else branch already", self.operation.location)

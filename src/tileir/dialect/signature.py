@@ -2,8 +2,8 @@
 
 By position or by name come the operands, then what describes the result type (`inference.py`), then the attributes
 that must be given.  By name only come all other attributes, and for every operation `attributes` (a dictionary of
-discardable attributes) and `location`.  An operand of any number of values takes a list; where it is the only
-parameter the values may also stand one by one.  A name that is a Python keyword may end in an underscore.
+discardable attributes) and `location`.  A variadic operand takes a list; where it is the only parameter, the values may
+also be separate arguments.  A name that is a Python keyword may end in an underscore.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tileir.ir.versions import version_text
 if TYPE_CHECKING:
     import inspect
 
-# What every operation takes beside its own parameters.
+# The parameters of every operation.
 COMMON: Final = ("location", "attributes")
 
 
@@ -68,7 +68,7 @@ class Parameter:
 class Signature:
     """The parameters of an operation.
 
-    With `spread` the only positional one is a variadic operand, whose values may stand one by one.
+    With `spread` the only positional one is a variadic operand, whose values may be separate arguments.
     """
 
     def __init__(self, declaration: OperationDeclaration) -> None:
@@ -118,9 +118,9 @@ class Signature:
         import inspect
 
         kind = inspect.Parameter.VAR_POSITIONAL if self.spread else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        by_place, by_name = self.ways()[0]
+        by_position, by_name = self.ways()[0]
         found: list[inspect.Parameter] = []
-        for each in by_place:
+        for each in by_position:
             default = inspect.Parameter.empty if each.required or self.spread else each.default
             found.append(inspect.Parameter(python_name(each.name), kind, default=default))
         for each in [*by_name, *[Parameter(name) for name in COMMON]]:
@@ -136,23 +136,23 @@ class Signature:
         lines = [f"{_sentence(declaration.summary)[:-1]}{since}."]
         parts = [(each.name, each.documentation) for each in declaration.operands]
         parts += [(each.name, each.documentation) for each in declaration.attributes]
-        told = [f"{python_name(name)}: {_sentence(text)}" for name, text in parts if name in self.by_name]
-        return "\n".join([*lines, "", *told] if told else lines)
+        documented = [f"{python_name(name)}: {_sentence(text)}" for name, text in parts if name in self.by_name]
+        return "\n".join([*lines, "", *documented] if documented else lines)
 
 
 def _sentence(text: str) -> str:
-    words = " ".join(text.split())
-    return words if words.endswith(".") else words + "."
+    line = " ".join(text.split())
+    return line if line.endswith(".") else line + "."
 
 
 def _default(declaration: OperationDeclaration, attribute: AttributeDeclaration) -> object:
-    """The Python value that stands for an attribute that is not given; None where there is none."""
+    """The Python default of an attribute; None where there is none."""
     kind = attribute.constraint.kind
     if kind == "unit":
         return False
     if attribute.default is not None:
         return attribute.default.bare_text if kind == "enum" else int(attribute.default.bare_text)
-    # A load or store that does not synchronize with anybody need not say so.
+    # Loads and stores are weak by default.
     scope = declaration.inherent.get("memory_scope")
     is_weak = attribute.name == "memory_ordering_semantics" and scope is not None and scope.optional
     return "weak" if is_weak else None
@@ -172,7 +172,7 @@ def signature_of(declaration: OperationDeclaration) -> Signature:
 
 
 def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: dict[str, object]) -> None:
-    """Sort the arguments of a call by what they are for; every mistake names what the operation takes."""
+    """Assign the arguments of a call to parameters; every error message has the signature."""
     bound: dict[str, object] = {}
     if signature.spread:
         if args:
@@ -201,8 +201,9 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
             call.fail(f"{parameter.noun} '{parameter.name}' is missing: {signature.text}")
     for name, value in bound.items():
         if value is not None:
-            _place(call, signature.by_name[name], value)
-    signature.inference.prepare(call)
+            _assign(call, signature.by_name[name], value)
+    if signature.inference.prepare is not None:
+        signature.inference.prepare(call)
     for declared in signature.declaration.attributes:
         given = bound.get(declared.name)
         if given is None and declared.default is None:
@@ -215,7 +216,7 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
         _add_discardable(call, discardable)
 
 
-def _place(call: Call, parameter: Parameter, value: object) -> None:
+def _assign(call: Call, parameter: Parameter, value: object) -> None:
     if parameter.operand is not None:
         if parameter.operand.count == VARIADIC and isinstance(value, (list, tuple)):
             call.given[parameter.name] = list(value)
@@ -242,7 +243,7 @@ def _add_discardable(call: Call, attributes: object) -> None:
 
 
 def make_operands(call: Call, location: Location) -> list[Operation]:
-    """Turn what was given into values; the constants that numbers became are returned, not inserted yet."""
+    """Make values of the given operands; return the constants for numbers, which are not inserted yet."""
     declared = call.declaration.operands
     for operand in declared:
         given = call.given.get(operand.name, [])

@@ -1,7 +1,7 @@
 """The types of cuda_tile.
 
-Each has a factory that returns the interned type, and a `*_mistake` function that returns NVIDIA's message for wrong
-parameters (the types draft; docs/conflicts.md D).  The factories trust their caller, who asks for the mistake first.
+Each has a factory that returns the interned type, and a `*_error` function that returns NVIDIA's message for invalid
+parameters (the types draft; docs/conflicts.md D).  The factories do not check: their callers call `*_error` first.
 """
 
 from __future__ import annotations
@@ -186,6 +186,7 @@ STRING: Final = StringType("string", "!cuda_tile.string")
 
 INTEGERS: Final[tuple[Type, ...]] = (I1, I8, I16, I32, I64)
 FLOATS: Final[tuple[Type, ...]] = (F16, BF16, F32, F64)
+ANY_FLOATS: Final[tuple[Type, ...]] = (*FLOATS, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN)
 
 _NUMBERS_13_1: Final[tuple[Type, ...]] = (F16, BF16, F32, TF32, F64, F8E4M3FN, F8E5M2)
 ELEMENT_SINCE: Final[dict[Type, Version]] = {F8E8M0FNU: V13_2, F4E2M1FN: V13_3, I4: V13_3, FNV8E5M3FNU: V13_4}
@@ -210,7 +211,7 @@ _NEWEST_NUMBERS: Final = frozenset(number_palette(NEWEST))
 
 
 def is_number(type: Type, version: Version = NEWEST) -> bool:
-    # Asked for every type of a file, which is read by the newest rules.
+    # Called for every type of a file, which is read by the newest rules.
     return type in _NEWEST_NUMBERS if version == NEWEST else type in number_palette(version)
 
 
@@ -221,7 +222,8 @@ def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
 # --- what can be wrong with the parameters of a type ---
 
 
-def _list(values: tuple[int, ...], separator: str = ", ") -> str:
+def list_text(values: tuple[int, ...], separator: str = ", ") -> str:
+    """Extents or strides as types and messages list them."""
     return separator.join(["?" if v == DYNAMIC else str(v) for v in values])
 
 
@@ -229,15 +231,15 @@ def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
-def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
+def tile_error(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
     if not is_tile_element(element, version):
         return f"failed to verify 'elementType': {_palette_text(version, True)}"
     if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
     if any(extent <= 0 for extent in shape):
-        return f"all dimensions must be positive constants, got {_list(shape)}"
+        return f"all dimensions must be positive constants, got {list_text(shape)}"
     if not all(is_power_of_two(extent) for extent in shape):
-        return f"all dimensions must be powers of two, got {_list(shape)}"
+        return f"all dimensions must be powers of two, got {list_text(shape)}"
     count = 1
     for extent in shape:
         if count > MAXIMUM_TILE_ELEMENTS // extent:
@@ -246,13 +248,13 @@ def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWES
     return None
 
 
-def pointer_mistake(pointee: Type, version: Version = NEWEST) -> str | None:
+def pointer_error(pointee: Type, version: Version = NEWEST) -> str | None:
     if not is_number(pointee, version):
         return f"failed to verify 'pointeeType': {_palette_text(version, False)}"
     return None
 
 
-def tensor_view_mistake(
+def tensor_view_error(
     element: Type, shape: tuple[int, ...], strides: tuple[int, ...], version: Version = NEWEST
 ) -> str | None:
     if not is_number(element, version):
@@ -263,13 +265,13 @@ def tensor_view_mistake(
             f"{len(shape)} and stride of rank {len(strides)}"
         )
     if any(extent <= 0 and extent != DYNAMIC for extent in shape):
-        return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
+        return f"dimensions must have strictly positive constant sizes but got [{list_text(shape)}]"
     if any(stride <= 0 and stride != DYNAMIC for stride in strides):
-        return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
+        return f"dimensions must have strictly positive constant strides but got [{list_text(strides)}]"
     return None
 
 
-def view_mistake(
+def view_error(
     tile_shape: tuple[int, ...],
     tensor: TensorViewType,
     padding: EnumAttribute | None,
@@ -288,9 +290,9 @@ def view_mistake(
     if dim_map is not None and len(dim_map) != rank:
         return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(dim_map)} mappings"
     if any(extent <= 0 for extent in tile_shape):
-        return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
+        return f"tile shape dimensions must have positive length but got [{list_text(tile_shape)}]"
     if not all(is_power_of_two(extent) for extent in tile_shape):
-        return f"tile shape dimensions must have power of two length but got [{_list(tile_shape)}]"
+        return f"tile shape dimensions must have power of two length but got [{list_text(tile_shape)}]"
     if dim_map is not None:
         seen: dict[int, int] = {}
         for axis, target in enumerate(dim_map):
@@ -311,18 +313,18 @@ def view_mistake(
             f"padding_value {padding.keyword} can only be used with floating point element types, "
             f"got '{tensor.element.text}'"
         )
-    return tile_mistake(tile_shape, tensor.element, version)
+    return tile_error(tile_shape, tensor.element, version)
 
 
-def strided_view_mistake(rank: int, traversal_strides: tuple[int, ...]) -> str | None:
+def strided_view_error(rank: int, traversal_strides: tuple[int, ...]) -> str | None:
     if len(traversal_strides) != rank:
         return f"expected {rank} traversal strides, got {len(traversal_strides)}"
     if any(stride <= 0 for stride in traversal_strides):
-        return f"traversal strides must be strictly positive but got [{_list(traversal_strides)}]"
+        return f"traversal strides must be strictly positive but got [{list_text(traversal_strides)}]"
     return None
 
 
-def gather_view_mistake(tensor: TensorViewType, sparse_dim: int) -> str | None:
+def gather_view_error(tensor: TensorViewType, sparse_dim: int) -> str | None:
     if sparse_dim >= tensor.rank or sparse_dim < 0:
         return (
             "gather dimension is outside of tensor view dimensions, "
@@ -379,7 +381,7 @@ def tensor_view_type(
     if found is None:
         parts = [f"{_dims(shape)}{element.spelling}"]
         if shape:
-            parts.append(f"strides=[{_list(strides, ',')}]")
+            parts.append(f"strides=[{list_text(strides, ',')}]")
         if attribute is not None:
             parts.append(f"#cuda_tile.ptr_attr<{attribute}>")
         spelling = f"tensor_view<{', '.join(parts)}>"
@@ -391,12 +393,12 @@ def _view_spelling(
     name: str, tile: tuple[int, ...], strides: str, tensor: TensorViewType, padding: EnumAttribute | None, tail: str
 ) -> str:
     pad = f"padding_value = {padding.keyword}, " if padding is not None else ""
-    return f"{name}<tile=({_list(tile, 'x')}), {strides}{pad}{tensor.spelling}{tail}>"
+    return f"{name}<tile=({list_text(tile, 'x')}), {strides}{pad}{tensor.spelling}{tail}>"
 
 
 def _dim_map_tail(dim_map: tuple[int, ...]) -> str:
     """The identity map is left out."""
-    return "" if dim_map == tuple(range(len(dim_map))) else f", dim_map=[{_list(dim_map)}]"
+    return "" if dim_map == tuple(range(len(dim_map))) else f", dim_map=[{list_text(dim_map)}]"
 
 
 def partition_view_type(
@@ -421,7 +423,7 @@ def strided_view_type(
     dim_map: tuple[int, ...] | None = None,
 ) -> StridedViewType:
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
-    strides = f"traversal_strides=[{_list(traversal_strides, ',')}], "
+    strides = f"traversal_strides=[{list_text(traversal_strides, ',')}], "
     spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling) or intern(
         _views, spelling, StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)

@@ -32,7 +32,7 @@ from tileir.execute.foreign_arrays import (
 from tileir.execute.memory import Memory, Region
 from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
 
@@ -197,8 +197,8 @@ def buffer_of(value: object, what: str) -> Buffer:
     except OnAnotherDevice:
         raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
     except Mistake as mistake:
-        raise LaunchError(f"{what} is {type_words(value)} that {mistake}: pass a NumPy array") from None
-    raise LaunchError(f"{what} is {type_words(value)}, which is not an array: pass a NumPy array or a CPU tensor")
+        raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a NumPy array") from None
+    raise LaunchError(f"{what} is {type_text(value)}, which is not an array: pass a NumPy array or a CPU tensor")
 
 
 def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
@@ -322,7 +322,7 @@ def _bind_pointer(
         return numpy.uint64(int(array))
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
-        raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but {type_words(array)} was given: {hint}")
+        raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but {type_text(array)} was given: {hint}")
     buffer = read(array, what)
     if not buffer.dtype.isnative:
         raise LaunchError(
@@ -388,7 +388,7 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
         return value
     if isinstance(value, (int, float, numpy.integer, numpy.floating)) or _is_small_float(value):
         return scalar_array(element, float(cast(float, value)))[()]
-    raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_words(value)} was given: pass a number")
+    raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass a number")
 
 
 def _is_small_float(value: object) -> bool:
@@ -400,7 +400,7 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
     if isinstance(value, (bool, numpy.bool_)):
         value = int(value)
     if not isinstance(value, (int, numpy.integer)):
-        raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_words(value)} was given: pass an integer")
+        raise LaunchError(f"{what} is a scalar {element.spelling}, but {type_text(value)} was given: pass an integer")
     number = int(value)
     low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
     if not low <= number <= high:
@@ -427,11 +427,11 @@ def checked_threads(number: object) -> int:
 def checked_arrays(given: object, name: str) -> list[object]:
     """A list of arrays that is given under a name."""
     if is_array(given) or isinstance(given, (str, dict)) or not isinstance(given, Iterable):
-        raise LaunchError(f"{name} is {type_words(given)}: pass a list of arrays, as {name}=[array]")
+        raise LaunchError(f"{name} is {type_text(given)}: pass a list of arrays, as {name}=[array]")
     found = list(given)
     for number, array in enumerate(found):
         if not is_array(array):
             raise LaunchError(
-                f"element {number} of `{name}` is {type_words(array)}, which is not an array: pass a NumPy array"
+                f"element {number} of `{name}` is {type_text(array)}, which is not an array: pass a NumPy array"
             )
     return found

@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.gpu.triton.engine import TritonEngine
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,7 +92,7 @@ def find_engine(name: str) -> Engine:
         if point.name == name:
             return _loaded(point)
     if not isinstance(name, str):
-        raise LaunchError(f"a backend is named by a string, not by {type_words(name)}: choose one of {_names()}")
+        raise LaunchError(f"a backend is named by a string, not by {type_text(name)}: choose one of {_names()}")
     raise ChoiceError(_unknown(name))
 
 

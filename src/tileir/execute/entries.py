@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, MODULE
 from tileir.execute.errors import ChoiceError, LaunchError
 from tileir.ir.core import Operation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 
 def entries_of(module: Operation) -> dict[str, Operation]:
@@ -32,7 +32,7 @@ def select_entry(module: Operation, name: str | None) -> Operation:
             raise LaunchError(f"the module has several entries: choose one of {names}")
         return next(iter(entries.values()))
     if not isinstance(name, str):
-        raise LaunchError(f"the name of an entry is a string, not {type_words(name)}: choose one of {names}")
+        raise LaunchError(f"the name of an entry is a string, not {type_text(name)}: choose one of {names}")
     entry = entries.get(name.removeprefix("@"))
     if entry is None:
         raise ChoiceError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy
 
 from tileir.execute.dtypes import DType, value_dtype
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import BF16
 
 # Address, shape, strides in bytes, element type, whether it may be written to, what keeps it alive.
@@ -134,7 +134,7 @@ def from_interface(value: object, on_host: bool = True) -> Described:
     called = "__array_interface__" if on_host else "__cuda_array_interface__"
     interface = asked(value, called)
     if not isinstance(interface, dict):
-        raise Mistake(f"has an {called} that is {type_words(interface)} and no dictionary")
+        raise Mistake(f"has an {called} that is {type_text(interface)} and no dictionary")
     for name in ("shape", "typestr"):
         if name not in interface:
             raise Mistake(f"has an {called} without '{name}'")
@@ -318,7 +318,7 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 def _address(capsule: object) -> tuple[int, int]:
     """Whether a capsule is of the kind with a version, and where its structure is."""
     if type(capsule).__name__ != "PyCapsule":
-        raise Mistake(f"gives {type_words(capsule)} for a DLPack capsule")
+        raise Mistake(f"gives {type_text(capsule)} for a DLPack capsule")
     for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
         if _capsule_is_valid(capsule, name):
             return version, int(_capsule_pointer(capsule, name))

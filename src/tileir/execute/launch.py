@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 try:
     # First: without it ml_dtypes prints a traceback of its own.
@@ -498,7 +498,7 @@ class Kernel:
         """What a launch asks for, before anything runs: what is called during it must be something that can be."""
         if observer is not None and not isinstance(observer, Observer):
             raise LaunchError(
-                f"{type_words(observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+                f"{type_text(observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
             )
         if progress is not None and not callable(progress):
             raise LaunchError(

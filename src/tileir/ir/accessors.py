@@ -8,8 +8,9 @@ values.  An attribute that shares its name with an operand of other operations e
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Any, Callable, ClassVar, Generic, Part, cast
+from tileir.annotations import TYPE_CHECKING, Any, Callable, ClassVar, Final, Generic, Part, cast
 from tileir.ir.attributes import (
+    UNIT,
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
@@ -30,7 +31,7 @@ from tileir.ir.attributes import (
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.interning import ProgramPart
-from tileir.ir.types import F64, I8, I16, I32, I64, Type
+from tileir.ir.types import F64, I1, I8, I16, I32, I64, Type
 from tileir.ir.values import OperationResult, Value
 
 if TYPE_CHECKING:
@@ -185,12 +186,20 @@ class NamedParts(ProgramPart):
         )
 
 
-def plain_attributes(value: object) -> list[Attribute]:
-    """The attributes a Python value may stand for, the likeliest first; `TypeError` says what has one."""
+# Lists may contain themselves.
+_DEEPEST_VALUE: Final = 100
+
+
+def plain_attributes(value: object, depth: int = 0) -> list[Attribute]:
+    """The attributes a Python value may stand for, the likeliest first; `TypeError` for a value without one."""
+    if depth > _DEEPEST_VALUE:
+        raise TypeError(f"lists in an attribute nest more than {_DEEPEST_VALUE} deep, or contain themselves")
     if isinstance(value, Attribute):
         return [value]
+    if value is None:
+        return [UNIT]
     if isinstance(value, bool):
-        return [bool_attribute(value)]
+        return [bool_attribute(value), UNIT] if value else [bool_attribute(value)]
     if isinstance(value, int):
         if not -(1 << 63) <= value < 1 << 64:
             raise TypeError(f"{value} is too large for an attribute of 64 bits")
@@ -208,8 +217,9 @@ def plain_attributes(value: object) -> list[Attribute]:
     if isinstance(value, Type):
         return [type_attribute(value)]
     if isinstance(value, (list, tuple)):
-        elements = [plain_attributes(element)[0] for element in value]
-        found = [array_attribute(tuple(elements))]
+        found = [array_attribute(tuple([plain_attributes(element, depth + 1)[0] for element in value]))]
+        if all(isinstance(element, bool) for element in value):
+            found.append(dense_array_attribute(I1, tuple([int(element) for element in value])))
         numbers = [element for element in value if isinstance(element, int) and not isinstance(element, bool)]
         if len(numbers) == len(value):
             found += [dense_array_attribute(I64, tuple(numbers)), dense_array_attribute(I32, tuple(numbers))]
@@ -219,7 +229,7 @@ def plain_attributes(value: object) -> list[Attribute]:
         for name, entry in value.items():
             if not isinstance(name, str):
                 raise TypeError(f"the name of an attribute is a string, not {name!r}")
-            entries[name] = plain_attributes(entry)[0]
+            entries[name] = plain_attributes(entry, depth + 1)[0]
         return [dictionary_attribute(entries)]
     raise TypeError(
         f"{value!r} is no attribute: give an Attribute, a string, a number, a boolean, a type, a list or a dictionary"
@@ -237,7 +247,7 @@ class Accessor(Generic[Part]):
 
     def __get__(self, operation: NamedParts | None, owner: object = None) -> Part:
         if operation is None:
-            # Asked of the class, as `help` does.
+            # Read from the class, as `help` does.
             return cast(Any, self)  # type: ignore[no-any-return]
         return self.read(operation, self.name)
 
@@ -256,8 +266,8 @@ class Required(Generic[Part]):
             return cast(Any, self)  # type: ignore[no-any-return]
         found = self.read(operation, self.name)
         if found is None:
-            words = f"attribute '{self.name}' of '{operation.declaration.name}' is missing or of another kind"
-            raise ValueError(words)
+            message = f"attribute '{self.name}' of '{operation.declaration.name}' is missing or of another kind"
+            raise ValueError(message)
         return found
 
 

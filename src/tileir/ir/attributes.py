@@ -1,15 +1,15 @@
 """Attributes: compile-time values on operations; interned, immutable, compared with `is`.
 
-`text` is the spelling MLIR's generic form uses (`1 : i32`, `#cuda_tile.overflow<none>`); places that elide a type or
-a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.  The elements of tiles
-are in `ir.dense`.
+`text` is the spelling in MLIR's generic form (`1 : i32`, `#cuda_tile.overflow<none>`), `bare_text` the one without
+the type or prefix.  As with types, build attributes through the factory functions.  The elements of tiles are in
+`ir.dense`.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final, cast
 from tileir.ir.floats import FORMATS, format_float
-from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, Shared, intern, register
+from tileir.ir.interning import BYTES_PER_OBJECT, COMPOSITES, LEAF, Shared, intern, register
 from tileir.ir.quoting import key_text, quote, symbol_text
 from tileir.ir.types import F64, I1, I64, LONGEST_SHOWN, FloatType, Type
 
@@ -18,7 +18,7 @@ WHOLE: Final = 0
 INSIDE: Final = 1
 BODY: Final = 2
 
-# What is spelled out at most: attributes share their parts, and text does not.
+# The longest spelling: attributes share their parts, text does not.
 LONGEST_TEXT: Final = 1 << 26
 
 
@@ -28,7 +28,7 @@ class Attribute(Shared):
     __slots__ = ()
 
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        """The spelling in pieces: text, and attributes with the way each is spelled.  A leaf is one text."""
+        """The parts of the spelling: text, and attributes with the way each is spelled.  A leaf is one text."""
         return [self.text]
 
     @property
@@ -38,7 +38,7 @@ class Attribute(Shared):
 
     @property
     def bare_text(self) -> str:
-        """The spelling where the context already says the type or kind."""
+        """The spelling where the context implies the type or kind."""
         return self.text
 
     def __str__(self) -> str:
@@ -224,7 +224,7 @@ class DenseArrayAttribute(Attribute):
 
 
 class OpaqueAttribute(Attribute):
-    """An attribute carried without looking inside, from a dialect this toolkit does not know."""
+    """An attribute of unknown structure, from another dialect."""
 
     __slots__ = ("spelling",)
 
@@ -246,9 +246,9 @@ FIRST_DRAFT_ONLY_VALUE: Final = 100
 class EnumKind:
     """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
 
-    `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
-    that the generic form shows the value instead, as `2 : i32`.
+    `values` has the encoded value of each keyword, `since` the first dialect version of those that came later,
+    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  With `is_integer` the
+    generic form shows the value instead, as `2 : i32`.
     """
 
     __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")
@@ -359,11 +359,11 @@ _dense_arrays: Final[dict[tuple[Type, tuple[int, ...]], DenseArrayAttribute]] = 
 _opaques: Final[dict[str, OpaqueAttribute]] = {}
 register(_integers, LEAF)
 register(_floats, LEAF)
-register(_strings, LEAF, lambda attribute: len(attribute.value) // BYTES_PER_THING)
+register(_strings, LEAF, lambda attribute: len(attribute.value) // BYTES_PER_OBJECT)
 register(_types, LEAF)
 register(_symbols, LEAF)
-register(_dense_arrays, LEAF, lambda attribute: len(attribute.values) * 16 // BYTES_PER_THING)
-register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_THING)
+register(_dense_arrays, LEAF, lambda attribute: len(attribute.values) * 16 // BYTES_PER_OBJECT)
+register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_OBJECT)
 
 
 def integer_attribute(type: Type, value: int) -> IntegerAttribute:
@@ -381,7 +381,7 @@ def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
 
 
 def string_attribute(value: str) -> StringAttribute:
-    return _strings.get(value) or intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
+    return _strings.get(value) or intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_OBJECT)
 
 
 def type_attribute(type: Type) -> TypeAttribute:
@@ -412,11 +412,11 @@ def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
 def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseArrayAttribute:
     key = (element_type, values)
     return _dense_arrays.get(key) or intern(
-        _dense_arrays, key, DenseArrayAttribute(element_type, values), 1 + len(values) * 16 // BYTES_PER_THING
+        _dense_arrays, key, DenseArrayAttribute(element_type, values), 1 + len(values) * 16 // BYTES_PER_OBJECT
     )
 
 
 def opaque_attribute(spelling: str) -> OpaqueAttribute:
     return _opaques.get(spelling) or intern(
-        _opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING
+        _opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_OBJECT
     )

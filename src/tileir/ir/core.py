@@ -1,18 +1,18 @@
 """Operations, blocks and regions; values are in `ir.values`.
 
-One class of operation for all of them: what an operation is called and what it takes stands in its declaration
-(`ir.declaration`).  Operations of a block form a linked list, so inserting and erasing cost the same everywhere.
-Lists that are nearly always empty or short are shared or small: a program has many operations.
+There is one class of operation: names, operands and attributes are in its declaration (`ir.declaration`).  The
+operations of a block form a linked list, so inserting and erasing take constant time.  Empty lists are shared, because
+a program has many operations.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final, Iterator, Sequence
 from tileir.ir.accessors import Accessors, plain_attributes
-from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute
+from tileir.ir.attributes import Attribute, StringAttribute
 from tileir.ir.interning import HOOKS, ProgramPart
 from tileir.ir.location import UNKNOWN, Location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 
@@ -27,11 +27,11 @@ NO_REGIONS: Final[list[Region]] = []
 class Operation(Accessors):
     """One operation.
 
-    `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
-    freely, change it with `set_attribute` alone, since operations may share it; change `operands` with
-    `set_operand` or `set_operands`.  The `declaration` stays: what is to be another operation is replaced.
-    `segments` gives the length of each operand group where the declaration has more than one of variable length.
-    A new operation stands at the end of `block`, where that is given, or in no block.
+    `attributes` holds both inherent and discardable attributes; one at its declared default is left out.  Change it
+    with `set_attribute` only, since operations may share it; change `operands` with `set_operand` or `set_operands`.
+    The `declaration` never changes: to get another operation, replace this one.
+    `segments` has the length of each operand group where the declaration has more than one of variable length.
+    A new operation is appended to `block`; without one it is in no block.
     Operands, attributes and results have a property by their declared name (`ir.accessors`): `loop.lower_bound`.
     """
 
@@ -64,7 +64,7 @@ class Operation(Accessors):
         self.declaration = declaration
         self.operands = operands
         for value in operands:
-            # `Value.add_user` where it takes one step: most uses.
+            # `Value.add_user` inlined for the first use.
             if value._users is None:
                 value._users = self
             else:
@@ -151,7 +151,7 @@ class Operation(Accessors):
 
     @property
     def is_unused(self) -> bool:
-        """Whether no result is used; so it is where there are none."""
+        """Whether no result is used, or there is none."""
         for result in self.results:
             if result._users:
                 return False
@@ -170,7 +170,7 @@ class Operation(Accessors):
         return value.value if isinstance(value, StringAttribute) else None
 
     def is_before(self, other: Operation) -> bool:
-        """Whether this operation stands before another one of the same block."""
+        """Whether this operation comes before another one of the same block."""
         cursor = self.next
         while cursor is not None:
             if cursor is other:
@@ -190,13 +190,13 @@ class Operation(Accessors):
     def walk(self) -> Iterator[Operation]:
         """This operation and all nested ones, each before what it contains."""
         yield self
-        # An explicit stack, because programs may nest deeply: blocks to come, and where to go on in others.
+        # An explicit stack, because programs may nest deeply: further blocks, and where to continue in others.
         pending: list[Block | Operation | None] = []
         for region in reversed(self.regions):
             pending.extend(reversed(region.blocks))
         while pending:
-            place = pending.pop()
-            cursor = place.first if isinstance(place, Block) else place
+            start = pending.pop()
+            cursor = start.first if isinstance(start, Block) else start
             while cursor is not None:
                 following = cursor.next
                 yield cursor
@@ -212,11 +212,11 @@ class Operation(Accessors):
     def set_attribute(self, name: str, value: object) -> None:
         """Set an attribute; None, or the declared default, removes it.
 
-        Strings, numbers, booleans, types, lists and dictionaries become the attribute that stands for them; what the
-        declaration does not take is a `TypeError`.
+        Strings, numbers, booleans, types, lists and dictionaries are converted to attributes; one that the declaration
+        does not accept is a `TypeError`.
         """
         if not isinstance(name, str):
-            raise TypeError(f"the name of an attribute is a string, not {type_words(name)}")
+            raise TypeError(f"the name of an attribute is a string, not {type_text(name)}")
         attribute: Attribute | None = None
         if value is not None:
             attribute = value if isinstance(value, Attribute) else self._plain_attribute(name, value)
@@ -231,23 +231,19 @@ class Operation(Accessors):
         self.attributes = attributes if attributes else NO_ATTRIBUTES
 
     def _plain_attribute(self, name: str, value: object) -> Attribute:
-        """The attribute a Python value stands for: the first that the declaration takes, where there is one."""
-        candidates = plain_attributes(value)
+        """The attribute a Python value stands for: where it is declared, one that the declaration accepts."""
         declared = self.declaration.inherent.get(name)
         if declared is None:
-            return candidates[0]
-        default = declared.default
-        if isinstance(default, EnumAttribute) and isinstance(value, str) and value in default.kind.cases:
-            return default.kind.cases[value]
-        for candidate in candidates:
-            if declared.constraint.predicate(candidate):
-                return candidate
-        wanted = declared.constraint.description or declared.constraint.kind
-        raise TypeError(f"attribute '{name}' of '{self.name}' takes {wanted}, which {value!r} does not stand for")
+            return plain_attributes(value)[0]
+        found = declared.attribute_of(value)
+        if found is None:
+            expected = declared.constraint.description or declared.constraint.kind
+            raise TypeError(f"attribute '{name}' of '{self.name}' takes {expected}, which {value!r} does not stand for")
+        return found
 
     def set_operand(self, index: int, value: Value) -> None:
         if not isinstance(value, Value):
-            raise TypeError(f"an operand is a Value, not {type_words(value)}")
+            raise TypeError(f"an operand is a Value, not {type_text(value)}")
         old = self.operands[index]
         if old is not value:
             old.drop_user(self)
@@ -257,7 +253,7 @@ class Operation(Accessors):
     def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
         for value in operands:
             if not isinstance(value, Value):
-                raise TypeError(f"an operand is a Value, not {type_words(value)}")
+                raise TypeError(f"an operand is a Value, not {type_text(value)}")
         for value in self.operands:
             value.drop_user(self)
         for value in operands:
@@ -295,14 +291,14 @@ class Operation(Accessors):
         self.drop_all_references()
 
     def replace_with(self, values: Sequence[Value]) -> None:
-        """Let users of the results take `values` instead, then erase."""
+        """Replace all uses of the results by `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
-            raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
+            raise TypeError(f"an operation is replaced by a list of values, not by {type_text(values)}")
         if len(values) != len(self.results):
             raise ValueError(f"'{self.name}' has {len(self.results)} results, but {len(values)} values replace them")
         for value in values:
             if not isinstance(value, Value):
-                raise TypeError(f"a result is replaced by a Value, not by {type_words(value)}")
+                raise TypeError(f"a result is replaced by a Value, not by {type_text(value)}")
         for result, value in zip(self.results, values, strict=True):
             result.replace_all_uses_with(value)
         self.erase()
@@ -350,7 +346,7 @@ class Block(ProgramPart):
 
     def append(self, operation: Operation) -> None:
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not {type_words(operation)}")
+            raise TypeError(f"a block holds operations, not {type_text(operation)}")
         last = self.last
         operation.parent = self
         operation.previous = last
@@ -366,7 +362,7 @@ class Block(ProgramPart):
             self.append(operation)
             return
         if not isinstance(operation, Operation):
-            raise TypeError(f"a block holds operations, not {type_words(operation)}")
+            raise TypeError(f"a block holds operations, not {type_text(operation)}")
         operation.parent = self
         operation.next = before
         operation.previous = before.previous
@@ -413,7 +409,7 @@ class Region(ProgramPart):
 
     def append(self, block: Block) -> None:
         if not isinstance(block, Block):
-            raise TypeError(f"a region holds blocks, not {type_words(block)}")
+            raise TypeError(f"a region holds blocks, not {type_text(block)}")
         block.parent = self
         self.blocks.append(block)
 
@@ -425,7 +421,7 @@ class Region(ProgramPart):
 
 
 class InsertionPoint:
-    """A place for operations: in front of `before`, or at the end of `block`."""
+    """Where operations are inserted: in front of `before`, or at the end of `block`."""
 
     __slots__ = ("before", "block")
 

@@ -1,4 +1,4 @@
-"""What the toolkit knows about an operation, in one place.
+"""The declaration of an operation: everything the toolkit knows about it.
 
 The parser, the printer, the verifier, the bytecode layouts, the builder and the documentation all read the same
 declaration (one per operation, in `dialect/ops/`, one file per chapter of the operations draft).
@@ -7,7 +7,8 @@ declaration (one per operation, in `dialect/ops/`, one file per chapter of the o
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
-from tileir.ir.attributes import Attribute
+from tileir.ir.accessors import plain_attributes
+from tileir.ir.attributes import Attribute, EnumKind
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Code, Diagnostic
 from tileir.ir.location import Location
@@ -21,20 +22,19 @@ ONE: Final = 0
 OPTIONAL: Final = 1
 VARIADIC: Final = 2
 
-# After this many characters of findings verification stops: messages spell types out, hostile files have long types in
-# every operation, and nobody reads on here.
+# Verification stops after this many characters of messages: hostile files have long types in every operation.
 _MAXIMUM_TEXT: Final = 1 << 24
 
-# What may happen to hints nobody knows.
+# How unknown hints are treated.
 HINT_MODES: Final = ("ignore", "warn", "error")
 
 
 class VerifyContext:
     """Settings and findings of one verification.
 
-    `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
+    `hints` is the treatment of unknown optimization hints: "ignore", "warn" or "error" (docs/conflicts.md E).
     `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
-    about, where it is about one.  `symbols` knows what references mean.
+    about, where it is about one.  `symbols` resolves references.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class VerifyContext:
         subject: Operation | None = None,
         code: Code | None = None,
     ) -> None:
-        """Report a finding at a location, with the text as it stands."""
+        """Report a finding at a location; the message is used as it is."""
         self.subjects.append(subject)
         self.diagnostics.append(Diagnostic(severity, message, location, notes, code))
         self.text_left -= len(message)
@@ -76,12 +76,12 @@ class VerifyContext:
         code: Code | None = None,
     ) -> None:
         """Report an error of an operation, with its name in front."""
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("error", words, operation.location, notes, operation, code)
+        named = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("error", named, operation.location, notes, operation, code)
 
     def warn(self, operation: Operation, message: str) -> None:
-        words = f"'{operation_name(operation, self.version)}' op {message}"
-        self.report("warning", words, operation.location, None, operation)
+        named = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("warning", named, operation.location, None, operation)
 
 
 def operation_name(operation: Operation, version: Version) -> str:
@@ -98,16 +98,16 @@ Verifier = Callable[[Operation, VerifyContext], None]
 class TypeRule:
     """A constraint between the types of an operation's operands and results, with its exact diagnostic.
 
-    `check` sees the operation only through its types, so that one positive answer holds for every other operation
-    with the same types.  `alike` are the names that it says share one type, if that is what it says.
+    `check` depends only on the types of the operation, so its result holds for every operation with the same types.
+    `same_type_names` are the operands and results that must share one type, if that is the rule.
     """
 
-    __slots__ = ("alike", "check", "message")
+    __slots__ = ("check", "message", "same_type_names")
 
-    def __init__(self, check: Callable[[Operation], bool], message: str, alike: tuple[str, ...] = ()) -> None:
+    def __init__(self, check: Callable[[Operation], bool], message: str, same_type_names: tuple[str, ...] = ()) -> None:
         self.check: Callable[[Operation], bool] = check
         self.message: str = message
-        self.alike: tuple[str, ...] = alike
+        self.same_type_names: tuple[str, ...] = same_type_names
 
 
 def named_types(operation: Operation, name: str) -> list[Type]:
@@ -127,7 +127,7 @@ def named_types(operation: Operation, name: str) -> list[Type]:
 
 
 def same_type(*names: str) -> TypeRule:
-    """All operands and results of these names have one type, in MLIR's words."""
+    """All operands and results of these names have one type, with MLIR's message."""
     found = _same_type_rules.get(names)
     if found is None:
         message = f"failed to verify that all of {{{', '.join(names)}}} have same type"
@@ -166,23 +166,33 @@ class TypeConstraint:
 
 
 class AttributeConstraint:
-    """A set of attributes, the words for it, and the name of the way it is written in custom syntax."""
+    """The attributes that satisfy `predicate`, with their description in diagnostics.
 
-    __slots__ = ("description", "kind", "predicate")
+    `kind` names the way they are written in custom syntax; keywords are those of `enumeration`.
+    """
 
-    def __init__(self, description: str, predicate: Callable[[Attribute], bool], kind: str) -> None:
+    __slots__ = ("description", "enumeration", "kind", "predicate")
+
+    def __init__(
+        self,
+        description: str,
+        predicate: Callable[[Attribute], bool],
+        kind: str,
+        enumeration: EnumKind | None = None,
+    ) -> None:
         self.description: str = description
         self.predicate: Callable[[Attribute], bool] = predicate
         self.kind: str = kind
+        self.enumeration: EnumKind | None = enumeration
 
 
 class OperandDeclaration:
-    """An operand: its name, the types it takes, how many values it stands for, the version that brought it."""
+    """An operand or result: its name, its types, how many values it stands for, the version that brought it."""
 
     __slots__ = ("constraint", "count", "documentation", "name", "since")
 
     def __init__(
-        self, name: str, constraint: TypeConstraint, count: int, documentation: str, since: Version | None
+        self, name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
     ) -> None:
         self.name: str = name
         self.constraint: TypeConstraint = constraint
@@ -205,10 +215,10 @@ class AttributeDeclaration:
         self,
         name: str,
         constraint: AttributeConstraint,
-        default: Attribute | None,
-        optional: bool,
         documentation: str,
-        since: Version | None,
+        default: Attribute | None = None,
+        optional: bool = False,
+        since: Version | None = None,
     ) -> None:
         self.name: str = name
         self.constraint: AttributeConstraint = constraint
@@ -217,11 +227,21 @@ class AttributeDeclaration:
         self.documentation: str = documentation
         self.since: Version | None = since
 
+    def attribute_of(self, value: object) -> Attribute | None:
+        """The attribute that a Python value stands for here; None where there is none."""
+        enumeration = self.constraint.enumeration
+        if enumeration is not None and isinstance(value, str):
+            return enumeration.cases.get(enumeration.aliases.get(value, value))
+        for candidate in plain_attributes(value):
+            if self.constraint.predicate(candidate):
+                return candidate
+        return None
+
 
 class RegionDeclaration:
     """A region: `blocks` is the exact number of blocks it must have, -1 for at most one, -2 for any number.
 
-    `implicit_terminator` is the operation that stands at its end when the text leaves it out.
+    `implicit_terminator` is the operation at its end when the text leaves it out.
     `arguments` names its block arguments for the printer: "arg", "for" or "reduce".
     """
 
@@ -244,25 +264,10 @@ class RegionDeclaration:
         self.optional: bool = optional
 
 
-def operand(
-    name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
-) -> OperandDeclaration:
-    return OperandDeclaration(name, constraint, count, documentation, since)
-
-
-# A result is declared with the same facts as an operand.
-result = operand
-
-
-def attribute(
-    name: str,
-    constraint: AttributeConstraint,
-    documentation: str,
-    default: Attribute | None = None,
-    optional: bool = False,
-    since: Version | None = None,
-) -> AttributeDeclaration:
-    return AttributeDeclaration(name, constraint, default, optional, documentation, since)
+# Declarations read better with the short names.
+attribute = AttributeDeclaration
+operand = OperandDeclaration
+result = OperandDeclaration
 
 
 class OperationDeclaration:
@@ -270,15 +275,16 @@ class OperationDeclaration:
 
     `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
     assembly format (described in `text/syntax/format.py`).  `same_types` lists groups of operand and result
-    names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
-    type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
-    first and need not be written; where NVIDIA's verifier checks another one before, they are.
-    `inference` finds the types that the builder is not given and these do not say (an `Inference` of
-    `dialect/inference.py`, which this layer cannot name).
-    `cost` is what an element takes, `reference` the function of one real number that an approximation is held to.
+    names that share one type; with `fixed_types` they imply the types the text leaves out.  `rules` are the declared
+    type constraints that NVIDIA's verifier checks in order.  Those that follow from `same_types` come first and need
+    not be written; where NVIDIA's verifier checks another one before, they are.  Then come `verify_attributes`, which
+    is called for operations that have attributes, and `verify`.
+    `inference` finds the types that the builder is not given and these do not imply (an `Inference` of
+    `dialect/inference.py`, which this layer cannot import).
+    `cost` is the cost of an element, `reference` the exact function of one real number that an operation approximates.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
-    numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
+    numbered but `assume` of them is named; with `computes_names` the printer derives them (`text/names.py`).
     """
 
     def __init__(
@@ -306,6 +312,7 @@ class OperationDeclaration:
         same_types: tuple[tuple[str, ...], ...] = (),
         fixed_types: dict[str, Type] | None = None,
         rules: tuple[TypeRule, ...] = (),
+        verify_attributes: Verifier | None = None,
         verify: Verifier | None = None,
         verify_regions: Verifier | None = None,
         inference: object = None,
@@ -344,8 +351,9 @@ class OperationDeclaration:
         self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
         self.rules: tuple[TypeRule, ...] = rules
         if same_types:
-            stated = [rule.alike for rule in rules]
+            stated = [rule.same_type_names for rule in rules]
             self.rules = (*[same_type(*group) for group in same_types if group not in stated], *rules)
+        self.verify_attributes: Verifier | None = verify_attributes
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
         self.inference: object = inference
@@ -361,6 +369,13 @@ class OperationDeclaration:
         self.is_loop: bool = bool(traits & LOOP_LIKE)
         self.is_symbol_table: bool = bool(traits & SYMBOL_TABLE)
         self.is_terminator: bool = bool(traits & TERMINATOR)
+        # Whether an operation without attributes breaks no rule once its types are right.
+        self.sound_by_types: bool = (
+            verify is None
+            and not regions
+            and not self.is_terminator
+            and all(declared.optional or declared.default is not None for declared in attributes)
+        )
         self.defaults: dict[str, Attribute] = {}
         self.inherent: dict[str, AttributeDeclaration] = {}
         for declared in attributes:

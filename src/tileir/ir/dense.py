@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from tileir.annotations import Final
+from tileir.annotations import Any, Final, cast
 from tileir.ir.attributes import Attribute
 from tileir.ir.floats import FORMATS, format_float
-from tileir.ir.interning import BYTES_PER_THING, LEAF, intern, register
+from tileir.ir.interning import BYTES_PER_OBJECT, LEAF, intern, register
 from tileir.ir.types import FloatType, IntegerType, Type
+
+# How `memoryview` calls unsigned integers of so many bytes.
+_MEMORY_FORMATS: Final[dict[int, str]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class DenseAttribute(Attribute):
     """The elements of a tile or of another shaped type, as raw little-endian bytes.
 
     Each element takes `element_bytes(type)` bytes (i1 and the 4-bit types one, tf32 three).  A splat is held as one
-    element whatever the shape, so equal contents are one attribute however they were written.  Bytecode may set bits of
+    element for any shape, so equal contents are one attribute.  Bytecode may set bits of
     a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
     """
 
@@ -50,21 +53,16 @@ class DenseAttribute(Attribute):
         size = element_bytes(self.element_type)
         mask = element_mask(self.element_type)
         data = self.data
-        if sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
-            # In one step where the machine has its numbers in this order too, and the last of them is whole.
-            if size == 4:
-                return memoryview(data).cast("I").tolist()
-            if size == 8:
-                return memoryview(data).cast("Q").tolist()
-            if size == 2:
-                return memoryview(data).cast("H").tolist()
-            if size == 1:
-                return list(data)
+        code = _MEMORY_FORMATS.get(size)
+        if code is not None and sys.byteorder == "little" and mask == (1 << (8 * size)) - 1 and len(data) % size == 0:
+            # In one step on a little-endian machine, if the last element is complete.
+            view: Any = memoryview(data)
+            return cast("list[int]", view.cast(code).tolist())
         return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
 
     @property
     def literal(self) -> str:
-        """What stands between `<f32: ` and `>` (docs/printing.md section 6)."""
+        """The text between `<f32: ` and `>` (docs/printing.md section 6)."""
         found = self._literal
         if found is None:
             found = self._spell()
@@ -137,7 +135,7 @@ def element_literal(type: Type, bits: int) -> str:
 # --- the factory ---
 
 _dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
-register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_THING)
+register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_OBJECT)
 
 
 def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> DenseAttribute:
@@ -147,5 +145,5 @@ def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data
         data = data[:size]
     key = (type, data)
     return _dense.get(key) or intern(
-        _dense, key, DenseAttribute(type, shape, element_type, data), 1 + len(data) // BYTES_PER_THING
+        _dense, key, DenseAttribute(type, shape, element_type, data), 1 + len(data) // BYTES_PER_OBJECT
     )

@@ -1,6 +1,6 @@
-"""What is told to the user: a severity, a text, a position, notes.
+"""Diagnostics: a severity, a message, a location, notes.
 
-A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `VerifyError` carry all that were found.
+A user's error is a diagnostic, never a traceback.  `ParseError` and `VerifyError` carry all that were found.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
 from tileir.ir.quoting import harmless, harmless_line
 
-# Of a location that is spelled out before a message, as much as this is shown.
+# How many characters of a location are shown before a message.
 _LONGEST_PREFIX: Final = 1 << 16
 
 
 class Code:
-    """What a diagnostic is about, for tools that act on it: a stable name, as `undeclared-value`, and what its message
-    says in the holes: the name of a value, the types that differ.  A message that no tool acts on has none."""
+    """What a diagnostic is about, for tools that act on it: a stable name, as `undeclared-value`, and the values in its
+    message: the name of an operand, the types that differ.  A message that no tool acts on has no code."""
 
     __slots__ = ("name", "values")
 
@@ -43,8 +43,8 @@ class Diagnostic:
         code: Code | None = None,
     ) -> None:
         if not isinstance(location, Location):
-            # Said here, and not where it is printed: that is far from the line that got it wrong.
-            raise TypeError(f"the place of a diagnostic is a Location, as operation.location, not {location!r}")
+            # Checked here because printing happens far from the line with the error.
+            raise TypeError(f"a diagnostic has a Location, as operation.location, not {location!r}")
         self.severity: str = severity
         self.message: str = message
         self.location: Location = location
@@ -59,12 +59,12 @@ class Diagnostic:
 
     @property
     def code(self) -> str:
-        """The stable name of what the message says, as `undeclared-value`; empty for a message without one."""
+        """The stable name of the error, as `undeclared-value`; empty for a message without one."""
         return self._code.name
 
     @property
     def values(self) -> dict[str, str]:
-        """What the message says in the holes of its code: the name of a value, the types that differ."""
+        """The values that the message contains: the name of an operand, the types that differ."""
         return self._code.values
 
     def render(self) -> str:
@@ -129,7 +129,7 @@ def quoted_line(location: Location) -> tuple[str, str] | None:
 
 
 def location_prefix(location: Location) -> str:
-    """What stands before `error:`; other locations than file positions are spelled out whole."""
+    """The text before `error:`; locations other than file positions are spelled out."""
     if isinstance(location, UnknownLocation):
         return ""
     found = position_of(location)
@@ -139,7 +139,7 @@ def location_prefix(location: Location) -> str:
 
 
 def shown(attribute: Attribute, way: int = WHOLE) -> str:
-    """The spelling of an attribute for a message, which nobody reads to its end if it is very long."""
+    """The spelling of an attribute for a message; a very long one is cut."""
     return spell(attribute, way, limit=_LONGEST_PREFIX)
 
 
@@ -152,7 +152,7 @@ class TileIRError(Exception):
         super().__init__(diagnostics)
         self.diagnostics: list[Diagnostic] = diagnostics
         self.message: str = diagnostics[0].message if diagnostics else ""
-        """What the first of them says."""
+        """The message of the first diagnostic."""
 
     def __str__(self) -> str:
         return "\n".join([d.render() for d in self.diagnostics])
@@ -188,23 +188,23 @@ class VersionError(OptionError):
 
 
 class BuildError(TileIRError):
-    """A program cannot be built from Python as asked; the message says what would be allowed."""
+    """A program cannot be built from Python as requested; the message lists what is allowed."""
 
     def __init__(self, message: str, location: Location | None = None) -> None:
         super().__init__([Diagnostic("error", message, location if location is not None else UNKNOWN)])
 
 
 class PassError(TileIRError):
-    """A pass cannot do what it was asked to; where it is raised, the program is as it was."""
+    """A pass cannot do what was requested; it has not changed the program."""
 
     def __init__(self, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
         super().__init__([Diagnostic("error", message, location, notes)])
 
 
 class Invalid(Exception):
-    """Raised by a verifier rule: the text after `'cuda_tile.x' op `, the place if it is not the operation itself.
+    """Raised by a verifier rule: the message after `'cuda_tile.x' op `, and the location if it is not the operation's.
 
-    `bare` leaves the operation's name out, as a few of NVIDIA's texts do.
+    `bare` leaves the operation's name out, as a few of NVIDIA's messages do.
     """
 
     def __init__(

@@ -3,18 +3,16 @@
 Layers above print, pickle, copy and describe the objects of a program: they put their functions into `HOOKS`
 (`text/printer.py`, `interface.py`), so that no import points up.
 
-A type, attribute or location is one object for as long as somebody holds it.  A factory looks its parameters up in a
-table and, where they are new, hands what it made to `intern`.  Comparing is then `is`.  The tables must not keep a
-program alive that is gone, so now and then, when they have grown enough to pay for it, they are swept: what nobody but
-its table refers to is dropped.  Python counts references, so this is known exactly, and costs nothing where a thing is
-found again, which is nearly always.
+A type, attribute or location exists once, so that `is` compares it.  A factory looks its parameters up in a table and
+passes a new object to `intern`.  When the tables have doubled they are swept: an object that only its table refers to
+is dropped.  Python's reference counts show which these are; finding an object again costs nothing extra.
 
-A thing is dropped only if nobody can tell: it is taken out of its table first and looked at then, and while that goes
-on nothing new is made, in no other thread.  What is made by a signal handler in the middle of a sweep gets the one
-thing that may be missing from the tables just then.
+A sweep takes an object out of its table, then reads its reference count, and holds the lock, so that no other thread
+makes the same object meanwhile.  A signal handler in the middle of a sweep may need the object that is out of its table
+just then: `intern` returns it.
 
-Attributes and locations that consist of others are all in one table, in the order in which they were made, so that a
-sweep from its end finds what contains a thing before the thing.
+Attributes and locations that contain others are all in one table, in the order in which they were made, so that a sweep
+from its end reaches a container before its contents.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import sys
 from _thread import RLock
 
 from tileir.annotations import TYPE_CHECKING, Callable, Final
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -53,16 +51,16 @@ def _name_only(operation: object, generic: bool, debug_info: bool, names: str, v
     return _class_only(operation)
 
 
-def _no_pickling(thing: object) -> Reduced:
-    raise TypeError(f"{type_words(thing)} can be pickled when the package is in use: import tileir.interface")
+def _no_pickling(value: object) -> Reduced:
+    raise TypeError(f"{type_text(value)} can be pickled after `import tileir.interface`")
 
 
-def _no_copying(thing: object, memo: dict[int, object]) -> object:
-    raise TypeError(f"{type_words(thing)} can be copied when the package is in use: import tileir.interface")
+def _no_copying(value: object, memo: dict[int, object]) -> object:
+    raise TypeError(f"{type_text(value)} can be copied after `import tileir.interface`")
 
 
-def _class_only(thing: object) -> str:
-    return f"<{type(thing).__name__}>"
+def _class_only(value: object) -> str:
+    return f"<{type(value).__name__}>"
 
 
 HOOKS: Final = Hooks()
@@ -106,10 +104,10 @@ class ProgramPart:
 
 # --- interning ---
 
-# The tables are swept no sooner than after so much was added, in things, each of which is some hundred bytes.
+# The tables are swept after at least this many additions; an object takes some hundred bytes.
 _LEAST: Final = 1 << 14
-# How many bytes of a long constant count as one thing.
-BYTES_PER_THING: Final = 256
+# How many bytes of a long constant count as one object.
+BYTES_PER_OBJECT: Final = 256
 
 
 class Pool:
@@ -119,50 +117,50 @@ class Pool:
         self.lock: RLock = RLock()
         # In the order in which they are swept: the rank of each, the table, and the weight of its values.
         self.tables: list[tuple[int, dict[Any, Any], Callable[[Any], int] | None]] = []
-        self.forgetting: list[Callable[[], None]] = []
+        self.before_sweep: list[Callable[[], None]] = []
         self.added: int = 0
         self.limit: int = _LEAST
         self.sweeping: bool = False
-        # What is being looked at, and where it belongs.
-        self.hand: object = None
-        self.hand_key: object = None
-        self.hand_table: dict[Any, Any] | None = None
-        # How many references there are to what only its table, and only the hand, refers to.
+        # The object that a sweep has taken out, and where it belongs.
+        self.removed: object = None
+        self.removed_key: object = None
+        self.removed_from: dict[Any, Any] | None = None
+        # The reference count of an object that only its table, and only `removed`, refers to.
         self.unshared: int = -1
-        self.unshared_in_hand: int = -1
+        self.unshared_when_removed: int = -1
 
     def calibrate(self) -> None:
-        """Count the references to a thing that is nowhere but in a table, with the code that does so in a sweep."""
+        """Find the reference counts of unshared objects with the code that a sweep uses."""
         if not hasattr(sys, "getrefcount"):
             return
-        table: dict[Any, Any] = {"probe": ["a thing"]}
+        table: dict[Any, Any] = {"probe": ["an object"]}
         self.unshared = self.references(table, "probe")
-        self.hand = table.pop("probe")
-        self.unshared_in_hand = self.references_in_hand()
-        self.hand = None
+        self.removed = table.pop("probe")
+        self.unshared_when_removed = self.removed_references()
+        self.removed = None
 
     def references(self, table: dict[Any, Any], key: object) -> int:
         return sys.getrefcount(table[key])
 
-    def references_in_hand(self) -> int:
-        return sys.getrefcount(self.hand)
+    def removed_references(self) -> int:
+        return sys.getrefcount(self.removed)
 
     def sweep(self) -> None:
-        """Drop what nobody refers to; the lock is held."""
+        """Drop objects that nothing else refers to; the lock is held."""
         if self.unshared < 0:
             # A Python that does not count references.
             self.limit = self.added + (1 << 60)
             return
         self.sweeping = True
         try:
-            for forget in self.forgetting:
+            for forget in self.before_sweep:
                 forget()
             kept = 0
-            for _, things, weigh in self.tables:
-                self.sweep_table(things)
-                kept += len(things)
+            for _, table, weigh in self.tables:
+                self.sweep_table(table)
+                kept += len(table)
                 if weigh is not None:
-                    kept += sum([weigh(value) for value in list(things.values())])
+                    kept += sum([weigh(value) for value in list(table.values())])
         finally:
             self.put_back()
             self.sweeping = False
@@ -170,7 +168,7 @@ class Pool:
         self.limit = max(_LEAST, kept)
 
     def release(self) -> None:
-        """Drop what nobody refers to now, however little that is."""
+        """Sweep now, however few objects were added."""
         with self.lock:
             if not self.sweeping:
                 self.sweep()
@@ -178,29 +176,29 @@ class Pool:
     def sweep_table(self, table: dict[Any, Any]) -> None:
         keys = list(table)
         while keys:
-            # Taken from the list, which would otherwise hold the parts of what was dropped.
+            # Popped, because the list would keep the parts of dropped objects alive.
             key = keys.pop()
             if self.references(table, key) > self.unshared:
                 continue
-            self.hand_key = key
-            self.hand_table = table
-            self.hand = table[key]
+            self.removed_key = key
+            self.removed_from = table
+            self.removed = table[key]
             del table[key]
-            if self.references_in_hand() > self.unshared_in_hand:
-                table[key] = self.hand
-            self.hand = None
-            self.hand_key = None
+            if self.removed_references() > self.unshared_when_removed:
+                table[key] = self.removed
+            self.removed = None
+            self.removed_key = None
 
     def put_back(self) -> None:
-        """Where a sweep ended early, what it had taken out belongs into its table."""
-        if self.hand is not None and self.hand_table is not None:
-            self.hand_table.setdefault(self.hand_key, self.hand)
-        self.hand = None
-        self.hand_key = None
-        self.hand_table = None
+        """Return the object that an interrupted sweep had taken out to its table."""
+        if self.removed is not None and self.removed_from is not None:
+            self.removed_from.setdefault(self.removed_key, self.removed)
+        self.removed = None
+        self.removed_key = None
+        self.removed_from = None
 
     def after_fork(self) -> None:
-        """The thread that held the lock is not there in a process made by a fork."""
+        """In a forked process the thread that held the lock does not exist."""
         self.lock = RLock()
         self.put_back()
         self.sweeping = False
@@ -211,10 +209,10 @@ POOL.calibrate()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=POOL.after_fork)
 
-# Attributes and locations that consist of others, by a word for their kind and their parts.
+# Attributes and locations that contain others, by kind and parts.
 COMPOSITES: Final[dict[tuple[object, ...], object]] = {}
 
-# What contains what: attributes hold types, and types one another.
+# The order of a sweep, containers first: attributes contain types, and types one another.
 COMPOSITE: Final = 0
 LEAF: Final = 1
 FUNCTION: Final = 2
@@ -226,31 +224,31 @@ ELEMENT: Final = 7
 
 
 def register(table: dict[Any, Any], rank: int, weigh: Callable[[Any], int] | None = None) -> None:
-    """Let a table be swept, behind those of lower rank: they are of things that may contain those of this one.
+    """Let a table be swept, after those of lower rank, whose objects may contain its objects.
 
-    `weigh` says how much heavier than other things its values are.
+    `weigh` returns how many objects more than one a value counts for.
     """
-    place = 0
-    while place < len(POOL.tables) and POOL.tables[place][0] <= rank:
-        place += 1
-    POOL.tables.insert(place, (rank, table, weigh))
+    index = 0
+    while index < len(POOL.tables) and POOL.tables[index][0] <= rank:
+        index += 1
+    POOL.tables.insert(index, (rank, table, weigh))
 
 
 def forget_with(forget: Callable[[], None]) -> None:
-    """Call something before each sweep that empties a cache, which would keep what it knows about."""
-    POOL.forgetting.append(forget)
+    """Call `forget` before each sweep, to empty a cache that would keep objects alive."""
+    POOL.before_sweep.append(forget)
 
 
 def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Value:
-    """The thing of a key: what was made for it, or what another thread made first."""
+    """The object of a key: `made`, or the one that another thread made first."""
     pool = POOL
     with pool.lock:
         found = table.get(key)
         if found is not None:
             return found
-        if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
+        if pool.sweeping and pool.removed is not None and pool.removed_from is table and pool.removed_key == key:
             # A signal handler in the middle of a sweep.
-            pool.hand_table.setdefault(key, pool.hand)
+            pool.removed_from.setdefault(key, pool.removed)
             return table[key]
         table[key] = made
         pool.added += weight
@@ -261,5 +259,5 @@ def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> V
 
 register(COMPOSITES, COMPOSITE)
 
-# Whether the package was compiled: nothing but functions of Python's own has code.
+# Whether the package is compiled: only interpreted functions have code objects.
 IS_COMPILED: Final = not hasattr(register, "__code__")

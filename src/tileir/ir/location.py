@@ -1,7 +1,7 @@
 """Where an operation comes from.
 
-Locations are attributes and interned like them, except `TextLocation`: the parser gives every operation one, and it
-holds only the token's number until somebody asks for the line (one in a thousand operations is ever asked).
+Locations are attributes and interned like them, except `TextLocation`: every parsed operation has one of its own.  It
+holds only the token's number; line and column are computed when needed, for about one operation in a thousand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Location(Attribute):
-    """Base of all locations; `inside` gives the pieces of the spelling inside `loc(...)`."""
+    """Base of all locations; `inside` returns the parts of the spelling inside `loc(...)`."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ class TextLocation(Location):
 
 
 class CharacterLocation(TextLocation):
-    """A character inside a token, for mistakes in the middle of a type."""
+    """A character inside a token, for errors in the middle of a type."""
 
     __slots__ = ("offset",)
 
@@ -167,7 +167,7 @@ def _line_starts(text: str) -> list[int]:
 class SourceText(Shared):
     """A text being parsed, with the positions of its tokens found on demand.
 
-    `first_line` places a part of a larger file, as `// -----` splitting does.
+    `first_line` is the line where a part of a larger file begins, as `// -----` splits it.
     """
 
     __slots__ = ("_line_starts", "_starts", "first_line", "name", "text", "token_pattern")
@@ -184,8 +184,8 @@ class SourceText(Shared):
         """The tokens, and where each begins; a comment is a match without one."""
         return [(match[1], match.start(1)) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
 
-    def words(self) -> list[str]:
-        """The tokens alone, which takes a third of the time; without what stands for the end of the text."""
+    def tokens(self) -> list[str]:
+        """The tokens alone, in a third of the time."""
         return [token for token in self.token_pattern.findall(self.text) if token]
 
     def token_offset(self, token: int) -> int:
@@ -201,15 +201,11 @@ class SourceText(Shared):
         """Line and column of a character, both from 1."""
         if self._line_starts is None:
             self._line_starts = _line_starts(self.text)
-        starts = self._line_starts
-        low, high = 0, len(starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if starts[middle] <= offset:
-                low = middle
-            else:
-                high = middle
-        return low + self.first_line, offset - starts[low] + 1
+        # Imported here because most programs are read without a diagnostic.
+        from bisect import bisect_right
+
+        line = bisect_right(self._line_starts, offset) - 1
+        return line + self.first_line, offset - self._line_starts[line] + 1
 
     def excerpt(self, line: int, column: int) -> tuple[str, int]:
         """A line to show, and the column in what is shown: of a very long line only what is near the column."""
@@ -228,7 +224,7 @@ class SourceText(Shared):
 
 
 def renew(source: SourceText, text: str, starts: list[int]) -> None:
-    """Let a source be another text, of which it is known where its tokens begin: after an edit."""
+    """Replace the text of a source after an edit; `starts` are the offsets of its tokens."""
     source.text = text
     source._starts = starts
     source._line_starts = None
@@ -263,14 +259,14 @@ def fused_location(locations: tuple[Location, ...], metadata: Attribute | None =
 
 
 def joined_location(first: Location, second: Location) -> Location:
-    """The location of what comes from two places: both, fused; an unknown one adds nothing."""
+    """The location of what comes from two locations: both, fused; an unknown one adds nothing."""
     if first is second or isinstance(second, UnknownLocation):
         return first
     return second if isinstance(first, UnknownLocation) else fused_location((first, second))
 
 
 def resolved(location: Location) -> Location:
-    """The location with a text position turned into file, line and column."""
+    """The location, a text position as file, line and column."""
     if isinstance(location, TextLocation):
         return location.resolve()
     return UNKNOWN if isinstance(location, UnknownLocation) else location

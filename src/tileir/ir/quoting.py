@@ -40,7 +40,7 @@ def symbol_text(name: str) -> str:
     return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
 
 
-def type_words(value: object) -> str:
+def type_text(value: object) -> str:
     """The type of a Python value in a message: `an int`, `a str`, or `None`."""
     if value is None:
         return "None"
@@ -52,8 +52,8 @@ def type_words(value: object) -> str:
 
 # --- terminals ---
 
-# Where control characters stand in Unicode: C0, DEL and C1; separators of lines; marks that turn the direction of
-# reading; bytes that are not UTF-8, as Python holds them.
+# Control characters of Unicode: C0, DEL and C1; line separators; marks of reading direction; bytes that are not UTF-8,
+# as surrogate escapes.
 _SEPARATORS: Final = "\u2028\u2029"
 _DIRECTIONS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _REPLACEMENT: Final = "\ufffd"

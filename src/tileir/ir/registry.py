@@ -1,4 +1,4 @@
-"""The declarations of all operations, by name and by opcode, and of those nobody declared."""
+"""The declarations of all operations, by name and by opcode, and those of undeclared operations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tileir.ir.traits import SIDE_EFFECT
 class Registry:
     """The declarations by name, those of aliases included, and by opcode.
 
-    The declarations of a chapter are loaded when one of them is asked for, and all when `by_name` is.  `forget` empties
-    the tables that others derive from all declarations, whenever one outside of the chapters comes or goes.
+    A chapter is loaded when one of its declarations is requested, all are when `by_name` is.  `forget` has functions
+    that empty tables derived from all declarations; `add` and `remove` call them.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Registry:
         self._chapter_of_opcode: dict[int, str] = {}
         self._waiting: set[str] = set()
         self._is_sorted: bool = True
-        self._load: Callable[[str], list[OperationDeclaration]] = _no_chapter
+        self._load: Callable[[str], list[OperationDeclaration]] = lambda chapter: []
         self.forget: list[Callable[[], None]] = []
 
     def expect(self, chapters: dict[str, str], load: Callable[[str], list[OperationDeclaration]]) -> None:
@@ -43,10 +43,7 @@ class Registry:
             self._load_chapter(chapter)
         if not self._is_sorted:
             order = {name: number for number, name in enumerate(self._chapter_of_name)}
-            last = len(order)
-            rows = [(order.get(found.name, last), name) for name, found in self._loaded.items()]
-            rows.sort(key=_number)
-            self._loaded = {name: self._loaded[name] for _, name in rows}
+            self._loaded = dict(sorted(self._loaded.items(), key=lambda row: order.get(row[1].name, len(order))))
             self._is_sorted = True
         return self._loaded
 
@@ -79,7 +76,7 @@ class Registry:
         return found
 
     def loaded(self) -> list[OperationDeclaration]:
-        """The declarations that something asked for so far."""
+        """The declarations loaded so far."""
         return list(self._loaded.values())
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
@@ -116,19 +113,11 @@ class Registry:
         return tuple([each for each in self.declarations() if each.traits & traits == traits])
 
 
-def _no_chapter(chapter: str) -> list[OperationDeclaration]:
-    return []
-
-
-def _number(row: tuple[int, str]) -> int:
-    return row[0]
-
-
 REGISTRY: Final = Registry()
 
 
 def unregistered(name: str) -> OperationDeclaration:
-    """A declaration for an operation nobody declared: anything goes, generic form only."""
+    """A declaration for an undeclared operation: everything is allowed, generic form only."""
     found = _unregistered.get(name)
     if found is None:
         dialect, _, mnemonic = name.rpartition(".")
@@ -146,7 +135,7 @@ register(_unregistered, COMPOSITE)
 
 
 def _forget_types() -> None:
-    """Empty what remembers operations whose types were found right."""
+    """Empty the caches of verified types."""
     for declaration in REGISTRY.loaded():
         declaration.verified_types.clear()
     for declaration in list(_unregistered.values()):

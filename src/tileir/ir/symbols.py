@@ -1,7 +1,7 @@
 """Symbols: operations with a name, found through the operation that holds them.
 
-A reference `@name` means the operation of that name in the nearest enclosing symbol table; `@outer::@inner` goes on
-into the table that `@outer` is.
+A reference `@name` means the operation of that name in the nearest enclosing symbol table; `@outer::@inner` means one
+in the table of `@outer`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,10 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Invalid, note
 
 
-def is_symbol_table(operation: Operation) -> bool:
-    return operation.declaration.is_symbol_table
-
-
 def nearest_symbol_table(operation: Operation) -> Operation | None:
     """The operation itself or the closest one around it that is a symbol table."""
     cursor: Operation | None = operation
-    while cursor is not None and not is_symbol_table(cursor):
+    while cursor is not None and not cursor.declaration.is_symbol_table:
         cursor = cursor.parent_operation
     return cursor
 
@@ -39,7 +35,7 @@ def lookup_symbol(table: Operation, name: str) -> Operation | None:
 
 
 def verify_symbol(operation: Operation) -> None:
-    """What MLIR asks of every symbol."""
+    """MLIR's rules for every symbol."""
     visibility = operation.attributes.get("sym_visibility")
     if visibility is not None:
         if not isinstance(visibility, StringAttribute):
@@ -51,7 +47,7 @@ def verify_symbol(operation: Operation) -> None:
                 'visibility expected to be one of ["public", "private", "nested"], but got ' + visibility.text
             )
     parent = operation.parent_operation
-    if parent is not None and not parent.declaration.unregistered and not is_symbol_table(parent):
+    if parent is not None and not parent.declaration.unregistered and not parent.declaration.is_symbol_table:
         raise Invalid("symbol's parent must have the SymbolTable trait")
 
 
@@ -76,14 +72,14 @@ def verify_symbol_names(table: Operation) -> None:
 
 
 class SymbolTable:
-    """The symbols directly inside one operation, by name; keep it only while nobody else renames or moves them."""
+    """The symbols directly inside one operation, by name; valid while only its methods rename or move them."""
 
     __slots__ = ("_next_numbers", "by_name", "table")
 
     def __init__(self, table: Operation) -> None:
         self.table: Operation = table
         self.by_name: dict[str, Operation] = {}
-        # For each name that was asked for and taken, the first number that may be free.
+        # For each requested name that is taken, the first number that may be free.
         self._next_numbers: dict[str, int] = {}
         for region in table.regions:
             for block in region.blocks:
@@ -106,7 +102,7 @@ class SymbolTable:
         return f"{name}_{number}"
 
     def insert(self, operation: Operation) -> str:
-        """Append an operation to the table's block under a name nobody has yet; gives the name."""
+        """Append an operation to the table's block under an unused name; return the name."""
         name = self.unique_name(operation.symbol_name or "")
         operation.set_attribute("sym_name", string_attribute(name))
         if operation.parent is None:
@@ -125,7 +121,7 @@ class SymbolTable:
         self._next_numbers.clear()
 
     def rename(self, operation: Operation, name: str) -> None:
-        """Give a symbol another name, here and in every reference to it."""
+        """Rename a symbol, here and in every reference to it."""
         if name in self.by_name:
             raise ValueError(f"symbol '@{name}' exists already")
         old = operation.symbol_name
@@ -151,7 +147,7 @@ class SymbolTable:
                         found.append(cursor)
                         break
                 # References inside a nested symbol table mean that table's symbols, so it is not entered.
-                if cursor.regions and not is_symbol_table(cursor):
+                if cursor.regions and not cursor.declaration.is_symbol_table:
                     pending.append(cursor.next)
                     pending.extend(_first_operations(cursor))
                     break
@@ -160,7 +156,7 @@ class SymbolTable:
 
 
 class Symbols:
-    """What references mean, in a program nobody changes meanwhile: each symbol table is gone through once."""
+    """Resolves references in a program that does not change; each symbol table is read once."""
 
     __slots__ = ("_around", "_tables")
 
@@ -171,11 +167,11 @@ class Symbols:
 
     def lookup(self, operation: Operation, name: str) -> Operation | None:
         """What `@name` means at an operation."""
-        table = operation if is_symbol_table(operation) else self._table_around(operation.parent)
+        table = operation if operation.declaration.is_symbol_table else self._table_around(operation.parent)
         return self.table(table).lookup(name) if table is not None else None
 
     def lookup_again(self, block: Block, name: str) -> Operation | None:
-        """What `@name` means in a block of a program that may have changed: what no longer holds is looked up anew."""
+        """What `@name` means in a block of a program that may have changed since the last call."""
         self._around.clear()
         table = self._table_around(block)
         if table is None:
@@ -209,7 +205,7 @@ class Symbols:
                 break
             passed.append(block)
             table = block.parent_operation
-            if table is None or is_symbol_table(table):
+            if table is None or table.declaration.is_symbol_table:
                 break
             block = table.parent
             table = None

@@ -1,4 +1,4 @@
-"""Facts about operations that many parts ask for: traits, and what an element costs."""
+"""Traits of operations, and the cost of an element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALLOCATION_SCOPE: Final = 8192
 SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
 ATOMIC: Final = 65536  # accesses each element in one indivisible step
-BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
+BLOCK_ORDER: Final = 131072  # the order in which tile blocks reach it is visible
 LOOP_LIKE: Final = 262144  # its region may run several times
 OPEN_BITS: Final = 524288  # engines may differ in the last bits of its results
 MATRIX_PRODUCT: Final = 1048576
@@ -37,14 +37,14 @@ FUNCTION: Final = 10
 
 
 class ElementCost:
-    """What one element of f32 takes.
+    """The cost of one element of f32.
 
     `work` is a cost class, which fusion weighs.  `core` is the time on a core of a CPU, in elements of `addf`, or of
     `exp` for the class FUNCTION.  On a GPU, `issued` is the number of instructions and `special` how many of them go to
-    the unit of special functions; `branches` says that a branch tells ordinary numbers from others, so that a thread
-    computes its elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).
-    `flops` is what an element counts for in FLOP/s; `divides` says that on a CPU the exact function takes hardly longer
-    than its divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
+    the unit of special functions; `branches` means that special values take a branch, so that a thread computes its
+    elements one after the other (`benchmarks/cost_instructions.py` reads these from NVIDIA's assembler).  `flops` is
+    what an element counts for in FLOP/s; `divides` means that on a CPU the exact function takes hardly longer than its
+    divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
     """
 
     __slots__ = ("branches", "core", "divides", "flops", "issued", "special", "work")
@@ -69,5 +69,5 @@ class ElementCost:
 
 
 ADDITION_COST: Final = ElementCost()
-# Of a function that nobody has measured: about a sine's.
+# Of a function that was not measured: about a sine's.
 FUNCTION_COST: Final = ElementCost(FUNCTION, 1.3, 25)

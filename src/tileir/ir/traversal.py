@@ -1,4 +1,4 @@
-"""Visit, copy and compare operations with everything in them, and ask what executing them may touch.
+"""Visit, copy and compare operations with everything in them; the memory effects of operations.
 
 Nothing here recurses, because programs may nest deeper than Python's stack.
 """
@@ -76,7 +76,7 @@ def is_pure(operation: Operation) -> bool:
 
 
 def is_memory_effect_free(operation: Operation) -> bool:
-    """Neither it nor anything inside it reads, writes or allocates; an operation nobody declared might."""
+    """Neither it nor anything inside it reads, writes or allocates; an undeclared operation might."""
     traits = operation.declaration.traits
     if traits & (PURE | NO_MEMORY_EFFECT):
         return True
@@ -101,8 +101,8 @@ def is_memory_effect_free(operation: Operation) -> bool:
 def memory_changes(root: Operation) -> set[Operation]:
     """The operations within `root` after which memory may have other contents than before them.
 
-    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, behind which
-    the writes of others can be seen; or is an operation nobody declared.
+    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, after which
+    the writes of others are visible; or is an undeclared operation.
     """
     found: set[Operation] = set()
     for operation in root.walk():
@@ -133,7 +133,7 @@ def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Op
     pairs: list[tuple[Operation, Operation]] = []
     copy = _copy_without_operands(operation, values, blocks, pairs)
     # `pairs` grows while it is read: an explicit worklist, because programs may nest deeper than Python's stack.
-    # Operands come last, because a use may stand before its definition.
+    # Operands come last, because a use may come before its definition.
     index = 0
     while index < len(pairs):
         source, target = pairs[index]
@@ -190,12 +190,12 @@ def structurally_equal(left: Operation, right: Operation, *, locations: bool = F
 
     Names, attributes, types, regions and blocks must be the same and operands must correspond; values from outside
     must be the very same ones.  With `locations` the operations' locations must agree too (those of block arguments
-    are not compared: most custom syntax has no place for them).
+    are not compared: most custom syntax does not show them).
     """
     values: dict[Value, Value] = {}
     blocks: dict[Block, Block] = {}
     # An explicit worklist, because programs may nest deeper than Python's stack.  Operands are compared at the end,
-    # when every definition has met its counterpart: a use may stand before its definition.
+    # when every definition is paired: a use may come before its definition.
     pairs: list[tuple[Operation, Operation]] = [(left, right)]
     index = 0
     while index < len(pairs):
@@ -212,8 +212,8 @@ def structurally_equal(left: Operation, right: Operation, *, locations: bool = F
         for used, expected in zip(one.operands, other.operands, strict=True):
             if values.get(used, used) is not expected:
                 return False
-        for target, wanted in zip(one.successors or [], other.successors or [], strict=True):
-            if blocks.get(target, target) is not wanted:
+        for target, other_target in zip(one.successors or [], other.successors or [], strict=True):
+            if blocks.get(target, target) is not other_target:
                 return False
     return True
 
@@ -244,7 +244,7 @@ def _pair_blocks(
     blocks: dict[Block, Block],
     pairs: list[tuple[Operation, Operation]],
 ) -> bool:
-    """Let the blocks, arguments and operations of two regions meet; False where they do not fit."""
+    """Pair the blocks, arguments and operations of two regions; return whether they match."""
     if len(one.blocks) != len(other.blocks):
         return False
     for block, counterpart in zip(one.blocks, other.blocks, strict=True):

@@ -9,7 +9,7 @@ the factory returns the one instance there is (the types draft, "TypeStorage and
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, Shared, intern, register
+from tileir.ir.interning import BYTES_PER_OBJECT, ELEMENT, FUNCTION, Shared, intern, register
 
 # Of a type or attribute, a debugger is shown so many characters.
 LONGEST_SHOWN: Final = 200
@@ -26,7 +26,7 @@ class Type(Shared):
 
     @property
     def is_portable(self) -> bool:
-        """Whether a program that holds a value of the type means the same to every tool."""
+        """Whether a program with a value of the type means the same to every tool."""
         return True
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class FunctionType(Type):
 
 
 class OpaqueType(Type):
-    """A type that this toolkit carries without looking inside: `tensor<4xf32>`, `index`, `!other.thing<...>`."""
+    """A type of unknown structure: `tensor<4xf32>`, `index`, `!other.name<...>`."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ class OpaqueType(Type):
 _integers: Final[dict[str, IntegerType]] = {}
 _functions: Final[dict[tuple[tuple[Type, ...], tuple[Type, ...]], FunctionType]] = {}
 _opaques: Final[dict[str, OpaqueType]] = {}
-register(_functions, FUNCTION, lambda type: len(type.text) // BYTES_PER_THING)
+register(_functions, FUNCTION, lambda type: len(type.text) // BYTES_PER_OBJECT)
 register(_integers, ELEMENT)
 register(_opaques, ELEMENT)
 
@@ -101,7 +101,7 @@ def function_type(inputs: tuple[Type, ...], results: tuple[Type, ...]) -> Functi
         bare = len(results) == 1 and not isinstance(results[0], FunctionType)
         output = results[0].text if bare else f"({type_list(results)})"
         text = f"({type_list(inputs)}) -> {output}"
-        found = intern(_functions, key, FunctionType(text, inputs, results), 1 + len(text) // BYTES_PER_THING)
+        found = intern(_functions, key, FunctionType(text, inputs, results), 1 + len(text) // BYTES_PER_OBJECT)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final, i32
 from tileir.ir.interning import ProgramPart
 from tileir.ir.location import UNKNOWN, Location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ class Value(ProgramPart):
         return [users]
 
     def replace_all_uses_with(self, other: Value) -> None:
-        """Let every user take `other` instead."""
+        """Make every user use `other` instead."""
         if not isinstance(other, Value):
-            raise TypeError(f"a value is replaced by a Value, not by {type_words(other)}")
+            raise TypeError(f"a value is replaced by a Value, not by {type_text(other)}")
         if other is self:
             return
         for user in self.users:

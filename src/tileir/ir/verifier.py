@@ -44,12 +44,12 @@ class _Open:
 
     def __init__(self, operation: Operation, sound: bool, errors: int, visible: set[Value]) -> None:
         declaration = operation.declaration
-        is_isolated = declaration.has_trait(ISOLATED)
+        is_isolated = bool(declaration.traits & ISOLATED)
         self.operation: Operation = operation
         self.sound: bool = sound
         self.errors: int = errors
         self.visible: set[Value] = set() if is_isolated else visible
-        self.unordered: bool = declaration.has_trait(GRAPH_REGION) or declaration.unregistered
+        self.unordered: bool = bool(declaration.traits & GRAPH_REGION) or declaration.unregistered
         self.blocks: list[tuple[Block, list[Block]]] = []
         for region in reversed(operation.regions):
             self.blocks.extend(reversed(_with_dominators(region.blocks)))
@@ -85,7 +85,7 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
     The stack is explicit, because programs may nest deeply.
     """
     uses: list[tuple[Operation, Value]] = []
-    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors, set())]
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, _type_key(root), context), context.errors, set())]
     while path and not context.stopped:
         top = path[-1]
         block = top.block
@@ -93,7 +93,8 @@ def _verify_tree(root: Operation, context: VerifyContext) -> list[tuple[Operatio
             inner = _verify_row(top, context, uses)
             if inner is not None:
                 top.next = inner.next
-                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors, top.visible))
+                is_sound = _verify_own_rules(inner, _type_key(inner), context)
+                path.append(_Open(inner, is_sound, context.errors, top.visible))
                 continue
             _verify_end(block, top.operation.declaration, context)
             top.leave_block()
@@ -126,24 +127,29 @@ def _verify_row(top: _Open, context: VerifyContext, uses: list[tuple[Operation, 
             visible.add(result)
             if shares:
                 top.defined.append(result)
-        _verify_own_rules(operation, context)
-        if context.stopped:
-            return None
+        declaration = operation.declaration
+        types = _type_key(operation)
+        if operation.attributes or not declaration.sound_by_types or types not in declaration.verified_types:
+            _verify_own_rules(operation, types, context)
+            if context.stopped:
+                return None
         operation = operation.next
     return None
 
 
-def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
-    """What an operation must fulfil by itself; whether it does, and is known at all."""
+def _verify_own_rules(operation: Operation, types: tuple[object, ...], context: VerifyContext) -> bool:
+    """Check an operation without its contents; return whether it is declared and sound."""
     declaration = operation.declaration
     if declaration.unregistered:
         return False
     try:
-        _verify_declaration(operation, declaration, context.version)
+        _verify_declaration(operation, declaration, types, context.version)
+        if declaration.verify_attributes is not None and operation.attributes:
+            declaration.verify_attributes(operation, context)
         if declaration.verify is not None:
             declaration.verify(operation, context)
     except Invalid as failure:
-        # What the operation contains is still checked: its mistakes are usually unrelated.
+        # What the operation contains is still checked: its errors are usually unrelated.
         _report(operation, failure, context)
         return False
     return True
@@ -172,14 +178,14 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
         return
     last = block.last
     if last is None:
-        # Single-block operations say this about themselves ("expects a non-empty block").
+        # Of single-block operations `_verify_regions` reports this ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
             outer = block.parent_operation
-            words = "empty block: expect at least a terminator"
-            context.report("error", words, outer.location, None, outer, Code("missing-terminator"))
+            message = "empty block: expect at least a terminator"
+            context.report("error", message, outer.location, None, outer, Code("missing-terminator"))
     elif not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
-        words = f"block with no terminator, has {last.text(generic=True)}"
-        context.report("error", words, last.location, None, last, Code("missing-terminator"))
+        message = f"block with no terminator, has {last.text(generic=True)}"
+        context.report("error", message, last.location, None, last, Code("missing-terminator"))
 
 
 # --- dominance ---
@@ -265,27 +271,27 @@ def _type_key(operation: Operation) -> tuple[object, ...]:
     operands = operation.operands
     results = operation.results
     if len(results) == 1 and operation.segments is None:
-        # Most operations: what is found out below, in one step.
-        if not operands:
-            return (0, results[0].type)
-        if len(operands) == 1:
-            return (operands[0].type, 1, results[0].type)
+        # The same as below, in one step: most operations.
         if len(operands) == 2:
             return (operands[0].type, operands[1].type, 2, results[0].type)
+        if len(operands) == 1:
+            return (operands[0].type, 1, results[0].type)
+        if not operands:
+            return (0, results[0].type)
     types: list[object] = [value.type for value in operands]
-    # Tells where the results begin: none and one operand more have the same types.
+    # The number of operands separates their types from those of the results.
     types.append(len(types))
     for result in results:
         types.append(result.type)
-    if operation.segments is not None:
-        types.append(operation.segments)
+    types.append(operation.segments)
     return tuple(types)
 
 
-def _verify_declaration(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
+def _verify_declaration(
+    operation: Operation, declaration: OperationDeclaration, types: tuple[object, ...], version: Version
+) -> None:
     """Raise `Invalid` for the first rule of its declaration that an operation breaks."""
-    key = _type_key(operation)
-    known = key in declaration.verified_types
+    known = types in declaration.verified_types
     has_regions = declaration.regions or operation.regions
     if has_regions:
         _verify_region_count(operation, declaration)
@@ -305,7 +311,7 @@ def _verify_declaration(operation: Operation, declaration: OperationDeclaration,
         for rule in declaration.rules:
             if not rule.check(operation):
                 raise Invalid(rule.message)
-        declaration.verified_types.add(key)
+        declaration.verified_types.add(types)
 
 
 def _plural(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass, field
 
 from tileir.interface import names_given
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 
 def _is_number(value: object) -> bool:
@@ -82,7 +82,7 @@ class Plan:
             if value is not None and (not _is_number(value) or not 0 <= value < math.inf):
                 raise ValueError(f"{name} is a number from 0 on, not {value!r}")
         if not isinstance(self.limits, Limits):
-            raise TypeError(f"limits is a tileir.Limits, not {type_words(self.limits)}")
+            raise TypeError(f"limits is a tileir.Limits, not {type_text(self.limits)}")
 
     @property
     def digest(self) -> str:

@@ -6,7 +6,7 @@ To add one, write `passes/NAME.py` with a function, and call `register_pass` her
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.versions import version_named
 from tileir.passes import canonicalize, cse, debug_info, downlevel, legalize, licm, loop_split, registry
 from tileir.passes.registry import ANY, FUNCTION, MODULE, Options, Pass, PassFunction, PipelineError
@@ -68,7 +68,7 @@ def _installed(name: str) -> Pass | None:
             # SystemExit: a module that exits when it is imported must not end this process.
             raise PipelineError(f"{failure} {type(error).__name__}: {error}") from error
         if not isinstance(found, Pass):
-            raise PipelineError(f"{failure} it is {type_words(found)} there, and not a tileir.Pass")
+            raise PipelineError(f"{failure} it is {type_text(found)} there, and not a tileir.Pass")
         if found.name != name:
             raise PipelineError(f"{failure} it is named '{found.name}' there")
         return _added(found)

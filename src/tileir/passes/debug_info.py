@@ -30,7 +30,7 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError, note
 from tileir.ir.location import UNKNOWN, FileLocation, Location, TextLocation, UnknownLocation
-from tileir.ir.symbols import SymbolTable, is_symbol_table, lookup_symbol, nearest_symbol_table
+from tileir.ir.symbols import SymbolTable, lookup_symbol, nearest_symbol_table
 from tileir.ir.traversal import functions, pre_order
 from tileir.ir.values import BlockArgument
 
@@ -187,7 +187,7 @@ def _symbol_at(root: Operation, path: str) -> Operation:
     current: Operation | None = root
     names = [name for name in path.split("::") if name]
     for name in names:
-        current = lookup_symbol(current, name) if current is not None and is_symbol_table(current) else None
+        current = lookup_symbol(current, name) if current is not None and current.declaration.is_symbol_table else None
     if current is None or not names:
         spelled = "::".join([f"@{name}" for name in names])
         raise PassError(f"could not find symbol op with name '{spelled}'", root.location)

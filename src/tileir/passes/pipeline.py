@@ -18,7 +18,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
@@ -198,7 +198,7 @@ def run_pipeline(
 def _begun(module: Operation, report: PassReport | None, verify_each: bool) -> PassReport:
     """Return the report of a new run, after verifying the module: no pass is to blame for earlier errors."""
     if not isinstance(module, Operation):
-        raise TypeError(f"passes run on a module, not on {type_words(module)}")
+        raise TypeError(f"passes run on a module, not on {type_text(module)}")
     if report is None:
         report = PassReport()
     if not verify_each:

@@ -19,7 +19,7 @@ from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError
 from tileir.ir.location import UNKNOWN
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.rewrite.driver import Statistics
 
 # The scope of a pass: the operations it is called with.
@@ -90,15 +90,15 @@ class Pass:
         self, name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
     ) -> None:
         if not callable(run):
-            raise TypeError(f"a pass is a function of an operation, options and a session, not {type_words(run)}")
+            raise TypeError(f"a pass is a function of an operation, options and a session, not {type_text(run)}")
         if scope not in SCOPES:
             raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
         if not isinstance(name, str):
-            raise TypeError(f"the name of a pass is a string, not {type_words(name)}")
+            raise TypeError(f"the name of a pass is a string, not {type_text(name)}")
         if not name or any(character in _NOT_IN_NAMES for character in name):
             raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
         if options is not None and not isinstance(options, dict):
-            raise TypeError(f"the options of a pass are a dict of names and defaults, not {type_words(options)}")
+            raise TypeError(f"the options of a pass are a dict of names and defaults, not {type_text(options)}")
         self.name: str = name
         self.summary: str = summary
         self.scope: str = scope

@@ -24,7 +24,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.location import UNKNOWN
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.traits import CONSTANT_LIKE, ISOLATED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import Value
@@ -163,13 +163,13 @@ def apply_greedily(
     MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
-        raise TypeError(f"patterns are applied to an operation, not to {type_words(root)}")
+        raise TypeError(f"patterns are applied to an operation, not to {type_text(root)}")
     if folds is None:
         folds = []
     rules: list[object] = [*patterns, *folds]
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
-            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_words(rule)}")
+            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_text(rule)}")
     driver = _Driver(root, patterns, folds, keep_locations)
     if limit is not None:
         driver.limit = limit

@@ -13,7 +13,7 @@ from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, InsertionPoint, Ope
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location, joined_location
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import Type
 from tileir.ir.values import Value
@@ -187,7 +187,7 @@ class Rewriter:
     def replace(self, operation: Operation, values: Sequence[Value]) -> None:
         """Replace all uses of the results by `values`, then erase the operation."""
         if not isinstance(values, (list, tuple)):
-            raise TypeError(f"an operation is replaced by a list of values, not by {type_words(values)}")
+            raise TypeError(f"an operation is replaced by a list of values, not by {type_text(values)}")
         if len(values) != len(operation.results):
             raise ValueError(
                 f"'{operation.name}' has {len(operation.results)} results, but {len(values)} values replace them"

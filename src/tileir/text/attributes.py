@@ -7,7 +7,7 @@ from tileir.dialect.attributes import (
     bounded,
     div_by,
     optimization_hints,
-    optimization_hints_mistake,
+    optimization_hints_error,
     same_elements,
 )
 from tileir.dialect.enums import ENUM_KINDS
@@ -115,7 +115,7 @@ class _OpenHints(_OpenDictionary):
             cursor.expect("}")
         cursor.expect(">")
         dictionary = dictionary_attribute(self.entries)
-        error = optimization_hints_mistake(dictionary)
+        error = optimization_hints_error(dictionary)
         if error is not None:
             cursor.fail_in_operation(error, self.start)
         return optimization_hints(dictionary)

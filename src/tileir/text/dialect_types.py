@@ -12,19 +12,19 @@ from tileir.dialect.types import (
     TOKEN,
     TensorViewType,
     gather_scatter_view_type,
-    gather_view_mistake,
+    gather_view_error,
     is_number,
     is_tile_element,
     partition_view_type,
-    pointer_mistake,
+    pointer_error,
     pointer_type,
-    strided_view_mistake,
+    strided_view_error,
     strided_view_type,
-    tensor_view_mistake,
+    tensor_view_error,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
-    view_mistake,
+    view_error,
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.diagnostics import Code
@@ -221,7 +221,7 @@ class TypeText:
             self.fail_expected("<", self.offset + 3)
         element = self._pointer_element(self.parse_type(), start)
         is_right = is_tile_element(element, self.version)
-        self.check(tile_mistake(shape, element, self.version), start, is_right)
+        self.check(tile_error(shape, element, self.version), start, is_right)
         self.expect(">")
         return tile_type(shape, element)
 
@@ -230,7 +230,7 @@ class TypeText:
         cursor = self.cursor
         if not cursor.draft_spellings or not self.accept("*"):
             return element
-        self.check(pointer_mistake(element, self.version), start, is_number(element, self.version))
+        self.check(pointer_error(element, self.version), start, is_number(element, self.version))
         self.has_draft_spelling = True
         cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
         return pointer_type(element)
@@ -240,7 +240,7 @@ class TypeText:
         self.expect("<")
         start = self.offset
         pointee = self.parse_type()
-        self.check(pointer_mistake(pointee, self.version), start, is_number(pointee, self.version))
+        self.check(pointer_error(pointee, self.version), start, is_number(pointee, self.version))
         attribute = self.parse_pointer_attribute() if self.accept(",") else None
         self.expect(">")
         return pointer_type(pointee, attribute)
@@ -287,7 +287,7 @@ class TypeText:
         if shape and not has_strides:
             self.fail_expected("strides")
         is_right = is_number(element, self.version)
-        self.check(tensor_view_mistake(element, shape, strides, self.version), start, is_right)
+        self.check(tensor_view_error(element, shape, strides, self.version), start, is_right)
         self.expect(">")
         return tensor_view_type(element, shape, strides, attribute)
 
@@ -390,18 +390,18 @@ class TypeText:
             self.expect(",")
             self.expect_key("sparse_dim")
             sparse_dim = self.parse_integer()
-            self.check(view_mistake(tile_shape, tensor, padding, None, self.version), start)
-            self.check(gather_view_mistake(tensor, sparse_dim), start)
+            self.check(view_error(tile_shape, tensor, padding, None, self.version), start)
+            self.check(gather_view_error(tensor, sparse_dim), start)
             self.expect(">")
             return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
         mapping = tuple(range(len(tile_shape)))
         if self.accept(","):
             self.expect_key("dim_map")
             mapping = self.parse_integers()
-        self.check(view_mistake(tile_shape, tensor, padding, mapping, self.version), start)
+        self.check(view_error(tile_shape, tensor, padding, mapping, self.version), start)
         if name == "partition_view":
             self.expect(">")
             return partition_view_type(tile_shape, tensor, padding, mapping)
-        self.check(strided_view_mistake(len(tile_shape), strides), start)
+        self.check(strided_view_error(len(tile_shape), strides), start)
         self.expect(">")
         return strided_view_type(tile_shape, tensor, strides, padding, mapping)

@@ -56,7 +56,7 @@ _Extents: TypeAlias = int | Sequence[int]
 _Attributes: TypeAlias = Mapping[str, object] | None
 
 class Builder:
-    """Builds a module, or at a place inside one.
+    """Builds a module, or adds to one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to
@@ -81,9 +81,9 @@ class Builder:
     ) -> None: ...
     @property
     def module(self) -> Operation:
-        """The outermost operation around the place where the builder is, as it is now."""
+        """The outermost operation around the insertion point, as it is now."""
     def finish(self) -> Operation:
-        """The module, verified: `VerifyError` carries every mistake."""
+        """The module, verified: `VerifyError` carries every error."""
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
     def build(
@@ -109,7 +109,7 @@ class Builder:
         symbol_visibility: Literal["public", "private"] = "public",
         COMMON,
     ) -> Operation:
-        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        """A variable of the module around the insertion point; `type` as for `constant`, with one dimension."""
     def entry(
         self,
         name: str,
@@ -126,7 +126,7 @@ class Builder:
     def if_(self, condition: _Operand, types: Sequence[_Type] = (), *, COMMON) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
-        The results have the types that the first branch with a `yield_` gives, or `types`.
+        The results have the types that the first `yield_` passes, or `types`.
         """
     def for_(
         self,
@@ -140,7 +140,7 @@ class Builder:
     ) -> LoopScope:
         """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
     def loop(self, init: _Operands = (), types: Sequence[_Type] = (), *, COMMON) -> LoopScope:
-        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        """A loop that `break_` ends; the results have the types that the first `break_` passes, or `types`."""
     @overload
     def reduce(
         self, operands: Value | Sequence[Value], dim: int, identities: object, body: None = None, *, COMMON
@@ -185,7 +185,6 @@ _KINDS: Final = {
     "array": "Iterable[object]",
     "bool": "bool",
     "bool_array": "Sequence[bool]",
-    "dictionary": "Mapping[str, object]",
     "hints": "Mapping[str, object]",
     "i32": "int",
     "i32_array": "Sequence[int]",

@@ -8,7 +8,7 @@ from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, Container, read_container
 from tileir.bytecode.layouts import layout_of
 from tileir.bytecode.primitives import Malformed
-from tileir.dialect.availability import newer_pieces
+from tileir.dialect.availability import newer_features
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.rules import signature
 from tileir.execute.places import frames_of
@@ -89,7 +89,7 @@ def _is_function(operation: Operation) -> bool:
 def _needed_version(root: Operation) -> str:
     """The first version that has everything in a program."""
     for name in VERSION_NAMES:
-        if not newer_pieces(root, version_named(name)):
+        if not newer_features(root, version_named(name)):
             return name
     return VERSION_NAMES[-1]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from tileir.bytecode.records import records_of
-from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, finds_types
+from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, inference_of, is_declared
 from tileir.dialect.ops import ASSUME, ASSUME_COND, ENTRY, FOR, GLOBAL, MODULE
 from tileir.dialect.types import pointer_type, scalar_tile, tile_type
 from tileir.ir.declaration import OperandDeclaration, OperationDeclaration
@@ -113,6 +113,15 @@ def gives_floats(declaration: OperationDeclaration) -> bool:
 
 def is_integer_arithmetic(declaration: OperationDeclaration) -> bool:
     return bool(declaration.traits & ELEMENTWISE) and gives_integers(declaration)
+
+
+def finds_types(declaration: OperationDeclaration) -> bool:
+    """Whether the builder finds the types of all results."""
+    inference = inference_of(declaration)
+    if inference is GIVEN_TYPE or inference is GIVEN_TYPES:
+        return False
+    # A rule of its own, or results that need none.
+    return inference.rule is not None or all(is_declared(declaration, result) for result in declaration.results)
 
 
 def is_newer(declaration: OperationDeclaration) -> bool:

@@ -13,7 +13,7 @@ from tileir.analyze.comparing.widened import float_element, wider
 from tileir.execute.engines import all_engines, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import Recording
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import FloatType
 
 
@@ -24,7 +24,7 @@ def compare(recording: Recording, other: str | Recording = "f64") -> Comparison:
     engine ("cpu"), on which the launch is run again; or another recording.
     """
     if not isinstance(recording, Recording):
-        raise LaunchError(f"compare takes a recording, which tileir.record makes, and not {type_words(recording)}")
+        raise LaunchError(f"compare takes a recording, which tileir.record makes, and not {type_text(recording)}")
     if isinstance(other, Recording):
         return RecordingComparison(recording, other)
     if not isinstance(other, str):

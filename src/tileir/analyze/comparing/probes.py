@@ -21,7 +21,7 @@ import numpy
 from tileir.analyze.comparing.widened import float_element
 from tileir.dialect.builder import Builder
 from tileir.dialect.ops import CONSTANT, REDUCE, SCAN
-from tileir.dialect.types import PointerType, TileType, pointer_mistake, pointer_type, scalar_tile, tile_type
+from tileir.dialect.types import PointerType, TileType, pointer_error, pointer_type, scalar_tile, tile_type
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
 from tileir.execute.entries import select_entry
 from tileir.ir.attributes import type_attribute
@@ -133,7 +133,7 @@ def _chosen(entry: Operation) -> list[Value]:
             type = result.type
             if not isinstance(type, TileType) or isinstance(type.element, PointerType):
                 continue
-            if pointer_mistake(type.element) is None:
+            if pointer_error(type.element) is None:
                 found.append(result)
     return cast("list[Value]", found)
 

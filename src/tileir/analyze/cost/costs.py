@@ -16,7 +16,7 @@ from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 from tileir.execute.script_names import script_name
 from tileir.ir.core import Operation
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 
 def cost(
@@ -74,6 +74,6 @@ def _kernel(kernel: Any, arguments: tuple[object, ...], entry: str | None) -> Ke
         return compile(kernel, entry)
     if not is_cutile_kernel(kernel):
         raise TypeError(
-            f"the cost of {type_words(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
+            f"the cost of {type_text(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
         )
     return compile(kernel, arguments)

@@ -19,7 +19,7 @@ from tileir.collector import CollectorPaused
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.values import Value
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _program(given: object) -> Operation:
         return given
     if isinstance(given, (str, bytes, os.PathLike)):
         return load(given)
-    raise OptionError(f"diff takes modules, paths or bytes, not {type_words(given)}")
+    raise OptionError(f"diff takes modules, paths or bytes, not {type_text(given)}")
 
 
 def _title(given: object, number: int) -> str:

@@ -36,7 +36,7 @@ def written_names(module: Operation) -> Naming:
             continue
         source = location.source
         if source not in tokens:
-            tokens[source] = source.words()
+            tokens[source] = source.tokens()
         words = tokens[source]
         if location.token < len(words):
             _name_results(operation, words, location.token, found)

@@ -151,7 +151,6 @@ _ATTRIBUTE_WORDS: Final[dict[str, str]] = {
     "i32_array": "list of integers (i32)",
     "bool_array": "list of `true` and `false`",
     "array": "list",
-    "dictionary": "dictionary",
     "dense": "constant elements (`dense`)",
     "type": "function type",
     "hints": "`optimization_hints`",

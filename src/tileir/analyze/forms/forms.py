@@ -16,7 +16,7 @@ from tileir.execute.engines import all_engines, is_own
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.text.listing import placed_text
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
     # A kernel, or one of cuTile, which has that.
     kernel = getattr(getattr(program, "kernel", program), "entry", None)
     if not isinstance(kernel, Operation):
-        raise TypeError(f"forms are of a module or a compiled kernel, not of {type_words(program)}")
+        raise TypeError(f"forms are of a module or a compiled kernel, not of {type_text(program)}")
     module = kernel
     while module.parent_operation is not None:
         module = module.parent_operation

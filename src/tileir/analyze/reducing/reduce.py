@@ -13,7 +13,7 @@ from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.traversal import clone
 
 
@@ -86,7 +86,7 @@ def reduce(
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise OptionError(f"jobs is {jobs!r}: give a number of candidates to be tested at a time, from 1")
     if not callable(interesting):
-        raise TypeError(f"what is interesting is a function of a module, not {type_words(interesting)}")
+        raise TypeError(f"what is interesting is a function of a module, not {type_text(interesting)}")
     if not isinstance(module, Operation):
         module = load(module, verify=False)
     if not allow_invalid:

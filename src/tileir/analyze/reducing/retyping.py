@@ -32,11 +32,11 @@ from tileir.dialect.types import (
     partition_view_type,
     pointer_type,
     strided_view_type,
-    tensor_view_mistake,
+    tensor_view_error,
     tensor_view_type,
-    tile_mistake,
+    tile_error,
     tile_type,
-    view_mistake,
+    view_error,
 )
 from tileir.ir.attributes import (
     ArrayAttribute,
@@ -95,12 +95,12 @@ def view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType
 def is_sound(type: Type) -> bool:
     """Whether there may be such a type; the verifier takes for granted that there is."""
     if isinstance(type, TileType):
-        return tile_mistake(type.shape, type.element) is None
+        return tile_error(type.shape, type.element) is None
     if isinstance(type, TensorViewType):
-        return tensor_view_mistake(type.element, type.shape, type.strides) is None
+        return tensor_view_error(type.element, type.shape, type.strides) is None
     if isinstance(type, TileViewType):
         dim_map = None if isinstance(type, GatherScatterViewType) else getattr(type, "dim_map", None)
-        return view_mistake(type.tile_shape, type.tensor, type.padding, dim_map) is None
+        return view_error(type.tile_shape, type.tensor, type.padding, dim_map) is None
     return True
 
 

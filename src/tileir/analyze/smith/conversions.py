@@ -6,7 +6,7 @@ from tileir.analyze.smith.tiles import Tile, count_of, range_of, width_of
 from tileir.analyze.smith.writer import SIGNED, UNSIGNED, Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.enums import OVERFLOW, ROUNDING
-from tileir.dialect.types import ELEMENT_SINCE, tile_mistake, tile_type
+from tileir.dialect.types import ELEMENT_SINCE, tile_error, tile_type
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.types import (
     BF16,
@@ -115,7 +115,7 @@ def _float_to_float(writer: Writer) -> None:
         return
     targets = [kind for kind in (*FLOATS, *small, *small) if kind is not element]
     target = writer.bits.choice(targets)
-    if tile_mistake(source.shape, target, writer.version) is not None:
+    if tile_error(source.shape, target, writer.version) is not None:
         return
     attributes: dict[str, Attribute] = {}
     if target in SMALL_FLOATS:
@@ -164,7 +164,7 @@ def _unpack(writer: Writer) -> None:
     target = writer.bits.choice(fitting)
     flat = writer.reshaped(source, (count,))
     type = tile_type((count * 8 // width_of(target),), target)
-    if tile_mistake(type.shape, target, writer.version) is not None:
+    if tile_error(type.shape, target, writer.version) is not None:
         return
     found = writer.add(ops.UNPACK, [flat.value], [type]).results[0]
     writer.know(Tile(found, numeric=target is F4E2M1FN))

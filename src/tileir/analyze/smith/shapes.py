@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.analyze.smith.tiles import Shape, Tile, count_of, either
 from tileir.analyze.smith.writer import SHAPES, Statement, Writer
 from tileir.dialect import ops
-from tileir.dialect.types import tile_mistake, tile_type
+from tileir.dialect.types import tile_error, tile_type
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.ir.values import Value
@@ -19,7 +19,7 @@ def _any(writer: Writer, least_rank: int = 0) -> Tile:
 
 
 def _type(writer: Writer, shape: Shape, element: Type) -> Type | None:
-    return tile_type(shape, element) if tile_mistake(shape, element, writer.version) is None else None
+    return tile_type(shape, element) if tile_error(shape, element, writer.version) is None else None
 
 
 def _iota(writer: Writer) -> None:

@@ -19,7 +19,7 @@ from tileir.dialect.attributes import (
     div_by,
     same_elements,
 )
-from tileir.dialect.types import TileType, tile_mistake, tile_type
+from tileir.dialect.types import TileType, tile_error, tile_type
 from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
@@ -186,7 +186,7 @@ def _read_dense(reader: ByteReader, tables: DocumentedTables) -> Attribute:
     except Malformed:
         element = None
     # The verifier of the tile type bounds the number of elements; each takes at least one byte.
-    if not isinstance(element, (IntegerType, FloatType)) or tile_mistake(shape, element, NEWEST) is not None:
+    if not isinstance(element, (IntegerType, FloatType)) or tile_error(shape, element, NEWEST) is not None:
         reader.fail(_NO_DENSE_TYPE)
     size = element_bytes(element)
     data = bytearray()

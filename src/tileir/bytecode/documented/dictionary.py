@@ -29,7 +29,7 @@ from tileir.dialect.attributes import (
     PredicateAttribute,
     SameElementsAttribute,
     optimization_hints,
-    optimization_hints_mistake,
+    optimization_hints_error,
 )
 from tileir.ir.attributes import (
     UNIT,
@@ -198,7 +198,7 @@ class AttributeTable(NestedTable):
             name = self._read_name(reader, names, True)
             hints[name] = self._read_part(reader, owner)
         entries = dictionary_attribute(hints)
-        error = optimization_hints_mistake(entries)
+        error = optimization_hints_error(entries)
         if error is not None:
             reader.fail(error)
         return optimization_hints(entries)

@@ -31,9 +31,9 @@ from tileir.dialect.types import (
     PointerType,
     TensorViewType,
     partition_view_type,
-    pointer_mistake,
+    pointer_error,
     pointer_type,
-    view_mistake,
+    view_error,
 )
 from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, Location
@@ -131,7 +131,7 @@ class DocumentedTypeTable(TypeTable):
         if space:
             # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
             reader.fail(f"address space {space} is not supported, pointers have address space 0")
-        self._checked(reader, pointer_mistake(pointee, NEWEST))
+        self._checked(reader, pointer_error(pointee, NEWEST))
         return pointer_type(pointee)
 
     def _partition_view(self, reader: ByteReader) -> Type:
@@ -141,7 +141,7 @@ class DocumentedTypeTable(TypeTable):
         # The mode byte is 0 for no padding, else one more than the padding value.
         mode = reader.byte("failed to read partition mode")
         padding = enumerator(PADDING, mode - 1, reader) if mode else None
-        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        self._checked(reader, view_error(tile_shape, tensor, padding, dim_map, NEWEST))
         return partition_view_type(tile_shape, tensor, padding, dim_map)
 
 

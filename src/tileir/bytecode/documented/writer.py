@@ -37,7 +37,7 @@ from tileir.bytecode.records import (
     section_schema,
 )
 from tileir.bytecode.writer import ModuleWriter
-from tileir.dialect.availability import operand_words
+from tileir.dialect.availability import operand_message
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
     Attribute,
@@ -238,7 +238,7 @@ class DocumentedBodyWriter(BodyWriter):
             lengths = operation.segment_lengths()
             for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
                 if bit == -2 and length:
-                    raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))
+                    raise fail(operation, operand_message(declared.name, declared.since or V13_1, V13_1))
             self.varint(len(operation.operands))
             for value in operation.operands:
                 self._write_operand(operation, value)

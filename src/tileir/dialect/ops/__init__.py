@@ -1,17 +1,16 @@
 """One declaration per operation, one file per chapter of the operations draft; importing this package makes them known.
 
-Each declaration is a constant named as its mnemonic in upper case; code asks `operation.declaration is FOR`.
+Each declaration is a constant named as its mnemonic in upper case; code tests `operation.declaration is FOR`.
 
     from tileir.dialect.ops import ADDF, FOR
 
-Import from here, not from the chapter.  A chapter is loaded when something in it is first asked for, by this package or
-by the registry: a small program has operations of a few.  The index of what is where is generated.  The module around
-everything is BUILTIN_MODULE.  The operations of NVIDIA's test suite are in `testing` (TESTING_FUNC), which only who wants
-them imports.  Most declarations share the shape of `elementwise` in `dialect/constraints.py`: begin with
-`floating_point.py`.
+Import from here, not from the chapter.  A chapter is loaded when one of its operations is first used: a small program
+has operations of a few.  The index of chapters is generated.  BUILTIN_MODULE is the module around everything.  The
+operations of NVIDIA's test suite are in `testing` (TESTING_FUNC); import it where you need them.  Begin with
+`floating_point.py`: most declarations use `elementwise` of `dialect/constraints.py`.
 
-Nothing below this package can import it: `ir`, and the files of `dialect` that the chapters use.  What those must know
-about an operation is a trait or a field of its declaration.
+`ir`, and the files of `dialect` that the chapters use, cannot import this package.  What they must know about an
+operation is a trait or a field of its declaration.
 """
 
 # ruff: noqa: F403, F405
@@ -96,7 +95,7 @@ def _load(chapter: str) -> list[OperationDeclaration]:
 REGISTRY.expect(CHAPTERS, _load)
 
 
-# A type checker knows the names from above; told of this function, it would take every name to be one.
+# Type checkers know the names from above; with this function they would accept every name.
 if not TYPE_CHECKING:
 
     def __getattr__(name):

@@ -11,7 +11,7 @@ from tileir.dialect.constraints import ANY_TILE, ARRAY, BOOL, INTEGER_I32_NOT_NE
 from tileir.dialect.construct import described, tile
 from tileir.dialect.inference import Call, Inference
 from tileir.dialect.ops.control_flow import YIELD
-from tileir.dialect.rules import verify_terminator
+from tileir.dialect.rules import quoted, result_types, value_types, verify_terminator
 from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
@@ -81,17 +81,13 @@ def _verify_scan(operation: Operation, context: VerifyContext) -> None:
             raise Invalid(f"expect same type for operand at index: {index} and result at index: {index}")
 
 
-def _type_list(types: list[Type]) -> str:
-    return ", ".join([f"'{type.text}'" for type in types])
-
-
 def _verify_result_types(operation: Operation, expected: list[Type], context: VerifyContext) -> None:
-    found: list[Type] = [value.type for value in operation.results]
+    found = result_types(operation)
     if found != expected:
-        inferred = f"inferred type(s) {_type_list(expected)} are incompatible with return type(s) of operation "
+        inferred = f"inferred type(s) {quoted(expected)} are incompatible with return type(s) of operation "
         differing = [(a.text, b.text) for a, b in zip(expected, found, strict=False) if a is not b]
         code = Code("type-of-result", expected=differing[0][0], written=differing[0][1]) if differing else None
-        context.error(operation, inferred + _type_list(found), None, code)
+        context.error(operation, inferred + quoted(found), None, code)
         raise Invalid("failed to infer returned types")
 
 
@@ -102,7 +98,7 @@ def _verify_reduce_region(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_scan_region(operation: Operation, context: VerifyContext) -> None:
-    _verify_result_types(operation, [value.type for value in operation.operands], context)
+    _verify_result_types(operation, value_types(operation.operands), context)
     _verify_body(operation, context)
 
 
@@ -111,19 +107,17 @@ def _verify_body(operation: Operation, context: VerifyContext) -> None:
     block = operation.regions[0].block
     _verify_arguments(operation, block)
     _verify_yield(operation, block)
+    is_newer = context.version >= V13_4
     for inner in block:
-        if inner is not block.last and not _is_allowed(inner, context):
-            kind = "memory-effect-free" if context.version >= V13_4 else "pure"
+        is_allowed = is_memory_effect_free(inner) if is_newer else is_pure(inner)
+        if inner is not block.last and not is_allowed:
+            kind = "memory-effect-free" if is_newer else "pure"
             raise Invalid(
                 f"'{operation_name(inner, context.version)}' op only {kind} operations are allowed inside "
                 f"'{operation.name}'",
                 inner.location,
                 bare=True,
             )
-
-
-def _is_allowed(inner: Operation, context: VerifyContext) -> bool:
-    return is_memory_effect_free(inner) if context.version >= V13_4 else is_pure(inner)
 
 
 def _verify_arguments(operation: Operation, block: Block) -> None:
@@ -184,7 +178,7 @@ def _reduced(call: Call) -> list[Type]:
 
 
 def _expected_by_body(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
-    """Combining two elements gives one."""
+    """The combination of two elements is one."""
     return [scalar_tile(value.type.element) for value in around.operands if isinstance(value.type, TileType)]
 
 

@@ -8,28 +8,25 @@ from tileir.dialect.constraints import (
     I1_TILE,
     INT,
     MODE_ATTRIBUTE,
-    ORDERING_ATTRIBUTE,
     POINTER_TILE,
-    SCOPE_ATTRIBUTE,
     TILE_VIEW,
-    TOKEN_TYPE,
+    memory_access,
     same_shape,
     shape_of,
 )
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
 from tileir.dialect.rules import (
-    index_types,
     is_word,
     optional_same_shape,
     pointee_of,
     points_to,
+    value_types,
     verify_atomic_mode,
     verify_atomic_ordering,
-    verify_load_ordering,
-    verify_store_ordering,
+    verify_ordering,
     view_of,
 )
-from tileir.dialect.types import TOKEN, GatherScatterViewType, TileType
+from tileir.dialect.types import GatherScatterViewType, TileType, list_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     OPTIONAL,
@@ -42,11 +39,12 @@ from tileir.ir.declaration import (
     same_type,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.traits import ATOMIC, OPEN_BITS, SEGMENTS, TOKEN_ORDERED
+from tileir.ir.traits import ATOMIC, OPEN_BITS
 from tileir.ir.types import Type
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Atomics"
+_MODE: Final = (attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),)
 
 
 def _value_element(operation: Operation, name: str) -> Type:
@@ -80,10 +78,6 @@ def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> N
     verify_atomic_ordering(operation)
 
 
-def _extents(shape: tuple[int, ...]) -> str:
-    return ", ".join([str(extent) for extent in shape])
-
-
 def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None:
     view = view_of(operation)
     if isinstance(view, GatherScatterViewType):
@@ -97,7 +91,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
         )
     if view.tile.shape != value.shape:
         raise Invalid(
-            f"view tile shape {_extents(view.tile.shape)} must match value shape {_extents(value.shape)} "
+            f"view tile shape {list_text(view.tile.shape)} must match value shape {list_text(value.shape)} "
             "for element-wise atomic operations"
         )
     if operation.mode == "xchg":
@@ -110,18 +104,19 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             "memory scope 'sys' is not supported for view-based atomic reductions; "
             "use 'tl_blk' or 'device' for TMA compatibility"
         )
-    indices = index_types(operation)
+    indices = value_types(operation.index)
     rank = view.index_rank
     if len(indices) != rank:
         raise Invalid(f"expected {rank} index operand(s) for view with tile rank {rank}, got {len(indices)}")
     for position, type in enumerate(indices):
         shape = shape_of(type)
         if shape:
-            raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {_extents(shape)}")
+            raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {list_text(shape)}")
 
 
-ATOMIC_CAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
+ATOMIC_CAS_TKO: Final[OperationDeclaration] = memory_access(
     "atomic_cas_tko",
+    "operation",
     section="8.10.1",
     opcode=0x07,
     class_name="AtomicCASTko",
@@ -142,21 +137,13 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("cmp", ANY_TILE, "the values expected there"),
         operand("val", ANY_TILE, "the values to write"),
         operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-    ),
-    results=(
-        result("result", ANY_TILE, "the values found"),
-        result("result_token", TOKEN_TYPE, "for what must come after the operation"),
-    ),
-    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    ordering="relaxed, acquire, release or acq_rel",
+    results=(result("result", ANY_TILE, "the values found"),),
+    traits=ATOMIC,
     reads="pointers",
     writes="pointers",
     same_types=(("cmp", "val", "result"),),
-    fixed_types={"token": TOKEN},
     rules=(same_shape("pointers", "cmp", "val", "result"), same_type("cmp", "val", "result")),
     verify=_verify_compare_and_swap,
     name_hints=("result", "result_token"),
@@ -169,8 +156,9 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "'->' type($result) ',' type($result_token)"
     ),
 )
-ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+ATOMIC_RMW_TKO: Final[OperationDeclaration] = memory_access(
     "atomic_rmw_tko",
+    "operation",
     section="8.10.2",
     opcode=0x08,
     class_name="AtomicRMWTko",
@@ -190,22 +178,14 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("pointers", POINTER_TILE, "the locations"),
         operand("arg", ANY_TILE, "the values to combine"),
         operand("mask", I1_TILE, "which elements take part; all when absent", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-        attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
-    ),
-    results=(
-        result("result", ANY_TILE, "the values found"),
-        result("result_token", TOKEN_TYPE, "for what must come after the operation"),
-    ),
-    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
+    ordering="relaxed, acquire, release or acq_rel",
+    attributes=_MODE,
+    results=(result("result", ANY_TILE, "the values found"),),
+    traits=ATOMIC | OPEN_BITS,
     reads="pointers",
     writes="pointers",
     same_types=(("arg", "result"),),
-    fixed_types={"token": TOKEN},
     rules=(same_shape("pointers", "arg", "result"), same_type("arg", "result")),
     verify=_verify_read_modify_write,
     name_hints=("result", "result_token"),
@@ -216,8 +196,9 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "atomic-mode '->' type($result) ',' type($result_token)"
     ),
 )
-ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
+ATOMIC_LOAD_TKO: Final[OperationDeclaration] = memory_access(
     "atomic_load_tko",
+    "load",
     section="8.10.3",
     since=None,
     summary="Atomic load through a tile of pointers",
@@ -234,24 +215,16 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
     operands=(
         operand("ptr", POINTER_TILE, "the locations"),
         operand("mask", I1_TILE, "which elements to read; all when absent", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-    ),
-    results=(
-        result("result", ANY_TILE, "the elements read"),
-        result("result_token", TOKEN_TYPE, "for what must come after the load"),
-    ),
-    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    ordering="weak, relaxed or acquire",
+    results=(result("result", ANY_TILE, "the elements read"),),
+    traits=ATOMIC,
     reads="ptr",
-    fixed_types={"token": TOKEN},
     rules=(
         points_to("ptr", "result"),
         optional_same_shape("mask", "ptr", "shape of 'mask' must match the shape of 'ptr'"),
     ),
-    verify=lambda operation, context: verify_load_ordering(operation),
+    verify=verify_ordering,
     name_hints=("result",),
     inference=Inference(lambda call: [call.pointed_to("ptr")], numbers={"mask": mask_of("ptr")}),
     syntax=(
@@ -259,8 +232,9 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = OperationDeclaration(
         "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"
     ),
 )
-ATOMIC_STORE_TKO: Final[OperationDeclaration] = OperationDeclaration(
+ATOMIC_STORE_TKO: Final[OperationDeclaration] = memory_access(
     "atomic_store_tko",
+    "store",
     section="8.10.4",
     since=None,
     summary="Atomic store through a tile of pointers",
@@ -278,35 +252,30 @@ ATOMIC_STORE_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("ptr", POINTER_TILE, "the locations"),
         operand("value", ANY_TILE, "the elements to write"),
         operand("mask", I1_TILE, "which elements to write; all when absent", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
-    ),
-    results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
-    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,
+    ordering="weak, relaxed or release",
+    traits=ATOMIC,
     writes="ptr",
-    fixed_types={"token": TOKEN},
     rules=(
         points_to("ptr", "value"),
         optional_same_shape("mask", "ptr", "shape of 'ptr' must match the shape of 'mask'"),
     ),
-    verify=lambda operation, context: verify_store_ordering(operation),
+    verify=verify_ordering,
     inference=Inference(numbers={"value": pointed_to("ptr"), "mask": mask_of("ptr")}),
     syntax=(
         "$memory_ordering_semantics $memory_scope $ptr ',' $value (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
         "':' type($ptr) ',' type($value) (',' type($mask))? '->' type($result_token)"
     ),
 )
-ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     "atomic_red_view_tko",
+    "operation",
     opcode=0x75,
     since=V13_3,
     summary="Atomic reduction into a tile of a view",
     description=(
         "Combines each element of `value` with the element of the view's tile at that index, each in one "
-        "indivisible step, and gives no old values back.  Indices are unsigned.  Elements outside the tensor are "
+        "indivisible step, and returns no old values.  Indices are unsigned.  Elements outside the tensor are "
         "left out.  The modes are those of `atomic_rmw_tko` except `xchg`, with the same element types; the "
         "ordering is relaxed and the scope `tl_blk` or `device`.  Partition and strided views without padding are "
         "accepted.  Other memory operations are ordered by tokens only."
@@ -319,18 +288,13 @@ ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("view", TILE_VIEW, "the view to reduce into"),
         operand("index", INT, "which tile, one scalar per dimension", VARIADIC),
         operand("value", ANY_TILE, "the values to combine"),
-        operand("token", TOKEN_TYPE, "what the operation comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "tl_blk or device"),
-        attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
-    ),
-    results=(result("result_token", TOKEN_TYPE, "for what must come after the operation"),),
-    traits=TOKEN_ORDERED | ATOMIC | SEGMENTS | OPEN_BITS,
+    ordering="relaxed",
+    scope="tl_blk or device",
+    attributes=_MODE,
+    traits=ATOMIC | OPEN_BITS,
     reads="view",
     writes="view",
-    fixed_types={"token": TOKEN},
     verify=_verify_view_reduction,
     inference=Inference(numbers={"value": tile_of_view("view"), "index": index_type}),
     syntax="view-access",

@@ -5,7 +5,14 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.constraints import ANY_TYPE, I1_TILE, SCALAR_I1, SCALAR_INT, STRING, UNIT_ATTRIBUTE
 from tileir.dialect.inference import Call, Inference, expected_results, expected_types, given_types
-from tileir.dialect.rules import quoted, result_types, value_types, verify_carried_values, verify_result_types
+from tileir.dialect.rules import (
+    quoted,
+    result_types,
+    value_types,
+    verify_carried_values,
+    verify_result_types,
+    wrong_terminator,
+)
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
@@ -65,41 +72,35 @@ def _is_ended_by(declaration: OperationDeclaration, terminator: OperationDeclara
     return any(region.implicit_terminator is terminator for region in declaration.regions)
 
 
-def _ended_by(terminator: OperationDeclaration) -> tuple[OperationDeclaration, ...]:
-    """What the terminator may stand in, in the order of the names; some of it is declared in other chapters."""
-    found = {d.name: d for d in REGISTRY.declarations() if not d.testing and _is_ended_by(d, terminator)}
-    return tuple([found[name] for name in sorted(found)])
-
-
-def _names(declarations: tuple[OperationDeclaration, ...]) -> list[str]:
-    return [declaration.name for declaration in declarations]
-
-
-def _verify_parent(operation: Operation, parents: tuple[OperationDeclaration, ...]) -> None:
+def _verify_parent(operation: Operation, *others: OperationDeclaration) -> None:
+    """A terminator is in an operation whose regions it ends where the text has none, or in one of `others`."""
+    terminator = operation.declaration
     parent = operation.parent_operation
-    if parent is None or parent.declaration not in parents:
-        message = f"expects parent op to be one of '{', '.join(_names(parents))}'"
+    if parent is None or not (parent.declaration in others or _is_ended_by(parent.declaration, terminator)):
+        ended = [each for each in REGISTRY.declarations() if not each.testing and _is_ended_by(each, terminator)]
+        names = sorted({each.name for each in (*ended, *others)})
+        message = f"expects parent op to be one of '{', '.join(names)}'"
         raise Invalid(message, code=Code("misplaced-terminator"))
 
 
-def _enclosing_loop(operation: Operation, loops: tuple[OperationDeclaration, ...]) -> Operation:
-    """The loop that a break or continue leaves; only ifs may stand in between."""
+def _enclosing_loop(operation: Operation) -> Operation:
+    """The loop that a break or continue belongs to; only ifs may stand in between.  A break cannot leave a `for`."""
     ancestor = operation.parent_operation
-    while ancestor is not None and ancestor.declaration not in loops:
-        if ancestor.declaration is not IF:
-            break
+    while ancestor is not None and ancestor.declaration is IF:
         ancestor = ancestor.parent_operation
-    if ancestor is None or ancestor.declaration not in loops:
-        chain = "', '".join(_names((*loops, IF)))
+    is_break = operation.declaration is BREAK
+    if ancestor is None or not (ancestor.declaration is LOOP if is_break else ancestor.declaration.is_loop):
+        loops = (LOOP,) if is_break else REGISTRY.with_traits(LOOP_LIKE)
+        chain = "', '".join([each.name for each in (*loops, IF)])
         notes = [note("see unexpected ancestor operation", ancestor.location)] if ancestor is not None else None
         raise Invalid(f"can only be nested within a ancestor chain of '{chain}' operations", notes=notes)
     return ancestor
 
 
 def _verify_break(operation: Operation, context: VerifyContext) -> None:
-    _verify_parent(operation, (IF, LOOP))
+    _verify_parent(operation, IF, LOOP)
     found = value_types(operation.operands)
-    expected = result_types(_enclosing_loop(operation, (LOOP,)))
+    expected = result_types(_enclosing_loop(operation))
     if found != expected:
         raise Invalid(
             f"operand types must correspond to the parent loop result types: ({quoted(found)}) vs ({quoted(expected)})"
@@ -107,10 +108,10 @@ def _verify_break(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_continue(operation: Operation, context: VerifyContext) -> None:
-    _verify_parent(operation, (FOR, IF, LOOP))
-    loop = _enclosing_loop(operation, (FOR, LOOP))
+    _verify_parent(operation, IF)
+    loop = _enclosing_loop(operation)
     found = value_types(operation.operands)
-    # A for gives back what its last iteration carried; a loop carries one set of values and gives back another.
+    # A for returns what its last iteration carried; a loop carries one set of values and returns another.
     if loop.declaration is LOOP:
         expected = value_types(loop.operands)
         what = "iter_values"
@@ -125,18 +126,11 @@ def _verify_continue(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-def _verify_yield(operation: Operation, context: VerifyContext) -> None:
-    parent = operation.parent_operation
-    if parent is None or not _is_ended_by(parent.declaration, YIELD):
-        _verify_parent(operation, _ended_by(YIELD))
-
-
 def _verify_return(operation: Operation, context: VerifyContext) -> None:
     # 13.4 lets a kernel end from inside a loop (not from inside a for).
     inner = (IF, LOOP) if context.version >= V13_4 else (IF,)
+    _verify_parent(operation, *inner)
     parent = operation.parent_operation
-    if parent is None or not _is_ended_by(parent.declaration, RETURN):
-        _verify_parent(operation, (*_ended_by(RETURN), *inner))
     while parent is not None and parent.declaration in inner:
         parent = parent.parent_operation
     if parent is None or not _is_ended_by(parent.declaration, RETURN):
@@ -228,16 +222,16 @@ YIELD: Final[OperationDeclaration] = OperationDeclaration(
     "yield",
     section="8.5.8",
     opcode=0x6D,
-    summary="Give values to the operation around",
+    summary="Pass values to the operation around",
     description=(
         "Ends a branch of `if` or the body of `reduce` or `scan`; the operands become the results of the branch or "
         "of the combination.  Loops end in `continue` and `break` instead.  A branch of an `if` without results "
         "that ends without a terminator ends in `yield`."
     ),
     example="yield %x : tile<f32>",
-    operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
+    operands=(operand("operands", ANY_TYPE, "the values to pass", VARIADIC),),
     traits=PURE | TERMINATOR,
-    verify=_verify_yield,
+    verify=lambda operation, context: _verify_parent(operation),
     inference=Inference(carried=_carried_to_parent),
     syntax=_TERMINATOR_SYNTAX,
 )
@@ -249,11 +243,7 @@ def _verify_terminator(operation: Operation, block: Block, allowed: tuple[Operat
     """The first of `allowed` is the one that stands where the text has none."""
     last = block.last
     if last is not None and last.declaration not in allowed:
-        implied = f"in custom textual format, the absence of terminator implies '{allowed[0].name}'"
-        raise Invalid(
-            f"expects regions to end with '{allowed[0].name}', found '{last.name}'",
-            notes=[note(implied, operation.location)],
-        )
+        raise wrong_terminator(operation, last, allowed[0])
 
 
 def _verify_branch(operation: Operation, block: Block, name: str) -> None:
@@ -355,11 +345,7 @@ FOR: Final[OperationDeclaration] = OperationDeclaration(
     results=(result("resultValues", ANY_TYPE, "the carried values after the last iteration", VARIADIC),),
     regions=(
         RegionDeclaration(
-            "region",
-            blocks=1,
-            documentation="the body; its arguments are the induction variable and the carried values",
-            implicit_terminator=CONTINUE,
-            arguments="for",
+            "region", 1, "the body; its arguments are the induction variable and the carried values", CONTINUE, "for"
         ),
     ),
     traits=CONTROL_FLOW | LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
@@ -376,7 +362,7 @@ IF: Final[OperationDeclaration] = OperationDeclaration(
     summary="Choose between two branches",
     description=(
         "Runs the first branch if the condition is true, otherwise the second one, if there is one.  A branch that "
-        "ends in `yield` gives its operands as the results; one that ends in `break`, `continue` or `return` "
+        "ends in `yield` returns its operands as the results; one that ends in `break`, `continue` or `return` "
         "leaves the construct around instead.  With results both branches are needed.  Views cannot be results."
     ),
     example="%r = if %c -> (tile<f32>) {\n  yield %a : tile<f32>\n} else {\n  yield %b : tile<f32>\n}",
@@ -384,10 +370,8 @@ IF: Final[OperationDeclaration] = OperationDeclaration(
     fixed_types={"condition": scalar_tile(I1)},
     results=(result("results", ANY_TYPE, "what the branch taken yields", VARIADIC),),
     regions=(
-        RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD),
-        RegionDeclaration(
-            "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD
-        ),
+        RegionDeclaration("thenRegion", 1, "taken when the condition is true", YIELD),
+        RegionDeclaration("elseRegion", -1, "taken when the condition is false; may be empty", YIELD),
     ),
     traits=CONTROL_FLOW | REGION_EFFECTS | SINGLE_BLOCK,
     verify=_verify_if,
@@ -410,14 +394,7 @@ LOOP: Final[OperationDeclaration] = OperationDeclaration(
     example=("%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n  break %y : tile<f32>\n}"),
     operands=(operand("initValues", ANY_TYPE, "the carried values of the first iteration", VARIADIC),),
     results=(result("resultValues", ANY_TYPE, "the operands of the break", VARIADIC),),
-    regions=(
-        RegionDeclaration(
-            "region",
-            blocks=1,
-            documentation="the body; its arguments are the carried values",
-            implicit_terminator=CONTINUE,
-        ),
-    ),
+    regions=(RegionDeclaration("region", 1, "the body; its arguments are the carried values", CONTINUE),),
     traits=CONTROL_FLOW | LOOP_LIKE | REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
     verify_regions=_verify_loop_regions,
     name_hints=("",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Any, Final
 from tileir.dialect.constraints import (
     ANY_FLOAT,
     I8_TILE,
@@ -26,11 +26,9 @@ from tileir.dialect.inference import CONVERTED, Call, Inference
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
     TypeRule,
-    Verifier,
     VerifyContext,
     attribute,
     operand,
@@ -65,14 +63,10 @@ _NEAREST: Final = attribute(
 )
 
 
-def _reads_as_number_or_i4(description: str) -> str:
-    return description.removesuffix(" values") + " or i4 values"
-
-
 _NUMBER_OR_I4: Final = TypeConstraint(
-    _reads_as_number_or_i4(NUMBER.description),
+    NUMBER.wording(V13_3).replace(" values", " or i4 values"),
     lambda t: NUMBER.accepts(t) or element_of(t) is I4,
-    _reads_as_number_or_i4(NUMBER.newer_description or NUMBER.description),
+    NUMBER.wording(V13_4).replace(" values", " or i4 values"),
 )
 
 # --- rules ---
@@ -202,36 +196,25 @@ def _conversion(
     name: str,
     types: dict[str, TypeConstraint],
     *,
-    section: str,
-    opcode: int,
-    class_name: str = "",
-    summary: str,
-    description: str,
-    example: str,
-    attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
     rules: tuple[TypeRule, ...] = (),
-    verify: Verifier | None = None,
     inference: Inference = CONVERTED,
+    **others: Any,
 ) -> OperationDeclaration:
-    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result."""
+    """Declare `name %source [modifiers] : T1 -> T2`, element by element; `types` has the operand, then the result.
+
+    `others` go to the declaration.
+    """
     source, target = types
     return OperationDeclaration(
         name,
-        section=section,
-        opcode=opcode,
-        class_name=class_name,
-        summary=summary,
-        description=description,
-        example=example,
         operands=(operand(source, types[source], "the tile to convert"),),
-        attributes=attributes,
         results=(result(target, types[target], "the converted tile, of the same shape"),),
         traits=PURE | ELEMENTWISE,
         rules=(same_shape(source, target), *rules),
-        verify=verify,
         inference=inference,
         syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
+        **others,
     )
 
 
@@ -293,7 +276,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
     class_name="FToI",
     summary="Convert floats to integers",
     description=(
-        "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
+        "Drops the fraction of each element and returns the integer, signed or unsigned.  NaN, an infinity, or a value "
         "outside the range of the target is undefined behavior in the public dialect; with `saturating` (13.4) such "
         "a value becomes the nearest integer of the range and NaN becomes 0.  The draft always saturates and maps NaN "
         "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "
@@ -388,10 +371,10 @@ def _packed(call: Call) -> list[Type]:
 
 
 def _unpacked(call: Call) -> list[Type]:
-    wanted = call.extra("type")
-    if isinstance(wanted, TileType):
-        return [wanted]
-    kind = element(wanted)
+    requested = call.extra("type")
+    if isinstance(requested, TileType):
+        return [requested]
+    kind = element(requested)
     width = kind.width if isinstance(kind, (IntegerType, FloatType)) else 64
     return [tile(call.tile("source").count * 8 // width, kind)]
 

@@ -27,7 +27,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.construct import tile
 from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Call, Inference
-from tileir.dialect.types import scalar_tile, with_element
+from tileir.dialect.types import list_text, scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -51,17 +51,13 @@ CHAPTER: Final = "Core"
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
-    return ", ".join([str(extent) for extent in shape])
-
-
 def _broadcast_fits(operation: Operation) -> bool:
     source = tile_type_of(operation.operands[0]).shape
     target = tile_type_of(operation.results[0]).shape
-    if any(extent not in (1, wanted) for extent, wanted in zip(source, target, strict=True)):
+    if any(extent not in (1, expected) for extent, expected in zip(source, target, strict=True)):
         raise Invalid(
             "expects the shape of source tile to be compatible with that of the result tile, "
-            f"but got: {_shape_text(source)} and {_shape_text(target)}"
+            f"but got: {list_text(source)} and {list_text(target)}"
         )
     return True
 
@@ -149,7 +145,7 @@ CONSTANT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x10,
     summary="A tile known at compile time",
     description=(
-        "Makes a tile from a literal: one number fills the whole tile, a nested list gives each element.  Integers "
+        "Makes a tile from a literal: one number fills the whole tile, a nested list has each element.  Integers "
         "may be written signed or unsigned; a float that no decimal spells exactly, an infinity or a NaN is "
         "written as the hexadecimal of its bits."
     ),
@@ -205,7 +201,7 @@ EXTRACT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x26,
     summary="Take a sub-tile out of a tile",
     description=(
-        "Cuts the source into sub-tiles of the result's shape and gives the one the indices name.  An index counts "
+        "Cuts the source into sub-tiles of the result's shape and returns the one the indices name.  An index counts "
         "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
         "divides the source extent.  An index without a sub-tile is undefined behavior."
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    COMPARISON,
     DIVIDED,
     FLOAT,
     I1_TILE,
@@ -19,10 +20,18 @@ from tileir.dialect.constraints import (
     elementwise,
     enum_attribute,
 )
-from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
+from tileir.dialect.enums import COMPARISON_ORDERING, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
+from tileir.ir.declaration import (
+    AttributeDeclaration,
+    OperationDeclaration,
+    Verifier,
+    VerifyContext,
+    attribute,
+    operand,
+    result,
+)
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, PURE, ElementCost
 from tileir.ir.types import F32
@@ -47,49 +56,42 @@ _ROUNDS: Final = (
     "modes.  `flush_to_zero`, for f32 only, treats subnormal inputs and tiny results as zeros of the same sign."
 )
 
+_ORDERING_ATTRIBUTE: Final = enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute")
 _DIVISION_COST: Final = ElementCost(DIVISION, 5, 10, 1, True)
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
-_DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
 
 
-def rounding_among(operation: Operation, allowed: tuple[str, ...]) -> str:
-    """The rounding mode of an operation, which must be among those `allowed`."""
-    keyword = operation.keyword("rounding_mode")
-    if keyword not in allowed:
-        raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(allowed)}]")
-    return keyword
+def verify_flush(operation: Operation, context: VerifyContext) -> None:
+    if "flush_to_zero" in operation.attributes:
+        _verify_f32(operation, "flush_to_zero")
 
 
-def require_f32(operation: Operation, modifier: str) -> None:
-    """A modifier that exists for f32 only."""
+def verify_rounding(modes: tuple[str, ...], f32_modes: tuple[str, ...] = ()) -> Verifier:
+    """The rounding mode is one of `modes`; those of `f32_modes` exist for f32 only."""
+    return lambda operation, context: _verify_rounding(operation, context, modes, f32_modes)
+
+
+def _verify_rounding(
+    operation: Operation, context: VerifyContext, modes: tuple[str, ...], f32_modes: tuple[str, ...]
+) -> None:
+    mode = operation.keyword("rounding_mode")
+    if mode not in modes:
+        raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(modes)}]")
+    if FLUSH_TO_ZERO in operation.declaration.attributes:
+        verify_flush(operation, context)
+    if mode in f32_modes:
+        _verify_f32(operation, mode)
+
+
+def _verify_f32(operation: Operation, modifier: str) -> None:
     element = element_of(operation.results[0].type)
     if element is not F32 and element is not None:
         raise Invalid(f"{modifier} modifier only supported for f32 data type, but got: '{element.text}'")
 
 
-def verify_flush(operation: Operation, context: VerifyContext) -> None:
-    if "flush_to_zero" in operation.attributes:
-        require_f32(operation, "flush_to_zero")
-
-
-def _verify_arithmetic(operation: Operation, context: VerifyContext) -> None:
-    # An attribute at its default is not stored, so an operation without attributes rounds to nearest.
-    if operation.attributes:
-        rounding_among(operation, IEEE_MODES)
-        verify_flush(operation, context)
-
-
-def _verify_division(operation: Operation, context: VerifyContext) -> None:
-    if operation.attributes:
-        mode = rounding_among(operation, _DIVISION_MODES)
-        verify_flush(operation, context)
-        if mode in ("approx", "full"):
-            require_f32(operation, mode)
-
-
 def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
-    # The draft gives remf a rounding mode; the remainder is exact, so only the default can be dropped without a loss
+    # In the draft remf has a rounding mode; the remainder is exact, so only the default can be dropped without a loss
     # (docs/conflicts.md C7).
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and mode is not ROUNDING["nearest_even"]:
@@ -117,7 +119,7 @@ ADDF: Final[OperationDeclaration] = elementwise(
     returns="the sum",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 CEIL: Final[OperationDeclaration] = elementwise(
     "ceil",
@@ -136,7 +138,7 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x0E,
     summary="Element-wise comparison",
     description=(
-        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
+        "Compares two tiles element by element and returns a tile of `i1`: 1 where the predicate holds, 0 "
         "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
         "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
         "and the like of other dialects are read as a predicate and an ordering."
@@ -144,16 +146,8 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
     example="%c = cmpf less_than ordered %a, %b : tile<4xf32> -> tile<4xi1>",
     operands=(operand("lhs", FLOAT, "the left operand"), operand("rhs", FLOAT, "the right operand")),
     attributes=(
-        attribute(
-            "comparison_predicate",
-            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-            "the relation asked for",
-        ),
-        attribute(
-            "comparison_ordering",
-            enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
-            "the answer where an element is NaN",
-        ),
+        COMPARISON,
+        attribute("comparison_ordering", _ORDERING_ATTRIBUTE, "the answer where an element is NaN"),
     ),
     results=(result("result", I1_TILE, "1 where the relation holds"),),
     traits=PURE | ELEMENTWISE,
@@ -180,7 +174,7 @@ DIVF: Final[OperationDeclaration] = elementwise(
     modifiers=(
         "open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx full) flag(flush_to_zero)"
     ),
-    verify=_verify_division,
+    verify_attributes=verify_rounding((*IEEE_MODES, "approx", "full"), f32_modes=("approx", "full")),
 )
 FLOOR: Final[OperationDeclaration] = elementwise(
     "floor",
@@ -204,7 +198,7 @@ FMA: Final[OperationDeclaration] = elementwise(
     cost=ElementCost(flops=2),
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 
 # --- maximum and minimum ---
@@ -221,12 +215,7 @@ _EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
 # The draft's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
 # a discardable attribute, on the draft's own operations it is declared.
 _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
-    attribute(
-        "comparison_ordering",
-        enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
-        "carried along, without effect",
-        optional=True,
-    ),
+    attribute("comparison_ordering", _ORDERING_ATTRIBUTE, "carried along, without effect", optional=True),
 )
 MAXF: Final[OperationDeclaration] = elementwise(
     "maxf",
@@ -239,7 +228,7 @@ MAXF: Final[OperationDeclaration] = elementwise(
     returns="the greater elements",
     attributes=_EXTREMUM,
     modifiers="flags(flush_to_zero, propagate_nan)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 MAXIMUMF: Final[OperationDeclaration] = elementwise(
     "maximumf",
@@ -263,7 +252,7 @@ MINF: Final[OperationDeclaration] = elementwise(
     returns="the lesser elements",
     attributes=_EXTREMUM,
     modifiers="flags(flush_to_zero, propagate_nan)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 MINIMUMF: Final[OperationDeclaration] = elementwise(
     "minimumf",
@@ -291,7 +280,7 @@ MULF: Final[OperationDeclaration] = elementwise(
     returns="the product",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )
 NEGF: Final[OperationDeclaration] = elementwise(
     "negf",
@@ -327,7 +316,7 @@ REMF: Final[OperationDeclaration] = elementwise(
     ),
     returns="the remainder",
     cost=ElementCost(FUNCTION, 1.2, 64, 2, True),
-    verify=_verify_remainder,
+    verify_attributes=_verify_remainder,
 )
 SUBF: Final[OperationDeclaration] = elementwise(
     "subf",
@@ -339,5 +328,5 @@ SUBF: Final[OperationDeclaration] = elementwise(
     returns="the difference",
     attributes=_ARITHMETIC,
     modifiers=_IEEE_SYNTAX,
-    verify=_verify_arithmetic,
+    verify_attributes=verify_rounding(IEEE_MODES),
 )

@@ -8,17 +8,9 @@ from tileir.annotations import Final
 from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, elementwise, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.inference import Inference
-from tileir.dialect.ops.floating_point import (
-    FLUSH_TO_ZERO,
-    IEEE_MODES,
-    NEAREST_EVEN,
-    require_f32,
-    rounding_among,
-    verify_flush,
-)
+from tileir.dialect.ops.floating_point import FLUSH_TO_ZERO, IEEE_MODES, NEAREST_EVEN, verify_flush, verify_rounding
 from tileir.dialect.types import with_element
-from tileir.ir.core import Operation
-from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, attribute, operand, result
 from tileir.ir.traits import DIVISION, ELEMENTWISE, FUNCTION, FUNCTION_COST, FUSIBLE, OPEN_BITS, PURE, ElementCost
 from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.versions import V13_2, V13_3, V13_4, Version
@@ -30,13 +22,10 @@ _FUNCTION: Final = PURE | ELEMENTWISE | OPEN_BITS
 _FUSIBLE_FUNCTION: Final = _FUNCTION | FUSIBLE
 _FLUSHES: Final = "`flush_to_zero`, for f32 only, treats subnormal inputs and results as zeros of the same sign."
 _APPROXIMATES: Final = (
-    "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
+    "The mode `approx`, for f32 only, selects the fast approximation of the hardware; the default, `full`, for the "
     "full precision of the element type."
 )
 _SMALL_INT: Final = tile_of((I1, I8, I16, I32))
-
-_ROOT_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx")
-_FUNCTION_MODES: Final[tuple[str, ...]] = ("approx", "full")
 
 
 def _precision(since: Version) -> tuple[AttributeDeclaration, ...]:
@@ -46,17 +35,7 @@ def _precision(since: Version) -> tuple[AttributeDeclaration, ...]:
     )
 
 
-def _verify_precision(operation: Operation, context: VerifyContext) -> None:
-    if operation.attributes and rounding_among(operation, _FUNCTION_MODES) == "approx":
-        require_f32(operation, "approx")
-
-
-def _verify_root(operation: Operation, context: VerifyContext) -> None:
-    if operation.attributes:
-        mode = rounding_among(operation, _ROOT_MODES)
-        verify_flush(operation, context)
-        if mode == "approx":
-            require_f32(operation, mode)
+_VERIFY_PRECISION: Final = verify_rounding(("approx", "full"), f32_modes=("approx",))
 
 
 # --- exponentials and logarithms ---
@@ -76,7 +55,7 @@ EXP: Final[OperationDeclaration] = elementwise(
     reference=math.exp,
     attributes=_precision(V13_3),
     modifiers="open-rounding(rounding_mode, approx full)",
-    verify=_verify_precision,
+    verify_attributes=_VERIFY_PRECISION,
 )
 EXP2: Final[OperationDeclaration] = elementwise(
     "exp2",
@@ -91,7 +70,7 @@ EXP2: Final[OperationDeclaration] = elementwise(
     reference=lambda x: 2.0**x,
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 LOG: Final[OperationDeclaration] = elementwise(
     "log",
@@ -233,7 +212,7 @@ TANH: Final[OperationDeclaration] = elementwise(
     reference=math.tanh,
     attributes=_precision(V13_2),
     modifiers="open-rounding(rounding_mode, approx full)",
-    verify=_verify_precision,
+    verify_attributes=_VERIFY_PRECISION,
 )
 ATAN2: Final[OperationDeclaration] = elementwise(
     "atan2",
@@ -269,7 +248,7 @@ RSQRT: Final[OperationDeclaration] = elementwise(
     reference=lambda x: 1.0 / math.sqrt(x),
     attributes=(FLUSH_TO_ZERO,),
     modifiers="flag(flush_to_zero)",
-    verify=verify_flush,
+    verify_attributes=verify_flush,
 )
 SQRT: Final[OperationDeclaration] = elementwise(
     "sqrt",
@@ -279,14 +258,14 @@ SQRT: Final[OperationDeclaration] = elementwise(
     description=(
         "Returns the square root of each element: NaN for a negative number, a zero keeps its sign.  It is correctly "
         "rounded, to nearest with ties to even unless `rounding` names another of the four IEEE modes; `approx`, for "
-        f"f32 only, asks for the fast approximation of the hardware.  {_FLUSHES}"
+        f"f32 only, selects the fast approximation of the hardware.  {_FLUSHES}"
     ),
     example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
     returns="the square roots",
     cost=ElementCost(DIVISION, 6, 9, 1, True),
     attributes=(NEAREST_EVEN, FLUSH_TO_ZERO),
     modifiers="open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx) flag(flush_to_zero)",
-    verify=_verify_root,
+    verify_attributes=verify_rounding((*IEEE_MODES, "approx"), f32_modes=("approx",)),
 )
 POW: Final[OperationDeclaration] = elementwise(
     "pow",

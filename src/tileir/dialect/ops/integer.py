@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.constraints import (
+    COMPARISON,
     DIVIDED,
     I1_TILE,
     INT,
@@ -13,9 +14,8 @@ from tileir.dialect.constraints import (
     TWO_TILES,
     boolean_result,
     elementwise,
-    enum_attribute,
 )
-from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING
+from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration, VerifyContext, attribute, operand, result
@@ -80,20 +80,13 @@ CMPI: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x0F,
     summary="Element-wise integer comparison",
     description=(
-        "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
+        "Compares two tiles element by element and returns a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
         "`signedness` decides how the four order predicates read the bits; `equal` and `not_equal` do not depend "
         "on it, but it must be written."
     ),
     example="%c = cmpi greater_than_or_equal %a, %b, signed : tile<4xi32> -> tile<4xi1>",
     operands=(operand("lhs", INT, "the left operand"), operand("rhs", INT, "the right operand")),
-    attributes=(
-        attribute(
-            "comparison_predicate",
-            enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
-            "the relation asked for",
-        ),
-        *_SIGNEDNESS,
-    ),
+    attributes=(COMPARISON, *_SIGNEDNESS),
     results=(result("result", I1_TILE, "1 where the relation holds"),),
     traits=PURE | ELEMENTWISE,
     same_types=(("lhs", "rhs"),),
@@ -124,7 +117,7 @@ DIVI: Final[OperationDeclaration] = elementwise(
     modifiers="keyword(signedness) enclosed(rounding)",
     # docs/conflicts.md C21: no memory effect, but not speculatable either.
     traits=NO_MEMORY_EFFECT | ELEMENTWISE,
-    verify=_verify_division,
+    verify_attributes=_verify_division,
 )
 MAXI: Final[OperationDeclaration] = elementwise(
     "maxi",
@@ -161,7 +154,7 @@ MULHII: Final[OperationDeclaration] = elementwise(
     aliases=("mulhi",),
     summary="High half of the element-wise integer product",
     description=(
-        "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
+        "Multiplies unsigned N-bit elements to 2N bits and returns the upper N bits; `muli` returns the lower N.  "
         "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
     ),
     returns="the upper half of the product",
@@ -176,7 +169,7 @@ MULI: Final[OperationDeclaration] = elementwise(
     summary="Element-wise integer multiplication",
     description=(
         "Multiplies element by element and keeps the lower N bits, which are the same for signed and unsigned "
-        f"numbers; `mulhii` gives the upper ones.  {_PROMISE}"
+        f"numbers; `mulhii` returns the upper ones.  {_PROMISE}"
     ),
     example="%r = muli %a, %b overflow<no_wrap> : tile<4xi32>",
     returns="the lower half of the product",
@@ -201,7 +194,7 @@ NEGI: Final[OperationDeclaration] = elementwise(
         attribute("overflow", OVERFLOW_ATTRIBUTE, "which wrapping cannot happen", OVERFLOW["none"], since=V13_2),
     ),
     modifiers="enclosed(overflow)",
-    verify=_verify_negation,
+    verify_attributes=_verify_negation,
 )
 REMI: Final[OperationDeclaration] = elementwise(
     "remi",

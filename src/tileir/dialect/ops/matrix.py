@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import (
-    MMAF_INPUT,
-    MMAI_INPUT,
-    SIGNEDNESS_ATTRIBUTE,
-    UNIT_ATTRIBUTE,
-    same_element,
-    same_rank,
-    tile_of,
-)
-from tileir.dialect.types import TileType
+from tileir.dialect.constraints import SIGNEDNESS_ATTRIBUTE, UNIT_ATTRIBUTE, same_element, same_rank, tile_of
+from tileir.dialect.types import TileType, list_text
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import MATRIX_PRODUCT, OPEN_BITS, PURE
-from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I32, TF32, Type
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I8, I32, TF32, Type
 from tileir.ir.versions import V13_3
 
 CHAPTER: Final = "Floating point"
 
+_MMAF_INPUT: Final = tile_of((F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of")
 _MMAF_ACCUMULATOR: Final = tile_of((F16, F32, F64), phrase="mmaf acc/result tile type of")
+_MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 _MMAI_ACCUMULATOR: Final = tile_of((I32,), phrase="mmai acc tile type of")
 _MMAI_RESULT: Final = tile_of((I32,), phrase="mmai result tile type of")
 _SCALED_INPUT: Final = tile_of((F8E4M3FN, F8E5M2, F4E2M1FN), phrase="mmaf_scaled operand tile type of")
@@ -60,7 +54,7 @@ class _Side:
 
     @property
     def shape_text(self) -> str:
-        return f"{self.name} shape ({', '.join([str(extent) for extent in self.shape])})"
+        return f"{self.name} shape ({list_text(self.shape)})"
 
 
 def _match(left: _Side, left_dim: int, right: _Side, right_dim: int, blank: str = "") -> None:
@@ -72,7 +66,7 @@ def _match(left: _Side, left_dim: int, right: _Side, right_dim: int, blank: str 
         )
 
 
-def _verify_shapes(operation: Operation) -> None:
+def _verify_shapes(operation: Operation, context: VerifyContext) -> None:
     """Batch, then K, M and N; that the ranks agree is a declared rule."""
     lhs = _Side(operation, "lhs")
     rhs = _Side(operation, "rhs")
@@ -91,7 +85,7 @@ def _verify_shapes(operation: Operation) -> None:
 
 
 def _verify_mmaf(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
+    _verify_shapes(operation, context)
     element = _Side(operation, "lhs").element
     accumulator = _Side(operation, "acc").element
     allowed = _ACCUMULATORS.get(element)
@@ -105,12 +99,8 @@ def _verify_mmaf(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-def _verify_mmai(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
-
-
 def _verify_mmaf_scaled(operation: Operation, context: VerifyContext) -> None:
-    _verify_shapes(operation)
+    _verify_shapes(operation, context)
     lhs = _Side(operation, "lhs")
     rhs = _Side(operation, "rhs")
     lhs_scale = _Side(operation, "lhs_scale")
@@ -142,16 +132,16 @@ def _verify_block(lhs: _Side, scale: _Side, column: int) -> None:
             f"but got {scale.shape_text} and {lhs.shape_text}"
         )
     factor = inner // blocks
-    wanted = "requires block scale factor of lhs_scale and rhs_scale to be"
+    requirement = "requires block scale factor of lhs_scale and rhs_scale to be"
     if lhs.element is not F4E2M1FN:
         if factor != 32:
-            raise Invalid(f"shape error: f8 element type {wanted} 32, but got {factor}")
+            raise Invalid(f"shape error: f8 element type {requirement} 32, but got {factor}")
         return
     allowed = _F4_BLOCKS.get(scale.element, ())
     if factor not in allowed:
         sizes = " or ".join([str(size) for size in allowed])
         raise Invalid(
-            f"shape error: f4E2M1FN element type with {scale.element.text} scales {wanted} {sizes}, but got {factor}"
+            f"shape error: f4E2M1FN element type with {scale.element.text} scales {requirement} {sizes}, but got {factor}"
         )
 
 
@@ -168,8 +158,8 @@ MMAF: Final[OperationDeclaration] = OperationDeclaration(
     ),
     example="%r = mmaf %a, %b, %c : tile<16x32xf16>, tile<32x8xf16>, tile<16x8xf32>",
     operands=(
-        operand("lhs", MMAF_INPUT, "the left matrix"),
-        operand("rhs", MMAF_INPUT, "the right matrix"),
+        operand("lhs", _MMAF_INPUT, "the left matrix"),
+        operand("rhs", _MMAF_INPUT, "the right matrix"),
         operand("acc", _MMAF_ACCUMULATOR, "the matrix added to the product"),
     ),
     attributes=(
@@ -231,8 +221,8 @@ MMAI: Final[OperationDeclaration] = OperationDeclaration(
     ),
     example="%r = mmai %a, %b, %c signed unsigned : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>",
     operands=(
-        operand("lhs", MMAI_INPUT, "the left matrix"),
-        operand("rhs", MMAI_INPUT, "the right matrix"),
+        operand("lhs", _MMAI_INPUT, "the left matrix"),
+        operand("rhs", _MMAI_INPUT, "the right matrix"),
         operand("acc", _MMAI_ACCUMULATOR, "the matrix added to the product"),
     ),
     attributes=(
@@ -243,7 +233,7 @@ MMAI: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE | MATRIX_PRODUCT,
     same_types=(("acc", "result"),),
     rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
-    verify=_verify_mmai,
+    verify=_verify_shapes,
     syntax=(
         "$lhs ',' $rhs ',' $acc keyword(signedness_lhs) keyword(signedness_rhs) attr-dict "
         "':' type($lhs) ',' type($rhs) ',' type($acc)"

@@ -9,12 +9,11 @@ from tileir.dialect.constraints import (
     I1_TILE,
     INTEGER_I64_NOT_NEGATIVE,
     NUMBER,
-    ORDERING_ATTRIBUTE,
     POINTER_TILE,
     SCALAR_POINTER,
-    SCOPE_ATTRIBUTE,
     TOKEN_TYPE,
     UNIT_ATTRIBUTE,
+    memory_access,
 )
 from tileir.dialect.construct import ptr, value_type
 from tileir.dialect.inference import Call, Inference, mask_of, pointed_to
@@ -24,14 +23,13 @@ from tileir.dialect.rules import (
     optional_same_type,
     pointee_of,
     points_to,
-    verify_load,
-    verify_store,
+    verify_ordering_and_scope,
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.traits import PURE, SEGMENTS, SIDE_EFFECT, TOKEN_ORDERED
+from tileir.ir.traits import PURE, SIDE_EFFECT, TOKEN_ORDERED
 from tileir.ir.types import Type
 from tileir.ir.versions import V13_3, V13_4
 
@@ -43,14 +41,12 @@ def _verify_join(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("expect two or more tokens")
 
 
-def _verify_load_pointer(operation: Operation, context: VerifyContext) -> None:
-    verify_hints(operation, context, "pointer")
-    verify_load(operation)
+_HINTS: Final = (attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),)
 
 
-def _verify_store_pointer(operation: Operation, context: VerifyContext) -> None:
+def _verify_pointer_access(operation: Operation, context: VerifyContext) -> None:
     verify_hints(operation, context, "pointer")
-    verify_store(operation)
+    verify_ordering_and_scope(operation, context)
 
 
 def _verify_alloca(operation: Operation, context: VerifyContext) -> None:
@@ -83,8 +79,9 @@ JOIN_TOKENS: Final[OperationDeclaration] = OperationDeclaration(
     verify=_verify_join,
     syntax="$tokens attr-dict ':' type($result)",
 )
-LOAD_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
+LOAD_PTR_TKO: Final[OperationDeclaration] = memory_access(
     "load_ptr_tko",
+    "load",
     section="8.6.2",
     opcode=0x3D,
     summary="Gather a tile from memory through a tile of pointers",
@@ -103,26 +100,17 @@ LOAD_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("source", POINTER_TILE, "where to read each element"),
         operand("mask", I1_TILE, "which elements to read; all when absent", OPTIONAL),
         operand("paddingValue", NUMBER, "what masked elements become", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-        attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
-    ),
-    results=(
-        result("result", ANY_TILE, "the elements read"),
-        result("result_token", TOKEN_TYPE, "for what must come after the load"),
-    ),
-    traits=TOKEN_ORDERED | SEGMENTS,
+    ordering="weak, relaxed or acquire",
+    attributes=_HINTS,
+    results=(result("result", ANY_TILE, "the elements read"),),
     reads="source",
-    fixed_types={"token": TOKEN},
     rules=(
         points_to("source", "result"),
         optional_same_shape("mask", "source", "shape of 'mask' must match the shape of 'source'"),
         optional_same_type("paddingValue", "result", "type of 'paddingValue' must match the type of 'result'"),
     ),
-    verify=_verify_load_pointer,
+    verify=_verify_pointer_access,
     name_hints=("result", "result_token"),
     inference=Inference(
         lambda call: [call.pointed_to("source")],
@@ -148,8 +136,9 @@ MAKE_TOKEN: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     syntax="attr-dict ':' type($result)",
 )
-STORE_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
+STORE_PTR_TKO: Final[OperationDeclaration] = memory_access(
     "store_ptr_tko",
+    "store",
     section="8.6.4",
     opcode=0x65,
     summary="Scatter a tile to memory through a tile of pointers",
@@ -164,22 +153,15 @@ STORE_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("destination", POINTER_TILE, "where to write each element"),
         operand("value", ANY_TILE, "the elements to write"),
         operand("mask", I1_TILE, "which elements to write; all when absent", OPTIONAL),
-        operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
     ),
-    attributes=(
-        attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-        attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
-        attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
-    ),
-    results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
-    traits=TOKEN_ORDERED | SEGMENTS,
+    ordering="weak, relaxed or release",
+    attributes=_HINTS,
     writes="destination",
-    fixed_types={"token": TOKEN},
     rules=(
         points_to("destination", "value"),
         optional_same_shape("mask", "destination", "shape of 'destination' must match the shape of 'mask'"),
     ),
-    verify=_verify_store_pointer,
+    verify=_verify_pointer_access,
     inference=Inference(numbers={"value": pointed_to("destination"), "mask": mask_of("destination")}),
     syntax=(
         "$memory_ordering_semantics ($memory_scope)? $destination ',' $value (',' $mask)? "
@@ -191,10 +173,10 @@ STORE_PTR_TKO: Final[OperationDeclaration] = OperationDeclaration(
 
 def _allocated(call: Call) -> list[Type]:
     """A pointer: `type` is what it points to, or the pointer type."""
-    wanted = call.extra("type")
-    if isinstance(wanted, (TileType, PointerType)):
-        return [value_type(wanted)]
-    return [scalar_tile(ptr(wanted))]
+    requested = call.extra("type")
+    if isinstance(requested, (TileType, PointerType)):
+        return [value_type(requested)]
+    return [scalar_tile(ptr(requested))]
 
 
 ALLOCA: Final[OperationDeclaration] = OperationDeclaration(
@@ -203,10 +185,10 @@ ALLOCA: Final[OperationDeclaration] = OperationDeclaration(
     since=V13_3,
     summary="Memory that lives as long as its block",
     description=(
-        "Reserves memory for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
+        "Reserves memory for `num_elem` elements and returns a pointer to the first, aligned to `alignment` bytes.  "
         "The memory is freed at the end of the enclosing block; using the pointer later is undefined.  Without "
         "`global` only the current tile thread may use it.  The contents are undefined at first; a kernel that "
-        "asks for more than is available traps.  The alignment is a power of two and at least the size of an element."
+        "requests more than is available traps.  The alignment is a power of two and at least the size of an element."
     ),
     example="%p = alloca num_elem = 16, alignment = 64 global : tile<ptr<f32>>",
     attributes=(

@@ -128,7 +128,7 @@ ASSUME: Final[OperationDeclaration] = OperationDeclaration(
         "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
         "undefined behavior.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
         "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
-        "`bounded<L, U>` gives signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
+        "`bounded<L, U>` has signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
         "tile consists of blocks of that shape with one value each."
     ),
     example="%r = assume div_by<16>, %p : tile<ptr<f32>>",
@@ -159,7 +159,7 @@ ASSUME_COND: Final[OperationDeclaration] = OperationDeclaration(
     syntax="$condition attr-dict ':' type($condition)",
 )
 
-# A NUL ends an expression as well: NVIDIA's verifier looks for the letter in a C string, the end of which counts.
+# A NUL ends an expression as well: NVIDIA's verifier searches for the letter in a C string, whose end counts.
 _CONVERSIONS: Final = "diuoxXeEfFgGaAcsSpn%\0"
 
 
@@ -244,7 +244,7 @@ UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = OperationDeclaration(
     ),
     example="%r = unrealized_conversion_cast %x : tile<4xi32> to tile<4xi32>",
     operands=(operand("inputs", ANY_TYPE, "the values as they are", VARIADIC),),
-    results=(result("outputs", ANY_TYPE, "the values as they are wanted", VARIADIC),),
+    results=(result("outputs", ANY_TYPE, "the values as they are needed", VARIADIC),),
     traits=PURE,
     legalization=(
         "A cast to the same types is dropped, and so is a cast there and back; one that remains is an error."

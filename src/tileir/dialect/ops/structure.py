@@ -91,7 +91,7 @@ ENTRY: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x16,
     summary="A kernel the host can launch",
     description=(
-        "Defines a kernel.  A launch gives the extents of a grid of up to three dimensions; the body runs once for "
+        "Defines a kernel.  A launch has the extents of a grid of up to three dimensions; the body runs once for "
         "each tile block of the grid, in any order and in parallel.  A kernel returns nothing; its tile arguments "
         "are scalars (0-D tiles).  `optimization_hints` holds advice per architecture that never changes what the "
         "kernel computes."
@@ -129,7 +129,7 @@ GLOBAL: Final[OperationDeclaration] = OperationDeclaration(
     summary="A variable in global memory",
     description=(
         "Allocates a one-dimensional array in global memory when the module is loaded, with `value` as its initial "
-        "contents in linear order; it lives as long as the module.  `get_global` gives its address.  `alignment` is in "
+        "contents in linear order; it lives as long as the module.  `get_global` returns its address.  `alignment` is in "
         "bytes, 0 leaves it to the compiler.  Writing to a `constant` global is undefined behavior.  A global stands "
         "directly in a module, and its name is unique there.  `constant` and the visibility came with 13.3."
     ),
@@ -224,7 +224,7 @@ GET_TILE_BLOCK_ID: Final[OperationDeclaration] = OperationDeclaration(
     summary="The coordinates of this tile block",
     description=(
         "Returns the position of the executing tile block in the grid.  Each coordinate runs from 0 to one less than "
-        "what `get_num_tile_blocks` gives for that dimension; it is 0 in a dimension the launch did not mention."
+        "what `get_num_tile_blocks` returns for that dimension; it is 0 in a dimension the launch did not mention."
     ),
     example="%x, %y, %z = get_tile_block_id : tile<i32>",
     results=(
@@ -254,7 +254,7 @@ BUILTIN_MODULE: Final[OperationDeclaration] = OperationDeclaration(
     summary="The module MLIR puts around a program",
     description=(
         "Holds whatever a text holds at its outermost level.  Reading a text puts one around it unless it has one; "
-        "it is written out only where asked for.  Like `cuda_tile.module` it is a symbol table."
+        "it is written out only where requested.  Like `cuda_tile.module` it is a symbol table."
     ),
     example="builtin.module {\n}",
     attributes=(

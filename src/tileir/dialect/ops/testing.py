@@ -47,7 +47,7 @@ TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
         summary="A function with arguments and results of any type",
         description=(
             "What `entry` is, without its restrictions: arguments may be tiles of any shape, views or tokens, and "
-            "`return` may give values back.  Tests use it to have values of every type at hand.  It cannot be launched "
+            "`return` may return values.  Tests use it to have values of every type at hand.  It cannot be launched "
             "and has no bytecode."
         ),
         example="testing$func @f(%t: tile<4xf32>) -> tile<4xf32> {\n  return %t : tile<4xf32>\n}",

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import Callable, Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.constraints import (
     ANY_TILE,
     BOOL_ARRAY,
     INT,
-    ORDERING_ATTRIBUTE,
     SCALAR_INT,
     SCALAR_POINTER,
-    SCOPE_ATTRIBUTE,
     TENSOR_VIEW,
     TILE_VIEW,
-    TOKEN_TYPE,
+    memory_access,
 )
 from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
 from tileir.dialect.inference import Call, Inference, index_type, scalar_sizes, tile_of_view
-from tileir.dialect.rules import verify_load, verify_store, verify_view_access, verify_view_source
+from tileir.dialect.rules import verify_view_access, verify_view_source
 from tileir.dialect.types import (
     DYNAMIC,
-    TOKEN,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,
@@ -32,7 +29,6 @@ from tileir.dialect.types import (
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    OPTIONAL,
     VARIADIC,
     OperationDeclaration,
     TypeConstraint,
@@ -42,14 +38,13 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS, TOKEN_ORDERED
+from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SEGMENTS
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_3, V13_4
 
 CHAPTER: Final = "Views"
 _ACCESS: Final = (
-    attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
     attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
     attribute(
         "inbounds",
@@ -75,16 +70,6 @@ def _verify_tensor_shape(operation: Operation, context: VerifyContext) -> None:
     rank = cast(TensorViewType, operation.operands[0].type).rank
     if len(operation.results) != rank:
         raise Invalid(f"expected {rank} results due to tensor rank, but got {len(operation.results)}")
-
-
-def _verify_load_view(operation: Operation, context: VerifyContext) -> None:
-    verify_view_access(operation, operation.results[0].type, context)
-    verify_load(operation)
-
-
-def _verify_store_view(operation: Operation, context: VerifyContext) -> None:
-    verify_view_access(operation, operation.operands[0].type, context)
-    verify_store(operation)
 
 
 def _verify_pointer_attribute(base: PointerType, view: TensorViewType) -> None:
@@ -162,8 +147,9 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(lambda call: scalar_sizes(call, call.tensor("src").rank), optional=("type",)),
     syntax="shape-query",
 )
-LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+LOAD_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     "load_view_tko",
+    "load",
     section="8.11.3",
     opcode=0x3E,
     summary="Load a tile of a view",
@@ -181,26 +167,21 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
     operands=(
         operand("view", TILE_VIEW, "the view to read"),
         operand("index", INT, "which tile, one index per dimension", VARIADIC),
-        operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
     ),
-    attributes=(attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"), *_ACCESS),
-    results=(
-        result("tile", ANY_TILE, "the tile read"),
-        result("result_token", TOKEN_TYPE, "for what must come after the load"),
-    ),
-    traits=TOKEN_ORDERED | SEGMENTS,
+    ordering="weak, relaxed or acquire",
+    attributes=_ACCESS,
+    results=(result("tile", ANY_TILE, "the tile read"),),
     reads="view",
-    fixed_types={"token": TOKEN},
-    verify=_verify_load_view,
+    verify=verify_view_access,
     name_hints=("tile", "result_token"),
     inference=Inference(lambda call: [call.view("view").tile], numbers={"index": index_type}),
     syntax="view-access",
 )
 
 
-def _partition_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [partition_view(call.extra("tile"), over, call.extra("padding"), call.extra("dim_map"))]
+def _view(make: Callable[..., Type], *names: str) -> Callable[[Call], list[Type]]:
+    """How to find the type of a new view: `make` takes the tile, the tensor view and the arguments of these names."""
+    return lambda call: [make(call.extra("tile"), call.tensor("tensor_view"), *[call.extra(name) for name in names])]
 
 
 MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
@@ -222,7 +203,7 @@ MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("pview",),
-    inference=Inference(_partition_view, ("tile",), ("padding", "dim_map")),
+    inference=Inference(_view(partition_view, "padding", "dim_map"), ("tile",), ("padding", "dim_map")),
     syntax="$tensor_view attr-dict make-view",
 )
 
@@ -273,8 +254,9 @@ MAKE_TENSOR_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     ),
     syntax="tensor-view",
 )
-STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
+STORE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     "store_view_tko",
+    "store",
     section="8.11.6",
     opcode=0x66,
     summary="Store a tile of a view",
@@ -293,25 +275,14 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = OperationDeclaration(
         operand("tile", ANY_TILE, "the tile to write"),
         operand("view", TILE_VIEW, "the view to write to"),
         operand("index", INT, "which tile, one index per dimension", VARIADIC),
-        operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
     ),
-    attributes=(attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"), *_ACCESS),
-    results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
-    traits=TOKEN_ORDERED | SEGMENTS,
+    ordering="weak, relaxed or release",
+    attributes=_ACCESS,
     writes="view",
-    fixed_types={"token": TOKEN},
-    verify=_verify_store_view,
+    verify=verify_view_access,
     inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
     syntax="view-access",
 )
-
-
-def _strided_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    strides = call.extra("traversal_strides")
-    return [strided_view(call.extra("tile"), over, strides, call.extra("padding"), call.extra("dim_map"))]
-
-
 MAKE_STRIDED_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     "make_strided_view",
     opcode=0x74,
@@ -331,16 +302,13 @@ MAKE_STRIDED_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("sview",),
-    inference=Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
+    inference=Inference(
+        _view(strided_view, "traversal_strides", "padding", "dim_map"),
+        ("tile", "traversal_strides"),
+        ("padding", "dim_map"),
+    ),
     syntax="$tensor_view attr-dict make-view",
 )
-
-
-def _gather_scatter_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [gather_scatter_view(call.extra("tile"), over, call.extra("sparse_dim"), call.extra("padding"))]
-
-
 MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     "make_gather_scatter_view",
     opcode=0x73,
@@ -348,7 +316,7 @@ MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     summary="See a tensor as tiles of rows picked by position",
     description=(
         "Makes a view whose tiles take arbitrary positions along one dimension of the tensor, `sparse_dim`.  An "
-        "access gives a one-dimensional index tile there, one position for each row of the tile, and scalar "
+        "access has a one-dimensional index tile there, one position for each row of the tile, and scalar "
         "indices for the other dimensions."
     ),
     example=(
@@ -360,6 +328,6 @@ MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     traits=PURE,
     verify=verify_view_source,
     name_hints=("gsview",),
-    inference=Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
+    inference=Inference(_view(gather_scatter_view, "sparse_dim", "padding"), ("tile", "sparse_dim"), ("padding",)),
     syntax="$tensor_view attr-dict make-view",
 )

@@ -19,7 +19,7 @@ from tileir.execute.foreign_arrays import (
     offers,
 )
 from tileir.execute.gpu.driver.devices import pointer_place
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 
 class DeviceBuffer(Buffer):
@@ -55,7 +55,7 @@ def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
         described, ordinal = from_gpu_dlpack(value, stream)
         return DeviceBuffer(described, "array", ordinal)
     except Mistake as mistake:
-        raise LaunchError(f"{what} is {type_words(value)} that {mistake}: pass a tensor or a CuPy array") from None
+        raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a tensor or a CuPy array") from None
 
 
 def _from_interface(value: object) -> DeviceBuffer:

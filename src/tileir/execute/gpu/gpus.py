@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.architectures import ARCHITECTURES
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 DEFAULT: Final = "h100"
 
@@ -134,7 +134,7 @@ GPUS: Final[dict[str, Gpu]] = {
 def gpu_named(name: str) -> Gpu:
     """The GPU of that name; upper case, blanks, hyphens and underscores do not matter."""
     if not isinstance(name, str):
-        raise LaunchError(f"the name of a GPU is a string, not {type_words(name)}: pass one of {', '.join(GPUS)}")
+        raise LaunchError(f"the name of a GPU is a string, not {type_text(name)}: pass one of {', '.join(GPUS)}")
     found = GPUS.get("".join([character for character in name.lower() if character not in " -_"]))
     if found is None:
         raise LaunchError(f"no GPU named '{name}' can be pretended: choose one of {', '.join(GPUS)}")

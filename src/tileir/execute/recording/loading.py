@@ -47,7 +47,7 @@ from tileir.execute.script_names import Phrase
 from tileir.interface import parse
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.ir.types import FLOAT_TYPES, integer_type
 
 _LARGEST: Final = 1 << 62
@@ -124,7 +124,7 @@ def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recor
     Nothing of it runs before something is asked of it.  A file that is no recording is a `RecordingError`.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"a recording is read from the path of a file, not from {type_words(path)}")
+        raise TypeError(f"a recording is read from the path of a file, not from {type_text(path)}")
     if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
         # A device or a pipe may have no end to look for the directory of a zip file at.
         raise RecordingError(f"{os.fspath(path)} is no recording: it is not a file on disk")

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.dtypes import Array, DType
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 _MAGIC: Final = b"tileir values 1\n"
 _ALIGNMENT: Final = 64
@@ -112,7 +112,7 @@ def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
     host = getattr(type(value), "__tileir_host_array__", None)
     if host is not None and type(value).__module__.partition(".")[0] in ("cupy", "tileir"):
         return host(value), CUPY
-    raise NotCarried(f"{what} is {type_words(value)}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
+    raise NotCarried(f"{what} is {type_text(value)}: pass arrays of NumPy, torch or CuPy, numbers, and tuples of them")
 
 
 def _of_tensor(host: Any, what: str, torch: Any) -> Array:

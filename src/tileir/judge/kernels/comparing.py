@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.judge.causes import DIFFERENT
 from tileir.judge.ended import BeginStep
 from tileir.judge.kernels.carried import NotCarried, load
@@ -114,7 +114,7 @@ def _is_number(value: Any) -> bool:
 def _words(value: Any) -> str:
     if isinstance(value, numpy.ndarray):
         return f"{value.dtype.name}{list(value.shape)}"
-    return type_words(value)
+    return type_text(value)
 
 
 def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, where: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 
 CANDIDATES: Final = ("run", "ModelNew", "custom_kernel")
 REFERENCES: Final = ("reference", "Model", "ref_kernel")
@@ -48,7 +48,7 @@ def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
         found = getattr(module, name, None)
         if found is not None:
             if not callable(found):
-                raise WrongModule(f"{name} is {type_words(found)}, not a function")
+                raise WrongModule(f"{name} is {type_text(found)}, not a function")
             return name, found
     choices = ", ".join(names[:-1]) + f" or {names[-1]}"
     raise WrongModule(f"there is no {what}: define {choices}")

@@ -17,7 +17,7 @@ import numpy
 
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.serve.debugger.functions import ATTRIBUTES, BUILTINS, CONSTANTS, FUNCTIONS, METHODS, OPTIONS, TEXTS, TYPES
 
 _MOST_ELEMENTS: Final = 1 << 24
@@ -143,7 +143,7 @@ class Evaluation:
             for one in value:
                 self._checked(one)
         elif not isinstance(value, (int, float, complex, bool, numpy.dtype, type(None))):
-            raise ExpressionMistake(f"{type_words(value)} cannot be computed with")
+            raise ExpressionMistake(f"{type_text(value)} cannot be computed with")
         return value
 
     # --- walking ---

@@ -194,8 +194,9 @@ class Expectation:
         try:
             if not all(rule.check(operation) for rule in declaration.rules):
                 return False
-            if declaration.verify is not None and not missing:
-                declaration.verify(operation, VerifyContext())
+            for verify in (declaration.verify_attributes if self.attributes else None, declaration.verify):
+                if verify is not None and not missing:
+                    verify(operation, VerifyContext())
         except Invalid:
             return False
         return True

@@ -10,7 +10,7 @@ from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architecture_named
 from tileir.annotations import Final
-from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_mistakes, hint_of
+from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
 from tileir.dialect.ops import ENTRY, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.execute.gpu.architectures import ARCHITECTURES, Architecture
 from tileir.execute.gpu.gpus import WARP_SIZE
@@ -29,7 +29,7 @@ def _contradictions(subject: Subject) -> Iterable[LintFinding]:
         kind = _KINDS.get(operation.declaration, "pointer" if operation.declaration.accesses_memory else "")
         for name, hints in attribute.entries.entries:
             if isinstance(hints, DictionaryAttribute):
-                for words in architecture_mistakes(name, hints, kind, subject.version):
+                for words in architecture_errors(name, hints, kind, subject.version):
                     yield LintFinding(operation, words)
                 without = name in ARCHITECTURES and not ARCHITECTURES[name].has_tma
                 if without and any(key == "allow_tma" for key, _ in hints.entries):

@@ -9,7 +9,7 @@ from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.analyze.lint.targets import architectures_where, named
 from tileir.annotations import Final
-from tileir.dialect.availability import newer_piece
+from tileir.dialect.availability import newer_feature
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.gpu.architectures import Architecture
@@ -23,7 +23,7 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
         return
     known: dict[Type, str | None] = {}
     for operation in subject.all_operations:
-        words = newer_piece(operation, subject.version, known)
+        words = newer_feature(operation, subject.version, known)
         if words is not None:
             yield LintFinding(operation, words)
 

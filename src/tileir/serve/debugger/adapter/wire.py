@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from tileir.ir.quoting import type_words
+from tileir.ir.quoting import type_text
 from tileir.serve.framing import BadFrame, MessageReader, frame
 
 Message = dict[str, object]
@@ -107,7 +107,7 @@ def parsed(body: bytes) -> Message | Malformed:
     except (ValueError, RecursionError) as error:
         return Malformed(f"a message is not JSON: {error}")
     if not isinstance(found, dict):
-        return Malformed(f"a message is a JSON object, not {type_words(found)}")
+        return Malformed(f"a message is a JSON object, not {type_text(found)}")
     return found
 
 
