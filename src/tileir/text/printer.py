@@ -24,25 +24,48 @@ _BLOCKS_PER_STACK: Final = 32
 # Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
 NAMES: Final = ("public", "draft")
 
-# Stands around the number of an operand in the line that a template is made of.  Strings are quoted, so that only
-# attributes and types of other dialects, which are kept as they are written, can have this character.
+# Encloses the number of an operand in the line that a template is made from.  Strings are quoted, so that only
+# attributes and types of other dialects, which are kept as written, can contain this character.
 MARK: Final = "\0"
 
 
 class LineTemplate:
-    """What the lines of operations with one structural key have in common, behind the names of the results.
+    """The text that operations with one template key share, behind the names of their results.
 
-    Directives look at an operation, its attributes and its types, and of its values at their names alone.  So the text
-    between these names is made once.  `pieces` stand in front of the operands with the numbers `indices`, and `end`
-    behind the last.  `count` is how many operands there are where each comes once, in order, and -1 otherwise.
+    Directives print an operation, its attributes and its types, and of its values only the names.  So the text between
+    these names is made once.  `operands` has the number of each operand that is printed and the text in front of it,
+    `end` is the text behind the last.
     """
 
     def __init__(self, text: str) -> None:
         parts = text.split(MARK)
-        self.pieces: list[str] = parts[:-1:2]
-        self.indices: list[int] = [int(index) for index in parts[1::2]]
+        self.operands: list[tuple[int, str]] = [
+            (int(parts[index]), parts[index - 1]) for index in range(1, len(parts), 2)
+        ]
         self.end: str = parts[-1]
-        self.count: int = len(self.indices) if self.indices == list(range(len(self.indices))) else -1
+
+
+def template_key(operation: Operation) -> tuple[object, ...]:
+    """The declaration, attributes, operand group lengths and types.
+
+    Operations that differ only in operands, regions and locations have equal keys.
+    """
+    operands, results, attributes = operation.operands, operation.results, operation.attributes
+    if len(results) == 1 and not attributes and operation.segments is None:
+        # Most operations, in one step.
+        if len(operands) == 2:
+            return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
+        if len(operands) == 1:
+            return (operation.declaration, operands[0].type, results[0].type)
+    return (
+        operation.declaration,
+        operation.segments,
+        len(operands),
+        *attributes,
+        *attributes.values(),
+        *[value.type for value in operands],
+        *[result.type for result in results],
+    )
 
 
 class Printer(TextOutput):
@@ -59,7 +82,7 @@ class Printer(TextOutput):
         super().__init__(draft_names, version, aliases, lossless)
         self.generic: bool = generic
         self.depth: int = 0
-        # Templates by structural key; None for what was printed once, since most lines do not come again.
+        # Templates by key; None for a key that came once, since most lines do not come again.
         self.templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.elided_templates: dict[tuple[object, ...], LineTemplate | None] = {}
         self.uses_templates: bool = True
@@ -138,8 +161,8 @@ class Printer(TextOutput):
                 operation = operation.next
                 continue
             template = None
-            if self.uses_templates and operation.operands and not operation.regions and operation.successors is None:
-                key = operation.structural_key()
+            if self.uses_templates and not operation.regions and operation.successors is None:
+                key = template_key(operation)
                 template = templates.get(key)
                 if template is None:
                     template = self._new_template(operation, key, templates)
@@ -150,23 +173,16 @@ class Printer(TextOutput):
                 continue
             operands = operation.operands
             results = operation.results
-            result = indent
+            line = indent
             if len(results) == 1:
-                result = f"{indent}{names[results[0]]}"
+                line = f"{indent}{names[results[0]]}"
             elif results:
-                result = indent + self.result_names(operation)
+                line = indent + self.result_names(operation)
             if aliases is not None:
                 end = f"{aliases.suffix(operation.location)}\n"
-            pieces = template.pieces
-            if template.count == 2:
-                first, second = names[operands[0]], names[operands[1]]
-                out.append(f"{result}{pieces[0]}{first}{pieces[1]}{second}{template.end}{end}")
-            elif template.count == 1:
-                out.append(f"{result}{pieces[0]}{names[operands[0]]}{template.end}{end}")
-            else:
-                for number, index in enumerate(template.indices):
-                    result = f"{result}{pieces[number]}{names[operands[index]]}"
-                out.append(f"{result}{template.end}{end}")
+            for number, text in template.operands:
+                line = f"{line}{text}{names[operands[number]]}"
+            out.append(f"{line}{template.end}{end}")
             operation = operation.next
 
     def _new_template(
@@ -175,7 +191,7 @@ class Printer(TextOutput):
         key: tuple[object, ...],
         templates: dict[tuple[object, ...], LineTemplate | None],
     ) -> LineTemplate | None:
-        """A template of an operation whose key comes the second time; None where marks could be mistaken."""
+        """The template of an operation whose key comes the second time; None where its text could contain a mark."""
         if key not in templates:
             templates[key] = None
             return None
