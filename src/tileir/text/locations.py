@@ -15,14 +15,7 @@ from tileir.dialect.debug_info import (
 )
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import Code
-from tileir.ir.location import (
-    UNKNOWN,
-    Location,
-    call_site_location,
-    file_location,
-    fused_location,
-    name_location,
-)
+from tileir.ir.location import UNKNOWN, Location, call_site_location, file_location, fused_location, name_location
 from tileir.text.attributes import AttributeCursor, OpenAttribute
 from tileir.text.types import COUNTLESS
 
