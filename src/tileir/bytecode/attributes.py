@@ -140,9 +140,9 @@ def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
                     _note_number(found, reader, start, tables)
                 top.add(found)
     except Malformed as failure:
-        for place in reversed(path):
-            if place.message:
-                failure.add(place.message, reader.offset)
+        for outer in reversed(path):
+            if outer.message:
+                failure.add(outer.message, reader.offset)
         raise failure from None
 
 
@@ -269,7 +269,7 @@ def _write_pending(writer: ByteWriter, pending: list[str | Attribute], tables: T
 
 
 def _begin_array(writer: ByteWriter, array: builtin.ArrayAttribute) -> list[str | Attribute]:
-    """Write the head of an array; its elements, the last first."""
+    """Write the length of an array and return its elements, the last first."""
     writer.varint(len(array.elements))
     return list(reversed(array.elements))
 
@@ -277,7 +277,7 @@ def _begin_array(writer: ByteWriter, array: builtin.ArrayAttribute) -> list[str 
 def _begin_dictionary(
     writer: ByteWriter, dictionary: builtin.DictionaryAttribute, tables: TableWriter
 ) -> list[str | Attribute]:
-    """Write the head of a dictionary, or all of it as it was read; its keys and values, the last first."""
+    """Write the length of a dictionary and return its keys and values, the last first; or write all as it was read."""
     spelling = tables.spelling(dictionary)
     if spelling is not None:
         writer.raw(spelling)

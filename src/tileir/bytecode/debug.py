@@ -173,12 +173,12 @@ class DebugTable(NestedTable):
     def _decode_positions(self, index: int) -> None:
         """Decode a line and column of a file in a scope, and those behind it in the same: nearly all locations.
 
-        Their bytes begin alike.  What is decoded is known afterwards; nothing is for any other attribute.
-        Without this, reading a program with debug information takes half as long again.
+        They share their first bytes.  Other attributes are not decoded here.  Without this, reading a program with
+        debug information takes half as long again.
         """
         if self._trace is not None or not 0 <= index < len(self._offsets):
             return
-        start, end = self.piece(index)
+        start, end = self.bounds(index)
         if not self.is_inside(start, end):
             return
         data = self._data
@@ -304,7 +304,7 @@ class DebugEncoder:
         """The number of an attribute that has one; -1 for one that is still to be written."""
         found = self.references.get(attribute, -1)
         if found < 0 and isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
-            # Without a scope a position has no place in the section.
+            # A position without a scope is not written.
             return 0
         return found
 
@@ -347,12 +347,12 @@ class DebugEncoder:
         return bytes(writer.data)
 
 
-# Locations made of others; only a call site has a place in the section, if all it is made of has.
+# Locations made of others; of these, only call sites can be written.
 COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
 
 
 def location_error(location: Location, seen: set[Location] | None = None) -> str | None:
-    """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
+    """The error of a location that cannot be written; `seen` has the call sites that can."""
     if seen is None:
         seen = set()
     # An explicit stack, because call sites may nest deeply; they share their parts.
@@ -378,7 +378,7 @@ def _unsupported(name: str) -> str:
 
 
 def _parts(attribute: Attribute) -> list[Attribute]:
-    """What a blob refers to, in the order in which NVIDIA's writer gives numbers; a file and a line are in it."""
+    """What a blob refers to, in the order in which NVIDIA's writer numbers it; it contains file and line itself."""
     return [attribute.scope] if isinstance(attribute, debug_info.DILocation) else debug_info.children(attribute)
 
 

@@ -1,7 +1,7 @@
 """Numbers as bytes (docs/bytecode.md section 1).
 
 `ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every
-item takes at least one byte, so a list is never longer than the piece it is read from.
+item takes at least one byte, so a list is never longer than the bytes it is read from.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
 
 
 class Malformed(Exception):
-    """Ends the reading of one piece; the readers around it add their own line to `messages`.
+    """Ends the reading of a part of a file; the readers around it add their own line to `messages`.
 
     Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
     """
@@ -146,7 +146,7 @@ class Trace:
 
 
 class ByteReader:
-    """A piece of bytes with a position; offsets in messages count from the start of the piece.
+    """A range of bytes with a position; offsets in messages count from the start of the range.
 
     With a `trace` it writes down what it reads.
     """
@@ -276,9 +276,9 @@ class ByteReader:
         return values
 
     def align(self, alignment: int, what: str) -> None:
-        """Skip padding up to a multiple of `alignment`, counted from the start of the piece.
+        """Skip padding up to a multiple of `alignment`, counted from the start of the range.
 
-        A piece that ends here fails even when it is aligned, as in NVIDIA's reader.
+        A range that ends here fails even when it is aligned, as in NVIDIA's reader.
         """
         skip = -self.offset % alignment
         if skip > self.end - self.position or (alignment > 1 and self.position == self.end):

@@ -256,7 +256,7 @@ class Schema:
         self.fields: list[AttributeField] = fields
         self.names: dict[str, AttributeField] = {field.name: field for field in fields}
         self.required: list[str] = [f.name for f in fields if not f.optional and not f.gated and f.default is None]
-        # Its type is the owner's, so one dictionary can give different attributes.
+        # Its type is the owner's, so one dictionary can have different attributes.
         self.has_constant: bool = any(field.codec == CONSTANT for field in fields)
 
 

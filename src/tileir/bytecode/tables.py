@@ -54,7 +54,7 @@ class Tables:
             if section is None:
                 raise Malformed("string section is mandatory", len(file.data))
             self.strings: StringTable = StringTable(section)
-            # Read later: NVIDIA's reader looks at the functions first.
+            # Read later, as in NVIDIA's reader: after the functions.
             self.debug: DebugTable = DebugTable(None, self.strings)
             name = "producer"
             producer = file.reader(sections.PRODUCER)

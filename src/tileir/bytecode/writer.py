@@ -1,7 +1,7 @@
 """The public layout, written (docs/bytecode.md).
 
 Tables are filled in order of first use, as NVIDIA's writer fills them.  With `preserve` a module that was read from a
-file first gets that file's tables, section order and encoding choices back: unchanged, it gives the same bytes.
+file first gets that file's tables, section order and encoding choices back: unchanged, it is written as the same bytes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ModuleWriter:
             type = _used_type(tables, index)
             same_numbers &= type is not None and self.tables.types.index(type) == index
         for index in range(len(tables.constants)):
-            start, end = tables.constants.piece(index)
+            start, end = tables.constants.bounds(index)
             self.tables.constant_blob(file.data[start:end])
         for index in range(len(tables.debug)):
             attribute = _used_debug_attribute(tables, index)
@@ -135,7 +135,7 @@ class ModuleWriter:
         return found
 
     def _contents(self) -> tuple[list[Operation], list[Operation]]:
-        """Globals and functions; anything else has no place in a file."""
+        """Globals and functions; a file can hold nothing else."""
         globals_: list[Operation] = []
         functions: list[Operation] = []
         name = self.module.name

@@ -1,8 +1,7 @@
 """The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
 
-The failure of each tag is the text the bytecode draft gives for it, word for word ("Per-Tag Builder Cluster").  The
-payload of tag 13 is a reference to another attribute, so it is read and written where references are: in the attribute
-table.
+The failure of each tag is the text of the bytecode draft, verbatim ("Per-Tag Builder Cluster").  The payload of tag 13
+is a reference to another attribute, so the attribute table reads and writes it.
 """
 
 from __future__ import annotations

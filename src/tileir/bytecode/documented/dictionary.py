@@ -2,7 +2,7 @@
 
 The bytecode draft lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations,
 hints, operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this
-project's way to tell them apart.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty
+project's way to distinguish them.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty
 stands for the attribute under that name, so that a reference can mean any attribute.
 """
 
@@ -90,10 +90,10 @@ class AttributeTable(NestedTable):
         section.align(4, "failed to skip padding for attribute offsets")
         self.read_offsets(section, 4, count, "failed to read attribute offset")
         for index in range(count):
-            start, end = self.piece(index)
+            start, end = self.bounds(index)
             if not self.is_inside(start, end):
                 section.fail(f"attribute {index} extends beyond available data")
-        start, end = self.piece(0)
+        start, end = self.bounds(0)
         if self._data[start:end] != EMPTY:
             section.fail("attribute 0 is not the empty dictionary")
 
@@ -212,7 +212,7 @@ class AttributeTable(NestedTable):
         reader.fail(f"unknown kind {kind} of attribute '{name}'")
 
     def _read_i32_list(self, reader: ByteReader, what: str) -> Attribute:
-        """The bytecode draft's operand-segment array; any other list of i32 looks the same."""
+        """The bytecode draft's operand-segment array; any other list of i32 is written the same way."""
         count = reader.count(what)
         values: list[int] = []
         for _ in range(count):

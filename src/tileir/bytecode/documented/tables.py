@@ -110,7 +110,7 @@ class DocumentedTypeTable(TypeTable):
         pointee = self._type(reader, "pointeeType")
         space = reader.varint("failed to read address space")
         if space:
-            # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
+            # Neither the dialect nor its text can express one (docs/conflicts.md D1).
             reader.fail(f"address space {space} is not supported, pointers have address space 0")
         self._checked(reader, cuda_tile.pointer_mistake(pointee, NEWEST))
         return cuda_tile.pointer_type(pointee)
@@ -211,7 +211,7 @@ class DocumentedTables(Tables):
         self._pool_end: int = 0
         self._pooled: int = 0
         if len(self.constants):
-            self._pool_start, self._pool_end = self.constants.piece(len(self.constants) - 1)
+            self._pool_start, self._pool_end = self.constants.bounds(len(self.constants) - 1)
 
     def pooled(self, rank: int, offset: int) -> tuple[int, ...] | None:
         """`rank` numbers from a byte offset of the pool; None when it has not got them.

@@ -65,7 +65,7 @@ class DocumentedModuleWriter(ModuleWriter):
         # Dictionaries hold table numbers, which are the same only if no table entry was a repetition.
         if len(mine.interner.strings) == len(tables.strings) and len(mine.types.blobs) == len(tables.types):
             for index in range(len(attributes)):
-                start, end = attributes.piece(index)
+                start, end = attributes.bounds(index)
                 self.attributes.add(file.data[start:end])
 
     def _has_producer(self) -> bool:
