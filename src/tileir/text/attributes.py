@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import (
-    SAME_ELEMENTS_EVERYWHERE,
-    bounded,
-    div_by,
-    optimization_hints,
-    optimization_hints_mistake,
-    same_elements,
-)
+from tileir.dialect import attributes as cuda_tile
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
-    UNIT,
-    Attribute,
-    EnumAttribute,
-    EnumKind,
-    array_attribute,
-    bool_attribute,
-    dense_array_attribute,
-    dictionary_attribute,
-    float_attribute,
-    integer_attribute,
-    opaque_attribute,
-    string_attribute,
-    symbol_attribute,
-    type_attribute,
-)
+from tileir.ir import attributes as builtin
+from tileir.ir.attributes import Attribute, EnumAttribute, EnumKind
 from tileir.ir.diagnostics import Code, Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, Type
 from tileir.text.dense import DenseReader, parse_dense_elements
@@ -63,7 +41,7 @@ class _OpenArray(OpenAttribute):
         if cursor.accept(","):
             return None
         cursor.expect("]")
-        return array_attribute(tuple(self.elements))
+        return builtin.array_attribute(tuple(self.elements))
 
 
 class _OpenDictionary(OpenAttribute):
@@ -80,7 +58,7 @@ class _OpenDictionary(OpenAttribute):
             self.key = cursor.parse_entry_name(self.entries)
             if cursor.accept("="):
                 return None
-            self.entries[self.key] = UNIT
+            self.entries[self.key] = builtin.UNIT
             if not cursor.accept(","):
                 return self.end(cursor)
 
@@ -93,7 +71,7 @@ class _OpenDictionary(OpenAttribute):
 
     def end(self, cursor: AttributeCursor) -> Attribute:
         cursor.expect("}")
-        return dictionary_attribute(self.entries)
+        return builtin.dictionary_attribute(self.entries)
 
 
 class _OpenHints(_OpenDictionary):
@@ -108,17 +86,17 @@ class _OpenHints(_OpenDictionary):
 
     def check_name(self, cursor: AttributeCursor) -> None:
         if not self.is_braced and not cursor.is_identifier() and cursor.peek()[:1] != '"':
-            cursor.fail_in_operation("expected valid keyword or string")
+            cursor.fail("expected valid keyword or string", wants_name=True)
 
     def end(self, cursor: AttributeCursor) -> Attribute:
         if self.is_braced:
             cursor.expect("}")
         cursor.expect(">")
-        dictionary = dictionary_attribute(self.entries)
-        error = optimization_hints_mistake(dictionary)
+        dictionary = builtin.dictionary_attribute(self.entries)
+        error = cuda_tile.optimization_hints_mistake(dictionary)
         if error is not None:
-            cursor.fail_in_operation(error, self.start)
-        return optimization_hints(dictionary)
+            cursor.fail(error, self.start, wants_name=True)
+        return cuda_tile.optimization_hints(dictionary)
 
 
 class AttributeCursor(TypeCursor):
@@ -149,7 +127,7 @@ class AttributeCursor(TypeCursor):
         if first == "#":
             return self._begin_hash_attribute(path)
         if first == '"':
-            return string_attribute(self.parse_string())
+            return builtin.string_attribute(self.parse_string())
         if first.isdigit() or first == "-":
             return self._parse_number_attribute()
         if first == "@":
@@ -158,10 +136,10 @@ class AttributeCursor(TypeCursor):
             return self._begin_nested(first, path)
         if token in ("true", "false"):
             self.position += 1
-            return bool_attribute(token == "true")
+            return builtin.bool_attribute(token == "true")
         if token == "unit":
             self.position += 1
-            return UNIT
+            return builtin.UNIT
         if token in ("dense", "array") and self.tokens[self.position + 1] == "<":
             self.position += 1
             return parse_dense_elements(self) if token == "dense" else self.parse_dense_array()
@@ -185,25 +163,25 @@ class AttributeCursor(TypeCursor):
         token = self.tokens[self.position]
         if token in ("affine_map", "affine_set", "dense_resource", "sparse", "opaque"):
             return self._parse_opaque()
-        return type_attribute(self.parse_type())
+        return builtin.type_attribute(self.parse_type())
 
     def parse_symbol_reference(self) -> Attribute:
         """symbol-reference ::= symbol-name (`::` symbol-name)*"""
         path = [self.parse_symbol_name()]
         while self.accept("::"):
             path.append(self.parse_symbol_name())
-        return symbol_attribute(*path)
+        return builtin.symbol_attribute(*path)
 
     def _begin_nested(self, opening: str, path: list[OpenAttribute]) -> Attribute | None:
         """array ::= `[` (attribute (`,` attribute)*)? `]`, dictionary ::= `{` (entry (`,` entry)*)? `}`"""
         self.position += 1
         if opening == "[":
             if self.accept("]"):
-                return array_attribute(())
+                return builtin.array_attribute(())
             path.append(_OpenArray())
             return None
         if self.accept("}"):
-            return dictionary_attribute({})
+            return builtin.dictionary_attribute({})
         return self.begin_entries(_OpenDictionary(), path)
 
     def begin_entries(self, place: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
@@ -218,7 +196,7 @@ class AttributeCursor(TypeCursor):
 
         def parse_entry() -> None:
             key = self.parse_entry_name(entries)
-            entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+            entries[key] = self.parse_attribute() if self.accept("=") else builtin.UNIT
 
         self.parse_items("{", "}", parse_entry)
         return entries
@@ -254,11 +232,11 @@ class AttributeCursor(TypeCursor):
         if self.accept(":"):
             type = self.parse_type()
         if isinstance(type, FloatType):
-            return float_attribute(type, self.float_bits(type, negative, token, start))
+            return builtin.float_attribute(type, self.float_bits(type, negative, token, start))
         value = None if is_float else self.integer_token(token)
         if value is None:
             self.fail("floating point value not valid for specified type", start)
-        return integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
+        return builtin.integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
 
     # --- `#`-attributes ---
 
@@ -280,7 +258,7 @@ class AttributeCursor(TypeCursor):
         """The body of `#cuda_tile.name`."""
         start = self.position - 1
         predicate = self.parse_predicate_body(name)
-        if predicate is SAME_ELEMENTS_EVERYWHERE:
+        if predicate is cuda_tile.SAME_ELEMENTS_EVERYWHERE:
             self.fail("a splat 'same_elements' needs the tile of the 'assume' it stands in", start)
         if predicate is not None:
             return predicate
@@ -313,7 +291,7 @@ class AttributeCursor(TypeCursor):
             self.remark(f"'{keyword}' is read as '{alias}'", start)
             found = kind.cases[alias]
         else:
-            is_draft = kind.values[keyword] >= FIRST_DRAFT_ONLY_VALUE
+            is_draft = kind.values[keyword] >= builtin.FIRST_DRAFT_ONLY_VALUE
             if kind.since.get(keyword, self.version) > self.version or (is_draft and not self.draft_spellings):
                 return None
         self.position = start + 1
@@ -339,16 +317,16 @@ class AttributeCursor(TypeCursor):
                     along = self.parse_integer()
                 if every is None and along is None:
                     self.fail("expected 'every'", code=Code("expected-token", token="every"))
-            found = div_by(divisor, every, along)
+            found = cuda_tile.div_by(divisor, every, along)
         elif name == "bounded":
             lower = self._parse_bound()
             self.expect(",")
             upper = self._parse_bound()
-            found = bounded(lower, upper, self._parse_strictness())
+            found = cuda_tile.bounded(lower, upper, self._parse_strictness())
         elif self._accept_splat():
-            found = SAME_ELEMENTS_EVERYWHERE
+            found = cuda_tile.SAME_ELEMENTS_EVERYWHERE
         else:
-            found = same_elements(tuple(self.parse_integer_list()))
+            found = cuda_tile.same_elements(tuple(self.parse_integer_list()))
         self.expect(">")
         return found
 
@@ -425,7 +403,7 @@ class AttributeCursor(TypeCursor):
         self.position += 1
         while self.peek() in ("<", "("):
             self.skip_balanced()
-        return opaque_attribute(self.written(start))
+        return builtin.opaque_attribute(self.written(start))
 
     def parse_dense_array(self) -> Attribute:
         """array ::= `array` `<` type (`:` value (`,` value)*)? `>`, after the word."""
@@ -441,4 +419,4 @@ class AttributeCursor(TypeCursor):
                 else:
                     values.append(self.parse_checked_integer(element))
         self.expect(">")
-        return dense_array_attribute(element, tuple(values))
+        return builtin.dense_array_attribute(element, tuple(values))

@@ -21,6 +21,7 @@ from tileir.text.names import Naming
 
 # What is longer is cut where it is spelled.
 _LONG_NAME: Final = 1 << 16
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Aliases:
@@ -261,7 +262,7 @@ class TextOutput:
         arguments = region.blocks[0].arguments if region.blocks else []
         return ", ".join([f"{self.names[a]}: {a.type.spelling}" for a in arguments])
 
-    def attribute_dictionary(self, operation: Operation, elided: frozenset[str], word: str = "") -> None:
+    def attribute_dictionary(self, operation: Operation, elided: frozenset[str] = _NOTHING, word: str = "") -> None:
         """` word {name = value, ..}` of what the syntax does not show, sorted by name; nothing where that is none."""
         attributes = operation.attributes
         shown = [name for name in attributes if name not in elided]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.annotations import Callable, Final
 from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -308,15 +308,7 @@ def print_operation(
     printer = Printer(generic, names == "draft", version, aliases, lossless)
     scope = _isolated_scope(operation) if generic else None
     if operation.declaration.traits & ISOLATED:
-        printer.naming.name_regions(operation)
-        try:
-            printer.print_operation(operation)
-        except KeyError:
-            # Before it is verified, a function may take what is another's.
-            printer = Printer(generic, names == "draft", version, aliases, lossless)
-            printer.naming.name_regions(operation)
-            _name_outside(operation, printer)
-            printer.print_operation(operation)
+        _print_isolated(operation, printer, lambda: printer.print_operation(operation))
     elif scope is not None:
         numbering = Numbering()
         numbering.name_regions(scope)
@@ -344,8 +336,21 @@ def _isolated_scope(operation: Operation) -> Operation | None:
     return scope
 
 
+def _print_isolated(operation: Operation, printer: Printer, print_all: Callable[[], None]) -> None:
+    """Name what is in an isolated operation, and print it."""
+    printer.naming.name_regions(operation)
+    try:
+        print_all()
+    except KeyError:
+        # Before it is verified, a function may use values of another function.
+        printer.out.clear()
+        printer.indent, printer.depth, printer.elide = "", 0, False
+        _name_outside(operation, printer)
+        print_all()
+
+
 def _name_outside(operation: Operation, printer: Printer) -> None:
-    """Name what an operation and those in it refer to and that has no name, since it is from elsewhere."""
+    """Name the values that an operation and those in it use and that are defined outside of it."""
     inside = set(operation.walk())
     for inner in operation.walk():
         for value in inner.operands:
@@ -358,18 +363,11 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
-    printer.naming.name_regions(module)
-    try:
-        return _disassembly(module, printer)
-    except KeyError:
-        # Before it is verified, a function may take what is another's.
-        printer = Printer(False, False, version, aliases, lossless=False)
-        printer.naming.name_regions(module)
-        _name_outside(module, printer)
-    return _disassembly(module, printer)
+    _print_isolated(module, printer, lambda: _print_contents(module, printer))
+    return printer.text()
 
 
-def _disassembly(module: Operation, printer: Printer) -> str:
+def _print_contents(module: Operation, printer: Printer) -> None:
     printer.elide = True
     out = printer.out
     aliases = printer.aliases
@@ -380,14 +378,13 @@ def _disassembly(module: Operation, printer: Printer) -> str:
     if all(block.first is None for block in blocks):
         # What the disassembler makes of nothing.
         out.append("\n#loc = loc(unknown)\n" if aliases is not None else "\n")
-        return printer.text()
+        return
     for block in blocks:
         for operation in block:
             printer.print_operation(operation)
             out.append("\n")
     if aliases is not None:
         out.append(aliases.definitions())
-    return printer.text()
 
 
 def print_for_core(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:

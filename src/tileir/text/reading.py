@@ -43,7 +43,8 @@ class OperationParser(Parser):
         """top-level ::= (operation | alias-definition)*"""
         self.parse_operations(block)
         if not self.at_end():
-            self.note_failure(self.diagnostic("unbalanced '}'", Code("unwanted-token")))
+            location = self.location(self.position)
+            self.note_failure(Diagnostic("error", "unbalanced '}'", location, None, Code("unwanted-token")))
         self.close_scope()
 
     def parse_operations(self, block: Block) -> None:
@@ -235,10 +236,10 @@ def _build_operation(cursor: ValueCursor, state: ParseState, block: Block) -> Op
         elif types is None or len(types) != len(tokens):
             _resolve_group(cursor, state, index, tokens, types, operands)
         else:
-            for token, type in zip(tokens, types, strict=True):
+            for position, token in enumerate(tokens):
                 value = values.get(names[token])
-                if value is None or value.type is not type:
-                    value = cursor.resolve(token, type)
+                if value is None or value.type is not types[position]:
+                    value = cursor.resolve(token, types[position])
                 operands.append(value)
     result_types: list[Type] = []
     for index, slot in enumerate(assembly.result_slots):

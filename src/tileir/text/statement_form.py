@@ -224,7 +224,9 @@ def parse_generic(parser: Parser, block: Block) -> Operation:
         parser.expect(">")
     regions: list[Region] = NO_REGIONS
     if parser.peek() == "(" and parser.tokens[parser.position + 1] == "{":
-        regions = _regions(parser, declaration)
+        isolated = bool(declaration.traits & ISOLATED)
+        regions = []
+        parser.parse_items("(", ")", lambda: regions.append(parser.parse_region(None, isolated)))
     if parser.peek() == "{":
         start = parser.position
         for key, value in parser.parse_dictionary_entries().items():
@@ -270,19 +272,6 @@ def _successors(parser: Parser) -> list[Block]:
             break
     parser.expect("]")
     return found
-
-
-def _regions(parser: Parser, declaration: OperationDeclaration) -> list[Region]:
-    """regions ::= `(` region (`,` region)* `)`"""
-    parser.expect("(")
-    isolated = bool(declaration.traits & ISOLATED)
-    regions: list[Region] = []
-    while True:
-        regions.append(parser.parse_region(None, isolated))
-        if not parser.accept(","):
-            break
-    parser.expect(")")
-    return regions
 
 
 def _take_segments(parser: Parser, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:

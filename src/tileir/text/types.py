@@ -17,10 +17,9 @@ from tileir.ir.types import IntegerType, Type, function_type, opaque_type
 from tileir.ir.versions import Version
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, Cursor, SyntaxFailure
 from tileir.text.dialect_types import WORD, TypeText, builtin_type, draft_element_type
+from tileir.text.lexer import TYPES_WITH_PARAMETERS
 
-DIALECT_TYPES: Final = frozenset(
-    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
-)
+DIALECT_TYPES: Final = frozenset([*TYPES_WITH_PARAMETERS, "token"])
 
 # How far a type with unmatched brackets is read to find the error.
 _LONGEST_TYPE: Final = 4096

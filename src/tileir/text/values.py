@@ -166,9 +166,6 @@ class ValueCursor(LocationCursor):
         self.expect(closing)
         return found
 
-    def diagnostic(self, message: str, code: Code | None = None) -> Diagnostic:
-        return Diagnostic("error", message, self.location(self.position), None, code)
-
     def note_failure(self, diagnostic: Diagnostic) -> None:
         last = self.diagnostics[-1] if self.diagnostics else None
         # Where a text ends too early, every open region reports the same.

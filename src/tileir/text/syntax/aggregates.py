@@ -91,7 +91,7 @@ class Assume(Custom):
         start = parser.position
         if parser.peek()[:1].isdigit() or parser.peek()[:1] in ('"', "-", "@", "{", "true", "false"):
             parser.parse_attribute()
-            parser.fail_in_operation("expected assume predicate attribute", start)
+            parser.fail("expected assume predicate attribute", start, wants_name=True)
         if parser.peek()[:1] == "#" and parser.peek() != "#cuda_tile.same_elements":
             found: Attribute | None = parser.parse_attribute()
         else:
