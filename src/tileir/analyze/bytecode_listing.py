@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.bytecode.annotated import Annotated, Node
-from tileir.text.listing import HeadPrinter
+from tileir.text.listing import FirstLinePrinter
 
 _WIDTH: Final = 120
 _BYTES_IN_A_LINE: Final = 8
@@ -18,10 +18,10 @@ _MOST_INDENT: Final = 20
 _MOST_ROWS: Final = 16
 
 
-def meaning_of(node: Node, printer: HeadPrinter) -> str:
+def meaning_of(node: Node, printer: FirstLinePrinter) -> str:
     """What a node stands for, in words."""
     if node.operation is not None:
-        return printer.head(node.operation)
+        return printer.first_line(node.operation)
     if node.operand is not None:
         return f"{printer.name(node.operand)} : {node.operand.type.spelling}"
     return node.meaning
@@ -33,9 +33,9 @@ class Listing:
     `nodes` has for each line the node it shows, None for those of none; `around` the group that a node is in.
     """
 
-    def __init__(self, found: Annotated, printer: HeadPrinter) -> None:
+    def __init__(self, found: Annotated, printer: FirstLinePrinter) -> None:
         self.found: Annotated = found
-        self.printer: HeadPrinter = printer
+        self.printer: FirstLinePrinter = printer
         self.failed: bool = False
         self.out: list[str] = []
         self.nodes: list[Node | None] = []

@@ -15,14 +15,13 @@ from tileir.text.types import TypeCursor
 class OpenAttribute:
     """An attribute being read, with parts still to come.
 
-    Attributes nest as deep as the text says, so what is open stands on a list of the reader's own (`finish_parts`), not
-    on Python's stack.
+    Attributes may nest deeply, so those that are open are on an explicit stack (`finish_parts`).
     """
 
     __slots__ = ()
 
     def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
-        """Read the next part if it has none itself; otherwise put it onto the path, and give None."""
+        """Read the next part if it has none itself; otherwise push it onto the path, and return None."""
         return cursor.begin_attribute(path)
 
     def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
@@ -121,7 +120,7 @@ class AttributeCursor(TypeCursor):
                         return found
 
     def begin_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
-        """Read an attribute without parts; one with parts is put onto the path when its first part is next."""
+        """Read an attribute without parts; one with parts is pushed onto the path when its first part is next."""
         token = self.tokens[self.position]
         first = token[:1]
         if first == "#":
@@ -184,10 +183,10 @@ class AttributeCursor(TypeCursor):
             return builtin.dictionary_attribute({})
         return self.begin_entries(_OpenDictionary(), path)
 
-    def begin_entries(self, place: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
-        found = place.next_entry(self)
+    def begin_entries(self, opened: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
+        found = opened.next_entry(self)
         if found is None:
-            path.append(place)
+            path.append(opened)
         return found
 
     def parse_dictionary_entries(self) -> dict[str, Attribute]:
@@ -375,10 +374,10 @@ class AttributeCursor(TypeCursor):
         if is_braced:
             self.remark("the braces around the hints are left out", self.position)
             self.position += 1
-        place = _OpenHints(start, is_braced)
+        opened = _OpenHints(start, is_braced)
         if self.peek() == ("}" if is_braced else ">"):
-            return place.end(self)
-        return self.begin_entries(place, path)
+            return opened.end(self)
+        return self.begin_entries(opened, path)
 
     def _parse_cute(self, kind: str) -> Attribute:
         """`#cute.layout<(1@0, 16@1)>` (the printer draft, "cuTe Layout Attributes")."""

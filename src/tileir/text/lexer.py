@@ -2,7 +2,7 @@
 
 Tokens are plain strings from one `findall`, or from `scanned_tokens` in a compiled build.  A position is the number of
 a token; it becomes a line and column only for a diagnostic (docs/architecture.md, "Why the parser is fast").  A whole
-dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary look-up.
+dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary lookup.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def matched_tokens(text: str) -> list[str]:
     """All tokens of a text, found by the expression."""
     code = text
     if "//" in text:
-        # Without comments there are fewer matches.  A string may contain what looks like one.
+        # Without comments there are fewer matches.  A string may contain `//`.
         code = text if '"' in text else _COMMENT.sub("", text)
     found: list[str] = TOKEN.findall(code)
     if code is not text and "\n" in "".join(found):

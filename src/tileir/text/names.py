@@ -40,7 +40,7 @@ class Naming:
         self.arguments: int = 0
         self.conflicts: int = 0
         self.draft_names: bool = draft_names
-        # The name of a hint that nothing else has, once made: a string that was looked up knows its hash.
+        # The first name of each hint, made once: a string that was looked up keeps its hash.
         self.first_names: dict[str, str] = {}
         # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
         self.assume: OperationDeclaration | None = None
@@ -130,7 +130,7 @@ class Naming:
         if first is None:
             first = self.first_names[hint] = f"%{hint}"
         name = first
-        # Whether there is one more tells whether it is new, without a second look.
+        # The name is new if the set has grown: this saves a second lookup.
         before = len(used)
         used.add(name)
         while len(used) == before:

@@ -46,7 +46,7 @@ class Parser(ValueCursor):
         raise NotImplementedError
 
     def parse_as(self, declaration: OperationDeclaration, state: ParseState) -> None:
-        """Go on as another operation: the text turned out to be a draft spelling of it."""
+        """Continue as another operation: the text is a draft spelling of it."""
         raise NotImplementedError
 
     def parse_module_body(self) -> Region:

@@ -299,8 +299,8 @@ def print_operation(
 ) -> str:
     """The text of an operation and all it contains; `names="draft"` takes the printer draft's constant names.
 
-    Reading the text gives an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
-    loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
+    Parsing the text returns an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
+    loses something: a promise about no dimension, the types of unusual hints, the location of an implied terminator.
     """
     if names not in NAMES:
         raise OptionError(f"'{names}' are no names of values: {', '.join(NAMES)}")
@@ -388,7 +388,7 @@ def _print_contents(module: Operation, printer: Printer) -> None:
 
 
 def print_for_core(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
-    """The text as `Operation.text` asks for it."""
+    """The text for `Operation.text`."""
     assert isinstance(operation, Operation)
     number = NEWEST if version is None else version_named(version)
     return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)

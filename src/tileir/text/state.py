@@ -35,7 +35,7 @@ class TypeSlots:
 
 
 class ParseState:
-    """Filled by the directives, turned into an operation by `text/reading.py`.
+    """Filled by the directives; `text/reading.py` builds the operation from it.
 
     `operands` holds for each declared operand the token numbers of its values; `types` one list of types per type
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
@@ -79,7 +79,7 @@ class ParseState:
             self.attributes[name] = value
 
     def switch(self, declaration: OperationDeclaration, assembly: TypeSlots) -> None:
-        """Go on as another operation: the text turned out to be a draft spelling of it."""
+        """Continue as another operation: the text is a draft spelling of it."""
         self.declaration = declaration
         self.assembly = assembly
         self.operands = [None] * assembly.operand_count

@@ -64,8 +64,8 @@ class StatementForm:
         operand_slots, result_slot = assembly.operand_slots, assembly.result_slots[0]
         directives = [directive for directive in assembly.directives if not isinstance(directive, _OPTIONAL)]
         if operand_slots:
-            head = directives.pop(0) if directives else None
-            if not isinstance(head, OperandRow):
+            first = directives.pop(0) if directives else None
+            if not isinstance(first, OperandRow):
                 return
         marks: list[str] = []
         slots: list[int] = []
@@ -138,16 +138,16 @@ class ConstantForm(StatementForm):
 
     def parse(self, cursor: ValueCursor, name_token: int, block: Block) -> Operation | None:
         tokens = cursor.tokens
-        place = name_token + 4
+        position = name_token + 4
         if tokens[name_token + 1] != "<" or tokens[name_token + 3] != ":":
             return None
-        number = tokens[place]
+        number = tokens[position]
         if number == "-":
-            place += 1
-            number = f"-{tokens[place]}"
-        if tokens[place + 1] != ">" or tokens[place + 2] != ":" or tokens[place + 4] == "{":
+            position += 1
+            number = f"-{tokens[position]}"
+        if tokens[position + 1] != ">" or tokens[position + 2] != ":" or tokens[position + 4] == "{":
             return None
-        type = cursor.known_types.get(tokens[place + 3])
+        type = cursor.known_types.get(tokens[position + 3])
         if not isinstance(type, TileType) or cursor.known_types.get(tokens[name_token + 2]) is not type.element:
             return None
         attributes = cursor.constants.get((type, number))
@@ -156,13 +156,13 @@ class ConstantForm(StatementForm):
             if value is None or not NUMBER.accepts(type):
                 return None
             attributes = cursor.constants[(type, number)] = {"value": value}
-        cursor.position = place + 4
+        cursor.position = position + 4
         location = TextLocation(cursor.source, name_token)
         return Operation(self.declaration, [], [type], attributes, NO_REGIONS, location, None, None, block)
 
 
 def _scalar(type: TileType, number: str) -> Attribute | None:
-    """The value of a constant that is one number; None where the directive has to look at it."""
+    """The value of a constant that is one number; None where the directive has to read it."""
     element = type.element
     match = _NUMBER.fullmatch(number)
     if match is None:

@@ -11,7 +11,7 @@ from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
-from tileir.text.listing import HeadPrinter
+from tileir.text.listing import FirstLinePrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script
@@ -49,7 +49,7 @@ def _run(arguments: list[str]) -> int:
         verify_operation(found.module, context)
         if has_errors(context.diagnostics):
             messages = [diagnostic.message for diagnostic in context.diagnostics]
-    printer = HeadPrinter(found.module, generic=bool(messages))
+    printer = FirstLinePrinter(found.module, generic=bool(messages))
     if given.has("json"):
         output = _json(found, printer)
     else:
@@ -66,7 +66,7 @@ def _run(arguments: list[str]) -> int:
     return EXIT_WRONG_INPUT if messages else EXIT_FINE
 
 
-def _json(found: Annotated, printer: HeadPrinter) -> str:
+def _json(found: Annotated, printer: FirstLinePrinter) -> str:
     """Each node on a line of its own, groups before what is in them."""
     import json
 

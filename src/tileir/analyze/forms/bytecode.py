@@ -9,14 +9,14 @@ from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
-from tileir.text.listing import HeadPrinter
+from tileir.text.listing import FirstLinePrinter
 
 
 def bytecode_form(data: bytes, entry: str | None) -> Form:
     """The bytes of a module as a form; those of one of its kernels are linked."""
     found = annotate(data)
     assert found.module is not None, "it was written just now"
-    listing = Listing(found, HeadPrinter(found.module, generic=False))
+    listing = Listing(found, FirstLinePrinter(found.module, generic=False))
     # One more tells that there are more.
     lines = listing.lines(MOST_LINES + 1)
     # What is read has the order of what was written.

@@ -13,7 +13,7 @@ from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64
 from tileir.text.state import ParseState
 from tileir.text.syntax import draft_spellings
-from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, say_first
+from tileir.text.syntax.directive import Directive, fail_custom, parse_hints, report_first
 
 if TYPE_CHECKING:
     from tileir.text.output import TextOutput
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AttributeValue(Directive):
-    """An attribute written plainly; the constraint of its declaration says how."""
+    """An attribute written plainly, in the syntax of its constraint."""
 
     def __init__(self, declared: AttributeDeclaration, enum_kind: EnumKind | None) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class AttributeValue(Directive):
     def is_next(self, parser: Parser) -> bool:
         token = parser.tokens[parser.position]
         if self.enum_kind is not None:
-            # NVIDIA's parsers take any other word for the next piece; to a user, the list of keywords says more.
+            # NVIDIA's parsers take any other word for the next directive; the list of keywords helps a user more.
             return token[:1].isalpha() and (parser.recover or token in self.enum_kind.cases)
         if self.kind == "string":
             return token[:1] == '"'
@@ -244,7 +244,7 @@ class Keyword(EnumDirective):
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
             if not parser.is_identifier():
-                say_first(parser, state, "expected valid keyword")
+                report_first(parser, state, "expected valid keyword")
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}", code=code)
         state.set_attribute(self.name, found)
 

@@ -130,11 +130,11 @@ class Assembly(TypeSlots):
         )
         self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
         self.plain_form: object | None = None
-        """What `text/statement_form.py` compiles from it, for the parser, when it is first wanted."""
+        """What `text/statement_form.py` compiles from it, for the parser, on first use."""
 
 
 class _Compiler:
-    """Turns the text of a format into directives."""
+    """Compiles the text of a format into directives."""
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         self.declaration: OperationDeclaration = declaration
@@ -163,9 +163,9 @@ class _Compiler:
             if mark == "(":
                 stack.append([])
             elif mark == ")?":
-                pieces = stack.pop()
-                anchor = next((p for p in pieces if not isinstance(p, Literal)), pieces[0])
-                stack[-1].append(Group(pieces, anchor))
+                group = stack.pop()
+                anchor = next((each for each in group if not isinstance(each, Literal)), group[0])
+                stack[-1].append(Group(group, anchor))
             elif mark == "~":
                 self.emit_blank, self.after_punctuation = False, True
             elif mark == "_":

@@ -27,7 +27,7 @@ from tileir.text.syntax.directive import (
     fail_custom,
     parse_attributes,
     parse_hints,
-    say_first,
+    report_first,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         names = NUMBER.wording(parser.version)[len("tile of ") :]
         if not parser.recover and parser.is_identifier() and builtin_type(parser.peek()) is None:
             if parser.peek() not in ("tile", "ptr", "tensor", "token", "vector"):
-                say_first(parser, state, f"unknown type: {parser.peek()}")
+                report_first(parser, state, f"unknown type: {parser.peek()}")
                 fail_custom(parser, state, f"expect element type to be one of {names}, but got '<<NULL TYPE>>'")
         element = parser.parse_type()
         if not NUMBER.accepts(scalar_tile(element)):
@@ -224,7 +224,7 @@ class Function(Custom):
             results = ", ".join([result.spelling for result in type.type.results])
             out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
         hints = operation.attributes.get("optimization_hints")
-        # Hints that say nothing are left out by NVIDIA's printer.
+        # NVIDIA's printer leaves out empty hints.
         if hints is not None and (printer.lossless or hints.bare_text != "<>"):
             out.append(f" optimization_hints={printer.hints(hints)}")
         out.append(" ")

@@ -1,4 +1,4 @@
-"""The syntax of views: making them, asking for their shape, loading, storing and reducing through them."""
+"""The syntax of views: making them, querying their shape, loading, storing and reducing through them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tileir.text.parser import Parser
 
 
-# What brackets of sizes have: the sizes, the tokens of those that are values, and the tokens of the bracket and of all.
+# Sizes in brackets: the sizes, the tokens of those that are values, and the tokens of the bracket and of all sizes.
 Sizes = tuple[list[int], list[int], list[int]]
 
 
@@ -64,7 +64,7 @@ class TensorView(Custom):
             parser.expect("->")
             result = parser.parse_type()
         if not isinstance(result, cuda_tile.TensorViewType):
-            # NVIDIA's parser says so behind the type.
+            # NVIDIA's parser reports this behind the type.
             token = parser.position - 1 if parser.recover else parser.position
             fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", token)
         self._check(parser, state, "shape", shape, result.shape)
@@ -190,7 +190,7 @@ class ShapeQuery(Doubtful):
     """shape-query ::= value attr-dict `:` type `->` type; one result per dimension, all of that type"""
 
     def is_ambiguous(self, operation: Operation) -> bool:
-        """Bytecode may give each result a type of its own, and a query of nothing has no result to take it from."""
+        """In bytecode each result may have its own type, and a query of rank 0 has no result to take it from."""
         return not operation.results or any(r.type is not operation.results[0].type for r in operation.results)
 
     def parse(self, parser: Parser, state: ParseState) -> None:
