@@ -53,19 +53,6 @@ class RecordPrefix:
     `operand_count` is their sum, -1 where it is not known; where it is, `segments` are too.
     """
 
-    __slots__ = (
-        "attributes",
-        "declaration",
-        "group_sizes",
-        "is_whole",
-        "length",
-        "opcode_length",
-        "operand_count",
-        "record",
-        "result_types",
-        "segments",
-    )
-
     def __init__(
         self,
         record: Record,

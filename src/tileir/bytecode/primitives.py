@@ -45,16 +45,17 @@ class BytecodeError(TileIRError):
 
 
 def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
-    """The error of a reader, one diagnostic per line; a note leads to the source of the operation at hand."""
-    diagnostics = [Diagnostic("error", message, UNKNOWN) for message in messages]
-    if diagnostics and failure.code is not None:
-        diagnostics[0] = Diagnostic("error", messages[0], UNKNOWN, None, failure.code)
+    """The error of a reader, one diagnostic per line; a note leads to the source of the current operation."""
+    if messages != ["input does not correspond to Tile IR bytecode"]:
+        messages = [*messages, "failed to read provided Tile IR bytecode"]
+    diagnostics = [Diagnostic("error", messages[0], UNKNOWN, None, failure.code)]
+    diagnostics += [Diagnostic("error", message, UNKNOWN) for message in messages[1:]]
     position = failure.location
     while isinstance(position, CallSiteLocation):
         position = position.callee
     if isinstance(position, DILocation):
         position = position.source
-    if diagnostics and isinstance(position, FileLocation):
+    if isinstance(position, FileLocation):
         diagnostics[0].notes.append(note("the operation at hand comes from here", position))
     return BytecodeError(diagnostics, failure.offset, failure.location)
 

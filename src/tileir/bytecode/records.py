@@ -95,23 +95,6 @@ def enumerators(kind: EnumKind) -> list[EnumAttribute]:
 class Record:
     """The layout of one operation at one version."""
 
-    __slots__ = (
-        "attributes",
-        "class_name",
-        "counted_results",
-        "declaration",
-        "has_flags",
-        "has_groups",
-        "late_results",
-        "later_results",
-        "opcode",
-        "operand_bits",
-        "operand_count",
-        "operand_mode",
-        "region_count",
-        "result_count",
-    )
-
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
         self.declaration: OperationDeclaration = declaration
         self.opcode: int = declaration.opcode if declaration.opcode is not None else -1

@@ -29,29 +29,6 @@ class OpenOperation:
     operations it has.  `outer`, `outer_count` and `outer_done` are where reading continues afterwards.
     """
 
-    __slots__ = (
-        "attributes",
-        "block",
-        "block_count",
-        "block_number",
-        "block_span",
-        "count",
-        "location",
-        "mark",
-        "operands",
-        "outer",
-        "outer_count",
-        "outer_done",
-        "reached",
-        "record",
-        "region_count",
-        "region_span",
-        "regions",
-        "result_types",
-        "segments",
-        "span",
-    )
-
     def __init__(
         self,
         record: Record,

@@ -93,18 +93,6 @@ class Tables:
 class TableWriter:
     """What the records of a file refer to, being collected."""
 
-    __slots__ = (
-        "_constant_indices",
-        "_constants_of",
-        "constants",
-        "debug",
-        "interner",
-        "keeps_newer_keywords",
-        "spellings",
-        "types",
-        "version",
-    )
-
     def __init__(self, version: Version) -> None:
         self.version: Version = version
         self.interner: StringInterner = StringInterner()

@@ -41,19 +41,6 @@ class ParseState:
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
     """
 
-    __slots__ = (
-        "assembly",
-        "attributes",
-        "declaration",
-        "made_index",
-        "made_operand",
-        "name_token",
-        "operands",
-        "regions",
-        "source",
-        "types",
-    )
-
     def __init__(
         self, declaration: OperationDeclaration, assembly: TypeSlots, name_token: int, source: SourceText
     ) -> None:

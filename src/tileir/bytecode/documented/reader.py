@@ -14,7 +14,7 @@ from tileir.bytecode.body_reader import BodyReader, PrefixCache
 from tileir.bytecode.container import BytecodeOrigin, Container, read_container
 from tileir.bytecode.documented import dictionary
 from tileir.bytecode.documented.tables import DocumentedTables, enumerator
-from tileir.bytecode.primitives import BytecodeError, ByteReader, Malformed, bytecode_error
+from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
@@ -40,14 +40,7 @@ def read_documented(data: bytes) -> Operation:
         file = read_container(data, V13_1, sections.ATTRIBUTE)
         return DocumentedModuleReader(file).read()
     except Malformed as failure:
-        raise _error(failure) from None
-
-
-def _error(failure: Malformed) -> BytecodeError:
-    messages = [_without_offset(message) for message in failure.messages]
-    if messages != ["input does not correspond to Tile IR bytecode"]:
-        messages.append("failed to read provided Tile IR bytecode")
-    return bytecode_error(failure, messages)
+        raise bytecode_error(failure, [_without_offset(message) for message in failure.messages]) from None
 
 
 def _without_offset(message: str) -> str:
