@@ -42,8 +42,6 @@ TOKEN: Final = re.compile(
     re.ASCII,
 )
 
-_COMMENT: Final = re.compile(r"//[^\n]*")
-
 
 def tokens_of(text: str) -> list[str]:
     """All tokens of a text."""
@@ -54,16 +52,9 @@ def tokens_of(text: str) -> list[str]:
 
 def matched_tokens(text: str) -> list[str]:
     """All tokens of a text, found by the expression."""
-    code = text
+    found: list[str] = TOKEN.findall(text)
     if "//" in text:
-        # Without comments there are fewer matches.  A string may contain `//`.
-        code = text if '"' in text else _COMMENT.sub("", text)
-    found: list[str] = TOKEN.findall(code)
-    if code is not text and "\n" in "".join(found):
-        # A type over several lines may contain a comment.
-        code = text
-        found = TOKEN.findall(text)
-    if code is text and "//" in text:
+        # A comment is a match without a token.
         return [token for token in found if token]
     while found and not found[-1]:
         found.pop()

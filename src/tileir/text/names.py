@@ -159,7 +159,7 @@ class Naming:
 
     def _constant_hint(self, value: DenseAttribute) -> str:
         if self.draft_names:
-            return draft_constant_name(value)
+            return constant_name(value, is_draft=True)
         found = _constant_names.get(value)
         if found is None:
             found = _constant_names[value] = constant_name(value)
@@ -207,35 +207,18 @@ _constant_names: Final[dict[DenseAttribute, str]] = {}
 forget_with(_constant_names.clear)
 
 
-def constant_name(value: DenseAttribute) -> str:
-    """The name hint of a constant (docs/printing.md section 3)."""
+def constant_name(value: DenseAttribute, is_draft: bool = False) -> str:
+    """The name hint of a constant (docs/printing.md section 3), or with `is_draft` that of the printer draft."""
     element = value.element_type
-    if not value.is_splat:
-        return f"cst_{element.spelling}"
-    if element is I1:
-        return "true" if value.bits(0) & 1 else "false"
-    bits = value.bits(0)
-    if isinstance(element, IntegerType):
-        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
-    if isinstance(element, FloatType):
-        form = FORMATS[element.name]
-        if is_nan(form, bits):
-            return f"cst_NaN_{element.spelling}"
-        integral = integral_value(form, bits)
-        if integral is not None:
-            return f"cst_{integral}_{element.spelling}"
-    return f"cst_{element.spelling}"
-
-
-def draft_constant_name(value: DenseAttribute) -> str:
-    """The printer draft's five-path name hint, chosen with names="draft"."""
-    element = value.element_type
+    stem = "cst"
     if value.is_splat:
         bits = value.bits(0)
         if element is I1:
             return "true" if bits & 1 else "false"
-        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
-            return "cst_NaN"
         if isinstance(element, IntegerType):
-            return f"cst_{signed_value(element.width, bits)}"
-    return "cst_i1" if element is I1 else "cst"
+            stem = f"cst_{signed_value(element.width, bits)}"
+        elif isinstance(element, FloatType):
+            form = FORMATS[element.name]
+            integral = None if is_draft or is_nan(form, bits) else integral_value(form, bits)
+            stem = "cst_NaN" if is_nan(form, bits) else "cst" if integral is None else f"cst_{integral}"
+    return stem if is_draft and element is not I1 else f"{stem}_{element.spelling}"
