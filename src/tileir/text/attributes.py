@@ -104,20 +104,18 @@ class AttributeCursor(TypeCursor):
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
         path: list[OpenAttribute] = []
-        found = self.begin_attribute(path)
-        return found if found is not None else self.finish_parts(path)
+        return self.finish_parts(self.begin_attribute(path), path)
 
-    def finish_parts(self, path: list[OpenAttribute]) -> Attribute:
-        """The attribute whose reading began the path, once all that is open is read."""
-        while True:
+    def finish_parts(self, found: Attribute | None, path: list[OpenAttribute]) -> Attribute:
+        """The attribute that was begun: found already, or what began the path, once all parts are read."""
+        while found is None:
             found = path[-1].begin_part(self, path)
-            # Hand what was read to what it stands in, which may end with it.
-            while found is not None:
+            # Add each attribute to the one that it is part of, which may end with it.
+            while found is not None and path:
                 found = path[-1].take(self, found)
                 if found is not None:
                     path.pop()
-                    if not path:
-                        return found
+        return found
 
     def begin_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
         """Read an attribute without parts; one with parts is pushed onto the path when its first part is next."""
@@ -363,8 +361,7 @@ class AttributeCursor(TypeCursor):
     def parse_hints(self) -> Attribute:
         """The hints of an operation, without the name of the attribute."""
         path: list[OpenAttribute] = []
-        found = self._begin_hints(path)
-        return found if found is not None else self.finish_parts(path)
+        return self.finish_parts(self._begin_hints(path), path)
 
     def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position

@@ -181,9 +181,7 @@ class LocationCursor(AttributeCursor):
                 self.position += 4
                 return known
         path: list[OpenAttribute] = []
-        found = self.begin_location(path)
-        if found is None:
-            found = self.finish_parts(path)
+        found = self.finish_parts(self.begin_location(path), path)
         assert isinstance(found, Location)
         return found
 

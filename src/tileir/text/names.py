@@ -5,7 +5,6 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.floats import FORMATS, integral_value, is_nan
 from tileir.ir.interning import forget_with
@@ -42,8 +41,6 @@ class Naming:
         self.draft_names: bool = draft_names
         # The first name of each hint, made once: a string that was looked up keeps its hash.
         self.first_names: dict[str, str] = {}
-        # The declaration of assume, once there is one that needs it: programs without it need not load its chapter.
-        self.assume: OperationDeclaration | None = None
 
     def name_regions(self, operation: Operation) -> None:
         """Name what is inside an operation.  An explicit stack, because programs may nest deeply.
@@ -150,12 +147,8 @@ class Naming:
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
         if declaration.is_numbered:
             return None
-        assume = self.assume
-        if assume is None:
-            from tileir.dialect.ops import ASSUME
-
-            assume = self.assume = ASSUME
-        return self._assume_hint(operation, assume) if declaration is assume else None
+        # Of the operations whose names are computed, only `assume` is left.
+        return self._assume_hint(operation)
 
     def _constant_hint(self, value: DenseAttribute) -> str:
         if self.draft_names:
@@ -165,7 +158,7 @@ class Naming:
             found = _constant_names[value] = constant_name(value)
         return found
 
-    def _assume_hint(self, operation: Operation, assume: OperationDeclaration) -> str:
+    def _assume_hint(self, operation: Operation) -> str:
         """`assume_` and the hint of what it assumes about; chains are followed without recursion."""
         prefix = ""
         value: Value = operation.operands[0] if operation.operands else operation.results[0]
@@ -173,7 +166,7 @@ class Naming:
             producer = value.operation
             if producer is operation:
                 break
-            if producer.declaration is assume:
+            if producer.declaration is operation.declaration:
                 prefix += "assume_"
                 value = producer.operands[0]
                 if len(prefix) > 700:
@@ -181,7 +174,7 @@ class Naming:
                 continue
             hint = self._result_hint(producer, value.index)
             return f"{prefix}assume" if hint is None else f"{prefix}assume_{hint}"
-        return f"{prefix}assume" if prefix else "assume"
+        return f"{prefix}assume"
 
     def _result_hint(self, producer: Operation, index: int) -> str | None:
         """The hint one result has; empty for operations that name only some of theirs."""

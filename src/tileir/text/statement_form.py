@@ -21,7 +21,7 @@ from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import TextLocation
 from tileir.ir.registry import unregistered
 from tileir.ir.traits import ISOLATED
-from tileir.ir.types import I1, I32, FloatType, FunctionType, IntegerType
+from tileir.ir.types import I1, I32, FloatType, FunctionType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.text.parser import Parser
 from tileir.text.syntax.attribute_directives import AttributeDictionary, Enclosed, Flag, Rounding
@@ -93,37 +93,23 @@ class StatementForm:
         if tokens[name_token + self.first_separator : end : 2] != self.separators:
             return None
         words = tokens[name_token + self.first_word : end : 2]
-        known, values = cursor.known_types, cursor.values
+        types: list[Type] = []
+        for word in words[len(self.operand_types) :]:
+            type = cursor.known_types.get(word)
+            if type is None:
+                return None
+            types.append(type)
         operands: list[Value] = []
-        count = len(self.operand_types)
-        type = known.get(words[-1])
-        if type is None:
-            return None
-        types = [type]
-        if self.type_count == 1:
-            words.pop()
-            for word in words:
-                value = values.get(word)
-                if value is None or value.type is not type:
-                    return None
-                operands.append(value)
-        else:
-            types = []
-            for word in words[count:]:
-                type = known.get(word)
-                if type is None:
-                    return None
-                types.append(type)
-            for index, number in enumerate(self.operand_types):
-                value = values.get(words[index])
-                if value is None or value.type is not types[number]:
-                    return None
-                operands.append(value)
+        for index, number in enumerate(self.operand_types):
+            value = cursor.values.get(words[index])
+            if value is None or value.type is not types[number]:
+                return None
+            operands.append(value)
         cursor.position = end
         return Operation(
             self.declaration,
             operands,
-            types if self.type_count == 1 else [types[self.result_type]],
+            [types[self.result_type]],
             NO_ATTRIBUTES,
             NO_REGIONS,
             TextLocation(cursor.source, name_token),

@@ -242,10 +242,9 @@ class _Compiler:
         self.slots.setdefault(name, len(self.slots))
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
-                grouped = not declaration.plain_operands
-                if full:
-                    return FullTypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, True)
-                return TypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
+                grouped = full or not declaration.plain_operands
+                make = FullTypeOf if full else TypeOf
+                return make(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
         for index, declared in enumerate(declaration.results):
             if declared.name == name:
                 several = declared.count != ONE
