@@ -57,15 +57,12 @@ def template_key(operation: Operation) -> tuple[object, ...]:
             return (operation.declaration, operands[0].type, operands[1].type, results[0].type)
         if len(operands) == 1:
             return (operation.declaration, operands[0].type, results[0].type)
-    return (
-        operation.declaration,
-        operation.segments,
-        len(operands),
-        *attributes,
-        *attributes.values(),
-        *[value.type for value in operands],
-        *[result.type for result in results],
-    )
+    key: list[object] = [operation.declaration, operation.segments, len(operands), *attributes, *attributes.values()]
+    for value in operands:
+        key.append(value.type)
+    for result in results:
+        key.append(result.type)
+    return tuple(key)
 
 
 class Printer(TextOutput):
